@@ -1,0 +1,1 @@
+"""When should a robot replan?"""

@@ -1,0 +1,29 @@
+"""What the world is."""
+
+from replan.model.checks import Finding, check_tvmdp, require_valid
+from replan.model.drift import burst_intervals, drift_bounds, linear, piecewise, sinusoidal
+from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.reward import Reward
+from replan.model.slip import ACTIONS, MOVES, SlipKernel
+from replan.model.tvmdp import TVMDP, constant, from_arrays, load_npz
+
+__all__ = [
+    "ACTIONS",
+    "MOVES",
+    "TVMDP",
+    "Finding",
+    "GeneralKernel",
+    "Kernel",
+    "Reward",
+    "SlipKernel",
+    "burst_intervals",
+    "check_tvmdp",
+    "constant",
+    "drift_bounds",
+    "from_arrays",
+    "linear",
+    "load_npz",
+    "piecewise",
+    "require_valid",
+    "sinusoidal",
+]

@@ -1,0 +1,97 @@
+"""A checker for anyone's world: what is wrong with it, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Kernel
+from replan.model.reward import Reward
+from replan.model.tvmdp import TVMDP
+
+ROW_TOLERANCE = 1e-8
+DRIFT_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing wrong, at time t, state s, action a (None where it concerns all of them)."""
+
+    what: str
+    t: int
+    s: int | None = None
+    a: int | None = None
+
+    def __str__(self) -> str:
+        place = ", ".join(f"{name}={value}" for name, value in zip("tsa", (self.t, self.s, self.a), strict=True)
+                          if value is not None)
+        return f"{self.what} at {place}"
+
+
+def check_tvmdp(world: TVMDP, *, most: int = 20) -> list[Finding]:
+    """What is wrong with a world, the first `most` findings in the order of time."""
+    found: list[Finding] = []
+    checked: set[int] = set()
+    before: Kernel | None = None
+    for t in range(world.horizon):
+        kernel = world.kernel(t)
+        if id(kernel) not in checked:
+            found += _check_kernel(kernel, world, t)
+            checked = {id(kernel)}
+        found += _check_reward(world.reward(t), world, t)
+        if before is not None and before is not kernel and world.stated_bounds is not None and not found:
+            found += _check_drift(before, kernel, world.stated_bounds[t - 1], t - 1)
+        if len(found) >= most:
+            break
+        before = kernel
+    return found[:most]
+
+
+def require_valid(world: TVMDP) -> TVMDP:
+    """The world itself, or an `InputError` that names its first fault."""
+    if found := check_tvmdp(world, most=1):
+        raise InputError(str(found[0]))
+    return world
+
+
+def _check_kernel(kernel: Kernel, world: TVMDP, t: int) -> Iterator[Finding]:
+    if (kernel.states, kernel.actions) != (world.states, world.actions):
+        yield Finding(
+            f"kernel of {kernel.states} states and {kernel.actions} actions in a world of "
+            f"{world.states} and {world.actions}", t,
+        )
+        return
+    probabilities = kernel.general().probabilities
+    for what, wrong in (
+        ("probability is not a number", ~np.isfinite(probabilities)),
+        ("negative probability", probabilities < 0),
+    ):
+        for s, a in np.argwhere(wrong.any(axis=2)):
+            yield Finding(what, t, int(s), int(a))
+    with np.errstate(invalid="ignore"):
+        total = probabilities.sum(axis=2)
+    for s, a in np.argwhere(np.abs(total - 1) > ROW_TOLERANCE):
+        yield Finding(f"probabilities sum to {total[s, a]:.9g}, not 1,", t, int(s), int(a))
+
+
+def _check_reward(reward: Reward, world: TVMDP, t: int) -> Iterator[Finding]:
+    for part, shape in (
+        (reward.state_action, (world.states, world.actions)),
+        (reward.next_state, (world.states,)),
+    ):
+        if part is None:
+            continue
+        if part.shape != shape:
+            yield Finding(f"reward of the shape {part.shape}, not {shape},", t)
+            continue
+        for place in np.argwhere(~np.isfinite(part)):
+            yield Finding("reward is not a number", t, *(int(index) for index in place))
+
+
+def _check_drift(before: Kernel, after: Kernel, bound: float, t: int) -> Iterator[Finding]:
+    change = before.entrywise_distance(after)
+    for s, a in np.argwhere(change > bound + DRIFT_TOLERANCE):
+        yield Finding(f"drift {change[s, a]:.6g} above its bound {bound:.6g}", t, int(s), int(a))

@@ -1,0 +1,73 @@
+"""The loops behind `GeneralKernel`. Imported on first use, so that `import replan` stays light."""
+
+import numpy as np
+
+from replan.model.jit import jit
+
+
+@jit
+def general_expect(first, last, successors, probabilities, values, out):
+    """(S, A) expectation of values over the successors, for states first to last."""
+    actions, width = probabilities.shape[1:]
+    ahead = np.empty(width)
+    for s in range(first, last):
+        for k in range(width):
+            ahead[k] = values[successors[s, k]]
+        for a in range(actions):
+            total = 0.0
+            for k in range(width):
+                total += probabilities[s, a, k] * ahead[k]
+            out[s, a] = total
+
+
+@jit
+def general_backup(first, last, successors, probabilities, values, out):
+    """(S,) max over actions of the expectation, for states first to last."""
+    actions, width = probabilities.shape[1:]
+    ahead = np.empty(width)
+    for s in range(first, last):
+        for k in range(width):
+            ahead[k] = values[successors[s, k]]
+        best = -np.inf
+        for a in range(actions):
+            total = 0.0
+            for k in range(width):
+                total += probabilities[s, a, k] * ahead[k]
+            best = max(best, total)
+        out[s] = best
+
+
+@jit
+def general_push(successors, probabilities, distributions, actions):
+    """Move each row's mass along its successors."""
+    rows, states = distributions.shape
+    width = successors.shape[1]
+    out = np.zeros((rows, states))
+    for row in range(rows):
+        a = actions[row]
+        for s in range(states):
+            mass = distributions[row, s]
+            if mass != 0.0:
+                for k in range(width):
+                    out[row, successors[s, k]] += mass * probabilities[s, a, k]
+    return out
+
+
+@jit
+def general_sample(successors, probabilities, states, actions, uniforms):
+    """Inverse of the cumulative distribution; rounding can only reach a successor that is possible."""
+    out = np.empty(states.size, dtype=np.int64)
+    width = successors.shape[1]
+    for row in range(states.size):
+        s, a = states[row], actions[row]
+        remaining = uniforms[row]
+        chosen = 0
+        for k in range(width):
+            p = probabilities[s, a, k]
+            if p > 0.0:
+                chosen = k
+                if remaining < p:
+                    break
+                remaining -= p
+        out[row] = successors[s, chosen]
+    return out

@@ -1,0 +1,56 @@
+"""How the world drifts: slip profiles, and the bounds epsilon_t of one step's change.
+
+The three families are those of the paper's "Drift Profiles and Reported Simulation Settings".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import floor
+
+import numpy as np
+
+from replan.model.kernel import Array, Kernel
+
+GREATEST_SLIP = 0.6
+
+Burst = tuple[float, float, float]  # from and to, as fractions of the horizon, and the slope between
+
+
+def linear(horizon: int, *, slip: float, rate: float) -> Array:
+    """(T,) slip that grows by `rate` every step."""
+    return np.clip(slip + rate * np.arange(horizon), 0, GREATEST_SLIP)
+
+
+def sinusoidal(horizon: int, *, slip: float, amplitude: float, period: float) -> Array:
+    """(T,) slip that swings about `slip`."""
+    return np.clip(slip + amplitude * np.sin(2 * np.pi * np.arange(horizon) / period), 0, GREATEST_SLIP)
+
+
+def piecewise(horizon: int, *, slip: float, quiet: float, bursts: Sequence[Burst]) -> Array:
+    """(T,) slip that creeps by `quiet` and, within bursts, climbs by their slope."""
+    slopes = np.full(horizon, quiet)
+    for (begin, end), (_, _, slope) in zip(burst_intervals(horizon, bursts), bursts, strict=True):
+        slopes[begin:end] = slope
+    profile = np.empty(horizon)
+    profile[0] = np.clip(slip, 0, GREATEST_SLIP)
+    for t in range(horizon - 1):
+        profile[t + 1] = np.clip(profile[t] + slopes[t], 0, GREATEST_SLIP)
+    return profile
+
+
+def burst_intervals(horizon: int, bursts: Sequence[Burst]) -> list[tuple[int, int]]:
+    """Each burst as whole times [begin, end)."""
+    return [(floor(begin * horizon + 1e-9), floor(end * horizon + 1e-9)) for begin, end, _ in bursts]
+
+
+def drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
+    """(T-1,) epsilon_t, the largest entrywise change from P_t to P_{t+1}."""
+    bounds = np.zeros(horizon - 1)
+    now = kernel(0)
+    for t in range(horizon - 1):
+        following = kernel(t + 1)
+        if following is not now:
+            bounds[t] = now.entrywise_distance(following).max()
+        now = following
+    return bounds

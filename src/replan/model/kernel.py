@@ -1,0 +1,230 @@
+"""Transition kernels: P(s' | s, a), the paper's section 2.
+
+`Kernel` is the interface that planning, execution, evaluation and certificates are written against.
+`GeneralKernel` holds any kernel as lists of successors; `replan.model.slip.SlipKernel` is the same
+interface in closed form for grids.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replan.errors import InputError
+from replan.model.bands import in_bands
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+MAP_TOLERANCE = 1e-9  # successors this close to the most likely one count as equally likely
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """What a kernel can do. S states, A actions; R rows are independent distributions or robots."""
+
+    @property
+    def states(self) -> int:
+        """Number of states S."""
+        ...
+
+    @property
+    def actions(self) -> int:
+        """Number of actions A."""
+        ...
+
+    def expect(self, values: Array) -> Array:
+        """(S,) values of the next state -> (S, A) their expectation."""
+        ...
+
+    def backup(self, values: Array, reward: Array | None = None, out: Array | None = None) -> Array:
+        """(S,) max over actions of reward (S, A) + expect(values), into `out` where given."""
+        ...
+
+    def push(self, distributions: Array, actions: Indices) -> Array:
+        """Move (R, S) distributions one step, row i under actions[i]."""
+        ...
+
+    def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
+        """(R,) next states by inversion of (R,) uniform numbers."""
+        ...
+
+    def most_likely(self) -> Indices:
+        """(S, A) the MAP successor; among tied ones the lowest state index."""
+        ...
+
+    def entrywise_distance(self, other: Kernel) -> Array:
+        """(S, A) max over s' of |P - P'|."""
+        ...
+
+    def total_variation(self, other: Kernel) -> Array:
+        """(S, A) half the sum over s' of |P - P'|."""
+        ...
+
+    def general(self) -> GeneralKernel:
+        """The same kernel as merged lists of successors."""
+        ...
+
+
+class GeneralKernel:
+    """Any kernel: successors shared by all actions of a state, one probability for each.
+
+    In every row the successors are distinct and ascending; rows that have fewer than k are padded with
+    their last successor at probability zero.
+    """
+
+    successors: Indices  # (S, k)
+    probabilities: Array  # (S, A, k)
+
+    def __init__(self, successors: ArrayLike, probabilities: ArrayLike) -> None:
+        successors = np.asarray(successors)
+        probabilities = np.asarray(probabilities, dtype=float)
+        if successors.ndim != 2 or probabilities.ndim != 3:
+            raise InputError(
+                f"a kernel takes successors (S, k) and probabilities (S, A, k), "
+                f"not {successors.shape} and {probabilities.shape}"
+            )
+        states, width = successors.shape
+        if probabilities.shape[0] != states or probabilities.shape[2] != width:
+            raise InputError(
+                f"successors {successors.shape} and probabilities {probabilities.shape} do not fit together"
+            )
+        if not np.issubdtype(successors.dtype, np.integer):
+            raise InputError("successors must be whole numbers")
+        if successors.size and (successors.min() < 0 or successors.max() >= states):
+            s = int(np.argwhere((successors < 0) | (successors >= states))[0, 0])
+            raise InputError(f"a successor of s={s} is not a state (0 to {states - 1})")
+        self.successors, self.probabilities = merge_successors(successors.astype(np.int64), probabilities)
+
+    @classmethod
+    def from_dense(cls, probabilities: ArrayLike) -> Self:
+        """From an (S, A, S) array."""
+        dense = np.asarray(probabilities, dtype=float)
+        if dense.ndim != 3 or dense.shape[0] != dense.shape[2]:
+            raise InputError(f"a dense kernel has the shape (S, A, S), not {dense.shape}")
+        possible = (dense != 0).any(axis=1)  # NaN counts as possible, so that checks can find it
+        width = max(1, int(possible.sum(axis=1).max()))
+        successors = np.argsort(~possible, axis=1, kind="stable")[:, :width]
+        return cls(successors, np.take_along_axis(dense, successors[:, None, :], axis=2))
+
+    @classmethod
+    def from_sparse(cls, matrices) -> Self:
+        """From A sparse (S, S) matrices, one per action."""
+        from scipy.sparse import csr_array
+
+        blocks = [csr_array(matrix) for matrix in matrices]
+        states = blocks[0].shape[0]
+        for a, block in enumerate(blocks):
+            if block.shape != (states, states):
+                raise InputError(f"the sparse matrix of a={a} has the shape {block.shape}, not {(states, states)}")
+        widths = sum(np.diff(block.indptr) for block in blocks)
+        successors = np.repeat(np.arange(states)[:, None], max(1, int(np.max(widths))), axis=1)
+        probabilities = np.zeros((states, len(blocks), successors.shape[1]))
+        used = np.zeros(states, dtype=np.int64)
+        for a, block in enumerate(blocks):
+            counts = np.diff(block.indptr)
+            rows = np.repeat(np.arange(states), counts)
+            slots = used[rows] + np.arange(block.nnz) - np.repeat(block.indptr[:-1], counts)
+            successors[rows, slots] = block.indices
+            probabilities[rows, a, slots] = block.data
+            used += counts
+        return cls(successors, probabilities)
+
+    @property
+    def states(self) -> int:
+        """Number of states S."""
+        return self.probabilities.shape[0]
+
+    @property
+    def actions(self) -> int:
+        """Number of actions A."""
+        return self.probabilities.shape[1]
+
+    def dense(self) -> Array:
+        """The (S, A, S) array."""
+        dense = np.zeros((self.states, self.actions, self.states))
+        rows = np.arange(self.states)[:, None]
+        np.add.at(dense.transpose(0, 2, 1), (rows, self.successors), self.probabilities.transpose(0, 2, 1))
+        return dense
+
+    def expect(self, values: Array) -> Array:
+        """(S,) values of the next state -> (S, A) their expectation."""
+        from replan.model import compiled
+
+        out = np.empty((self.states, self.actions))
+        values = np.ascontiguousarray(values)
+        in_bands(compiled.general_expect, len(out), len(out), self.successors, self.probabilities, values, out)
+        return out
+
+    def backup(self, values: Array, reward: Array | None = None, out: Array | None = None) -> Array:
+        """(S,) max over actions of reward (S, A) + expect(values), into `out` where given."""
+        from replan.model import compiled
+
+        if reward is not None:
+            return (reward + self.expect(values)).max(axis=1, out=out)
+        out = np.empty(self.states) if out is None else out
+        values = np.ascontiguousarray(values)
+        in_bands(compiled.general_backup, len(out), len(out), self.successors, self.probabilities, values, out)
+        return out
+
+    def push(self, distributions: Array, actions: Indices) -> Array:
+        """Move (R, S) distributions one step, row i under actions[i]."""
+        from replan.model import compiled
+
+        return compiled.general_push(self.successors, self.probabilities, distributions, actions)
+
+    def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
+        """(R,) next states by inversion of (R,) uniform numbers."""
+        from replan.model import compiled
+
+        return compiled.general_sample(self.successors, self.probabilities, states, actions, uniforms)
+
+    def most_likely(self) -> Indices:
+        """(S, A) the MAP successor; among tied ones the lowest state index."""
+        best = self.probabilities.max(axis=2, keepdims=True)
+        slot = (self.probabilities >= best - MAP_TOLERANCE).argmax(axis=2)
+        return np.take_along_axis(self.successors, slot, axis=1)
+
+    def entrywise_distance(self, other: Kernel) -> Array:
+        """(S, A) max over s' of |P - P'|."""
+        return np.abs(self._difference(other)).max(axis=2)
+
+    def total_variation(self, other: Kernel) -> Array:
+        """(S, A) half the sum over s' of |P - P'|."""
+        return 0.5 * np.abs(self._difference(other)).sum(axis=2)
+
+    def general(self) -> GeneralKernel:
+        """Itself."""
+        return self
+
+    def _difference(self, other: Kernel) -> Array:
+        """(S, A, k) P - P' over the successors of both."""
+        mine, theirs = self, other.general()
+        if (mine.states, mine.actions) != (theirs.states, theirs.actions):
+            raise InputError("the two kernels differ in their number of states or actions")
+        if np.array_equal(mine.successors, theirs.successors):
+            return mine.probabilities - theirs.probabilities
+        successors = np.concatenate([mine.successors, theirs.successors], axis=1)
+        signed = np.concatenate([mine.probabilities, -theirs.probabilities], axis=2)
+        return merge_successors(successors, signed)[1]
+
+
+def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Array]:
+    """Sort each row's successors and add up the weights of equal ones."""
+    order = np.argsort(successors, axis=1, kind="stable")
+    successors = np.take_along_axis(successors, order, axis=1)
+    weights = np.take_along_axis(weights, order[:, None, :], axis=2)
+    is_new = np.ones(successors.shape, dtype=bool)
+    is_new[:, 1:] = successors[:, 1:] != successors[:, :-1]
+    if is_new.all():
+        return successors, weights
+    slot = is_new.cumsum(axis=1) - 1
+    width = int(slot.max()) + 1
+    rows = np.arange(len(successors))[:, None]
+    merged_successors = np.repeat(successors[:, -1:], width, axis=1)
+    merged_successors[rows, slot] = successors
+    merged = np.zeros((weights.shape[0], width, weights.shape[1]))
+    np.add.at(merged, (rows, slot), weights.transpose(0, 2, 1))
+    return merged_successors, np.ascontiguousarray(merged.transpose(0, 2, 1))

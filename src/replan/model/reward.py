@@ -1,0 +1,67 @@
+"""Rewards: of a state and action, of the realised next state, or the sum of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Indices, Kernel
+
+
+@dataclass(frozen=True)
+class Reward:
+    """The reward of one time step, r(s, a) + R(s'). Planning uses its expectation under the kernel at hand."""
+
+    state_action: Array | None = None  # (S, A)
+    next_state: Array | None = None  # (S,)
+
+    def __post_init__(self) -> None:
+        if self.state_action is None and self.next_state is None:
+            raise InputError("a reward needs state_action (S, A), next_state (S,) or both")
+        for name, dimensions in (("state_action", 2), ("next_state", 1)):
+            part = getattr(self, name)
+            if part is not None:
+                part = np.ascontiguousarray(part, dtype=float)
+                if part.ndim != dimensions:
+                    raise InputError(f"{name} has {part.ndim} dimensions, not {dimensions}")
+                object.__setattr__(self, name, part)
+
+    def q_values(self, kernel: Kernel, values: Array) -> Array:
+        """(S, A) expected reward plus the (S,) values of the next state."""
+        ahead = kernel.expect(values if self.next_state is None else values + self.next_state)
+        return ahead if self.state_action is None else ahead + self.state_action
+
+    def backup(self, kernel: Kernel, values: Array, *, out: Array | None = None) -> Array:
+        """(S,) max over actions of `q_values`. Given `out`, it is filled and `values` is used as scratch."""
+        if self.next_state is not None:
+            values = np.add(values, self.next_state, out=None if out is None else values)
+        return kernel.backup(values, self.state_action, out)
+
+    def expected(self, kernel: Kernel) -> Array:
+        """(S, A) expected reward, the paper's r_P(s, a)."""
+        return self.q_values(kernel, np.zeros(kernel.states))
+
+    def along(self, distributions: Array, actions: Indices, pushed: Array) -> Array:
+        """(R,) expected reward of (R, S) distributions that (R,) actions have pushed to `pushed`."""
+        total = np.zeros(len(distributions))
+        if self.next_state is not None:
+            total += pushed @ self.next_state
+        if self.state_action is not None:
+            total += np.einsum("rs,rs->r", distributions, self.state_action.T[actions])
+        return total
+
+    def realised(self, states: Indices, actions: Indices, next_states: Indices) -> Array:
+        """(R,) reward of single transitions."""
+        total = np.zeros(len(states))
+        if self.next_state is not None:
+            total += self.next_state[next_states]
+        if self.state_action is not None:
+            total += self.state_action[states, actions]
+        return total
+
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest reward of a single step."""
+        parts = [part for part in (self.state_action, self.next_state) if part is not None]
+        return sum(float(part.min()) for part in parts), sum(float(part.max()) for part in parts)

@@ -1,0 +1,146 @@
+"""Slip on a grid in closed form, the paper's equation (slip kernel) of "Simulation Environment".
+
+With probability 1 - rho the commanded move is made, with probability rho a move drawn from `law`
+(uniform in the paper; leaning to one side it is wind). Moves are clipped at the border and at blocked
+cells: a move into one stays. One gather of the values serves all five actions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.model.bands import in_bands
+from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
+
+ACTIONS = ("right", "left", "down", "up", "stay")
+MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down, columns right
+
+
+class SlipKernel:
+    """A grid of `shape` (rows, columns); cell (i, j) is the state i * columns + j."""
+
+    shape: tuple[int, int]
+    slip: Array  # (S,), or (1,) where it is the same everywhere
+    law: Array  # (A,) where a slip goes
+    blocked: np.ndarray  # (S,) bool, or (1,) False where no cell is
+
+    actions = len(ACTIONS)
+
+    def __init__(
+        self, shape: tuple[int, int], slip: ArrayLike, *, law: ArrayLike | None = None, blocked: ArrayLike | None = None
+    ) -> None:
+        self.shape = (int(shape[0]), int(shape[1]))
+        self.slip = _per_cell(slip, self.states, "slip", float)
+        if not ((self.slip >= 0) & (self.slip <= 1)).all():
+            raise InputError(f"slip must lie between 0 and 1, not {self.slip.min():g} to {self.slip.max():g}")
+        self.law = np.full(self.actions, 1 / self.actions) if law is None else np.asarray(law, dtype=float)
+        if self.law.shape != (self.actions,) or (self.law < 0).any() or abs(self.law.sum() - 1) > 1e-9:
+            raise InputError("law must be five probabilities: " + ", ".join(ACTIONS))
+        self.blocked = _per_cell(False if blocked is None else blocked, self.states, "blocked", bool)
+
+    @property
+    def states(self) -> int:
+        """Number of cells, blocked ones included."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def _grid(self):
+        return self.shape[0], self.shape[1], self.blocked, self.slip, self.law
+
+    def expect(self, values: Array) -> Array:
+        """(S,) values of the next state -> (S, A) their expectation."""
+        from replan.model import stencil
+
+        values = np.ascontiguousarray(values)
+        if self.blocked.size > 1:
+            return stencil.slip_expect(*self._grid, values)
+        out = np.empty((*self.shape, self.actions))
+        self._in_bands(stencil.open_expect, values, out)
+        return out.reshape(-1, self.actions)
+
+    def backup(self, values: Array, reward: Array | None = None, out: Array | None = None) -> Array:
+        """(S,) max over actions of reward (S, A) + expect(values)."""
+        from replan.model import stencil
+
+        if reward is not None:
+            return (reward + self.expect(values)).max(axis=1, out=out)
+        values = np.ascontiguousarray(values)
+        out = np.empty(self.states) if out is None else out
+        if self.blocked.size > 1:
+            stencil.slip_backup(*self._grid, values, out)
+        else:
+            self._in_bands(stencil.open_backup, values, out.reshape(self.shape))
+        return out
+
+    def push(self, distributions: Array, actions: Indices) -> Array:
+        """Move (R, S) distributions one step, row i under actions[i]."""
+        from replan.model import stencil
+
+        return stencil.slip_push(*self._grid, distributions, actions)
+
+    def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
+        """(R,) next states: the uniform number first says whether the robot slips, then where to."""
+        from replan.model import stencil
+
+        return stencil.slip_sample(*self._grid, states, actions, uniforms)
+
+    def most_likely(self) -> Indices:
+        """(S, A) the MAP successor; among tied ones the lowest state index."""
+        from replan.model import stencil
+
+        return stencil.slip_most_likely(*self._grid)
+
+    def entrywise_distance(self, other: Kernel) -> Array:
+        """(S, A) max over s' of |P - P'|."""
+        return self._distance(other)[0]
+
+    def total_variation(self, other: Kernel) -> Array:
+        """(S, A) half the sum over s' of |P - P'|."""
+        return self._distance(other)[1]
+
+    def general(self) -> GeneralKernel:
+        """The same kernel as merged lists of successors."""
+        destinations = self.destinations()
+        probabilities = np.repeat((self._slip_column() * self.law)[:, None, :], self.actions, axis=1)
+        commanded = np.arange(self.actions)
+        probabilities[:, commanded, commanded] += 1 - self._slip_column()
+        return GeneralKernel(destinations, probabilities)
+
+    def destinations(self) -> Indices:
+        """(S, A) the cell that each move leads to, F(s, a) of the paper."""
+        rows, columns = self.shape
+        i, j = np.divmod(np.arange(self.states), columns)
+        to_i = np.clip(i[:, None] + MOVES[:, 0], 0, rows - 1)
+        to_j = np.clip(j[:, None] + MOVES[:, 1], 0, columns - 1)
+        target = to_i * columns + to_j
+        if self.blocked.size == 1:
+            return target
+        return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
+
+    def _in_bands(self, loop, values: Array, out: Array) -> None:
+        rows, columns = self.shape
+        slip = self.slip.reshape(self.shape) if self.slip.size > 1 else np.full((1, columns), self.slip[0])
+        in_bands(loop, rows, self.states, slip, self.law, values.reshape(self.shape), out)
+
+    def _slip_column(self) -> Array:
+        return np.broadcast_to(self.slip, (self.states,))[:, None]
+
+    def _distance(self, other: Kernel) -> tuple[Array, Array]:
+        if not isinstance(other, SlipKernel) or not self._same_moves(other):
+            mine = self.general()
+            return mine.entrywise_distance(other), mine.total_variation(other)
+        from replan.model import stencil
+
+        return stencil.slip_distance(*self._grid, other.slip, other.law)
+
+    def _same_moves(self, other: SlipKernel) -> bool:
+        return self.shape == other.shape and np.array_equal(self.blocked, other.blocked)
+
+
+def _per_cell(value: ArrayLike, states: int, name: str, kind: type) -> np.ndarray:
+    array = np.asarray(value, dtype=kind).reshape(-1)
+    if array.size not in (1, states):
+        raise InputError(f"{name} has {array.size} entries where the grid has {states} cells")
+    return np.ascontiguousarray(array)

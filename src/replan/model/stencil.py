@@ -1,0 +1,219 @@
+"""The loops behind `SlipKernel`. Imported on first use, so that `import replan` stays light."""
+
+import numpy as np
+
+from replan.model.jit import jit
+
+ACTIONS = 5
+
+
+@jit
+def _around(rows, columns, blocked, i, j):
+    """The cells that right, left, down, up and stay lead to from (i, j)."""
+    s = i * columns + j
+    right = s + 1 if j + 1 < columns else s
+    left = s - 1 if j > 0 else s
+    down = s + columns if i + 1 < rows else s
+    up = s - columns if i > 0 else s
+    if blocked.size > 1:
+        right = s if blocked[right] else right
+        left = s if blocked[left] else left
+        down = s if blocked[down] else down
+        up = s if blocked[up] else up
+    return right, left, down, up, s
+
+
+@jit
+def slip_expect(rows, columns, blocked, slip, law, values):
+    """(S, A) expectation of values, with blocked cells."""
+    field = 0 if slip.size == 1 else 1
+    out = np.empty((rows * columns, ACTIONS))
+    for i in range(rows):
+        for j in range(columns):
+            to = _around(rows, columns, blocked, i, j)
+            s = to[4]
+            r, l, d, u, c = values[to[0]], values[to[1]], values[to[2]], values[to[3]], values[s]
+            rho = slip[s * field]
+            slipped = rho * (law[0] * r + law[1] * l + law[2] * d + law[3] * u + law[4] * c)
+            out[s, 0] = (1.0 - rho) * r + slipped
+            out[s, 1] = (1.0 - rho) * l + slipped
+            out[s, 2] = (1.0 - rho) * d + slipped
+            out[s, 3] = (1.0 - rho) * u + slipped
+            out[s, 4] = (1.0 - rho) * c + slipped
+    return out
+
+
+@jit
+def slip_backup(rows, columns, blocked, slip, law, values, out):
+    """(S,) max over actions of the expectation, with blocked cells."""
+    field = 0 if slip.size == 1 else 1
+    for i in range(rows):
+        for j in range(columns):
+            to = _around(rows, columns, blocked, i, j)
+            s = to[4]
+            r, l, d, u, c = values[to[0]], values[to[1]], values[to[2]], values[to[3]], values[s]
+            rho = slip[s * field]
+            mean = law[0] * r + law[1] * l + law[2] * d + law[3] * u + law[4] * c
+            out[s] = (1.0 - rho) * max(r, l, d, u, c) + rho * mean
+
+
+@jit
+def _open_row(rho, law, above, row, below, out):
+    """One row of a grid without blocked cells, in a form that the compiler turns into vector instructions."""
+    last = row.size - 1
+    for j in range(1, last):
+        right, left, down, up, stay = row[j + 1], row[j - 1], below[j], above[j], row[j]
+        mean = law[0] * right + law[1] * left + law[2] * down + law[3] * up + law[4] * stay
+        best = right if right > left else left
+        best = down if down > best else best
+        best = up if up > best else best
+        best = stay if stay > best else best
+        out[j] = (1.0 - rho[j]) * best + rho[j] * mean
+    for j in (0, last):
+        right, left = row[min(j + 1, last)], row[max(j - 1, 0)]
+        mean = law[0] * right + law[1] * left + law[2] * below[j] + law[3] * above[j] + law[4] * row[j]
+        best = max(right, left, below[j], above[j], row[j])
+        out[j] = (1.0 - rho[j]) * best + rho[j] * mean
+
+
+@jit
+def open_backup(first, last, slip, law, values, out):
+    """(rows, columns) max over actions of the expectation, rows first to last of a grid without blocked cells.
+
+    `slip` is (rows, columns), or one row that serves for all.
+    """
+    rows = values.shape[0]
+    field = 0 if slip.shape[0] == 1 else 1
+    for i in range(first, last):
+        _open_row(slip[i * field], law, values[max(i - 1, 0)], values[i], values[min(i + 1, rows - 1)], out[i])
+
+
+@jit
+def open_expect(first, last, slip, law, values, out):
+    """(rows, columns, A) expectation of values, as `open_backup`."""
+    rows, columns = values.shape
+    field = 0 if slip.shape[0] == 1 else 1
+    for i in range(first, last):
+        above, row, below, rho = values[max(i - 1, 0)], values[i], values[min(i + 1, rows - 1)], slip[i * field]
+        for j in range(columns):
+            r, l, d, u, c = row[min(j + 1, columns - 1)], row[max(j - 1, 0)], below[j], above[j], row[j]
+            keep = 1.0 - rho[j]
+            slipped = rho[j] * (law[0] * r + law[1] * l + law[2] * d + law[3] * u + law[4] * c)
+            q = out[i, j]
+            q[0] = keep * r + slipped
+            q[1] = keep * l + slipped
+            q[2] = keep * d + slipped
+            q[3] = keep * u + slipped
+            q[4] = keep * c + slipped
+
+
+@jit
+def slip_push(rows, columns, blocked, slip, law, distributions, actions):
+    """Move each row's mass: 1 - rho of it as commanded, rho of it by the law."""
+    field = 0 if slip.size == 1 else 1
+    out = np.zeros(distributions.shape)
+    for row in range(distributions.shape[0]):
+        for i in range(rows):
+            for j in range(columns):
+                mass = distributions[row, i * columns + j]
+                if mass != 0.0:
+                    to = _around(rows, columns, blocked, i, j)
+                    rho = slip[to[4] * field]
+                    out[row, to[actions[row]]] += (1.0 - rho) * mass
+                    for a in range(ACTIONS):
+                        out[row, to[a]] += rho * law[a] * mass
+    return out
+
+
+@jit
+def slip_sample(rows, columns, blocked, slip, law, states, actions, uniforms):
+    """Next states."""
+    field = 0 if slip.size == 1 else 1
+    out = np.empty(states.size, dtype=np.int64)
+    for row in range(states.size):
+        s = states[row]
+        rho = slip[s * field]
+        made = actions[row]
+        remaining = uniforms[row] - (1.0 - rho)
+        if remaining >= 0.0:
+            for a in range(ACTIONS):
+                if law[a] > 0.0:
+                    made = a
+                    if remaining < rho * law[a]:
+                        break
+                    remaining -= rho * law[a]
+        out[row] = _around(rows, columns, blocked, s // columns, s % columns)[made]
+    return out
+
+
+@jit
+def _merged_law(around, law, cells, weights):
+    """Fill the distinct cells around one, ascending, with the law's mass on each; return how many there are."""
+    count = 0
+    for a in (3, 1, 4, 0, 2):  # up, left, stay, right, down: ascending state index
+        to = around[a]
+        found = -1
+        for k in range(count):
+            if cells[k] == to:
+                found = k
+        if found < 0:
+            found = count
+            while found > 0 and cells[found - 1] > to:
+                cells[found] = cells[found - 1]
+                weights[found] = weights[found - 1]
+                found -= 1
+            cells[found] = to
+            weights[found] = 0.0
+            count += 1
+        weights[found] += law[a]
+    return count
+
+
+@jit
+def slip_most_likely(rows, columns, blocked, slip, law):
+    """(S, A) MAP successors, ties within 1e-9 to the lowest index."""
+    states = rows * columns
+    field = 0 if slip.size == 1 else 1
+    cells, weights = np.empty(ACTIONS, dtype=np.int64), np.empty(ACTIONS)
+    out = np.empty((states, ACTIONS), dtype=np.int64)
+    for s in range(states):
+        around = _around(rows, columns, blocked, s // columns, s % columns)
+        count = _merged_law(around, law, cells, weights)
+        rho = slip[s * field]
+        for a in range(ACTIONS):
+            commanded = around[a]
+            best = 0.0
+            for k in range(count):
+                best = max(best, rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0))
+            for k in range(count):
+                if rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0) >= best - 1e-9:
+                    out[s, a] = cells[k]
+                    break
+    return out
+
+
+@jit
+def slip_distance(rows, columns, blocked, slip, law, other_slip, other_law):
+    """(S, A) entrywise and total-variation distance between two slip kernels of one grid."""
+    states = rows * columns
+    field = 0 if slip.size == 1 else 1
+    other_field = 0 if other_slip.size == 1 else 1
+    cells, weights, other_weights = np.empty(ACTIONS, dtype=np.int64), np.empty(ACTIONS), np.empty(ACTIONS)
+    entry, variation = np.empty((states, ACTIONS)), np.empty((states, ACTIONS))
+    for s in range(states):
+        around = _around(rows, columns, blocked, s // columns, s % columns)
+        count = _merged_law(around, law, cells, weights)
+        _merged_law(around, other_law, cells, other_weights)
+        rho, other_rho = slip[s * field], other_slip[s * other_field]
+        for a in range(ACTIONS):
+            commanded = around[a]
+            largest, total = 0.0, 0.0
+            for k in range(count):
+                change = other_rho * other_weights[k] - rho * weights[k]
+                if cells[k] == commanded:
+                    change += rho - other_rho
+                largest = max(largest, abs(change))
+                total += abs(change)
+            entry[s, a] = largest
+            variation[s, a] = 0.5 * total
+    return entry, variation

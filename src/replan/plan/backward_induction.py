@@ -1,0 +1,77 @@
+"""Planning by backward induction: on one kernel held fixed, and over the whole time-varying world.
+
+`plan` solves the paper's equation (policy optimisation) at an update: W_h(s) = max_a r_{t+h}(s, a) +
+E[W_{h+1}] under the estimated kernel, and keeps the first step. `oracle` is V*_t of the appendix's "Value
+Functions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reward import Reward
+from replan.model.tvmdp import TVMDP
+from replan.plan.ties import Ties
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do, as far as the kernel at hand holds."""
+
+    time: int  # when it was made
+    policy: Indices = field(repr=False)  # (S,) first-step action of each state
+    q_values: Array = field(repr=False)  # (S, A) Z_0
+    next_values: Array = field(repr=False)  # (S,) W_1
+    ties: Ties = field(default_factory=Ties)
+
+
+def plan(
+    kernel: Kernel, reward: Callable[[int], Reward], *, time: int, horizon: int, ties: Ties | None = None
+) -> Plan:
+    """The plan at `time` for `horizon` steps with the kernel held fixed."""
+    if horizon < 1:
+        raise InputError(f"a plan needs a horizon of at least 1, not {horizon}")
+    ties = ties or Ties()
+    values, spare = np.zeros(kernel.states), np.empty(kernel.states)
+    for h in range(horizon - 1, 0, -1):
+        values, spare = reward(time + h).backup(kernel, values, out=spare), values
+    q_values = reward(time).q_values(kernel, values)
+    policy = ties.choose(q_values, plan_time=time, states=np.arange(kernel.states))
+    return Plan(time, policy, q_values, values, ties)
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The best that full knowledge and full sight can do."""
+
+    world: TVMDP
+    values: Array = field(repr=False)  # (T + 1, S) V*_t
+
+    def q_values(self, t: int) -> Array:
+        """(S, A) Q*_t."""
+        return self.world.reward(t).q_values(self.world.kernel(t), self.values[t + 1])
+
+    def loss(self, t: int) -> Array:
+        """(S, A) V*_t - Q*_t, what each action gives away."""
+        return self.values[t][:, None] - self.q_values(t)
+
+
+def oracle(world: TVMDP) -> Oracle:
+    """The optimal values of every time and state."""
+    values = np.zeros((world.horizon + 1, world.states))
+    for t in range(world.horizon - 1, -1, -1):
+        values[t] = world.reward(t).backup(world.kernel(t), values[t + 1])
+    return Oracle(world, values)
+
+
+def oracle_return(world: TVMDP) -> Array:
+    """(S,) V*_0 alone, in the memory of two value functions."""
+    values, spare = np.zeros(world.states), np.empty(world.states)
+    for t in range(world.horizon - 1, -1, -1):
+        values, spare = world.reward(t).backup(world.kernel(t), values, out=spare), values
+    return values

@@ -1,0 +1,58 @@
+"""Which of equally good actions is taken.
+
+Two actions within 1e-9 of the best are tied. The choice moves regret more than the choice of an update rule
+does, so it is stated with every result.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.bands import in_bands
+from replan.model.kernel import Array, Indices
+from replan.model.streams import TIES, uniforms
+
+TIE_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Ties:
+    """`first` and `last` go by the order of the actions; `random` draws once per plan and state."""
+
+    kind: Literal["first", "last", "random"] = "first"
+    seed: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Ties:
+        """From "first", "last", "random" or "random(SEED)"."""
+        match = re.fullmatch(r"(first|last|random)(?:\((\d+)\))?", text)
+        if match is None or (match[2] and match[1] != "random"):
+            raise InputError(f'ties must be "first", "last" or "random(SEED)", not {text!r}')
+        return cls(match[1], int(match[2] or 0))  # pyright: ignore[reportArgumentType]
+
+    def __str__(self) -> str:
+        return f"random({self.seed})" if self.kind == "random" else self.kind
+
+    def choose(self, values: Array, *, plan_time: int = 0, states: Indices | None = None) -> Indices:
+        """(R,) the chosen action for each row of (R, A) values.
+
+        `states` tells rows apart in the random draw; without it all rows of one plan share it.
+        """
+        if self.kind == "first":
+            from replan.plan import compiled
+
+            out = np.empty(len(values), dtype=np.int64)
+            in_bands(compiled.first_best, len(out), len(out), values, TIE_TOLERANCE, out)
+            return out
+        tied = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
+        actions = values.shape[1]
+        if self.kind == "last":
+            return actions - 1 - tied[:, ::-1].argmax(axis=1)
+        key = np.zeros(1, dtype=np.int64) if states is None else states + 1
+        draws = uniforms(self.seed + (plan_time << 32), key[:, None] * actions + np.arange(actions), TIES)
+        return np.where(tied, draws, -1.0).argmax(axis=1)

@@ -1,0 +1,30 @@
+"""`periodic`: updates at uniform spacings, rounded linspace(1, T-1, B) (the paper's Per.)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from replan.schedule.rule import Context, Decision, Knowledge
+
+
+def periodic_times(horizon: int, budget: int) -> tuple[int, ...]:
+    """The B rounded times."""
+    return tuple(int(t) for t in np.round(np.linspace(1, horizon - 1, budget)))
+
+
+@dataclass(frozen=True)
+class Periodic:
+    """Uniform spacings, whatever the drift."""
+
+    name: ClassVar[str] = "periodic"
+    knows: ClassVar[Knowledge] = "nothing"
+    uses_state: ClassVar[bool] = False
+    paced: ClassVar[bool] = False
+
+    def decide(self, context: Context) -> Decision:
+        """Whether the time is on the uniform raster."""
+        due = context.time in periodic_times(context.horizon, context.budget)
+        return Decision(due, f"{context.time} is {'' if due else 'not '}on the uniform raster")

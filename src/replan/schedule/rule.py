@@ -1,0 +1,83 @@
+"""The interface of an update rule: given what is known, update now or not, and why (the paper's section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+from replan.model.kernel import Array, Kernel
+from replan.model.reward import Reward
+from replan.plan.backward_induction import Plan
+from replan.skip.propagate import Execution
+
+Knowledge = Literal["nothing", "drift profile", "current kernel"]
+
+
+@dataclass(frozen=True)
+class Context:
+    """All that a rule may look at when it decides at `time`."""
+
+    time: int  # t
+    horizon: int  # T
+    planning_horizon: int  # H
+    budget: int  # B
+    budget_left: int  # updates not yet spent
+    last_update: int  # tau
+    drift_bounds: Array = field(repr=False)  # epsilon_0..epsilon_{t-1}; all T-1 for a rule that knows the profile
+    state: int  # seen at tau
+    kernel: Kernel = field(repr=False)  # estimate made at tau
+    plan: Plan = field(repr=False)  # made at tau
+    reward: Callable[[int], Reward] = field(repr=False)
+    execution: Execution = "map"
+    current_kernel: Kernel | None = field(default=None, repr=False)  # P_t, for a rule that knows it
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Update or not, and why in numbers."""
+
+    update: bool
+    reason: str
+    score: float | None = None
+    threshold: float | None = None
+    terms: Mapping[str, float] = field(default_factory=dict)  # each term of the score by name
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """A rule holds hyper-parameters and no hidden state. Make it a frozen dataclass.
+
+    What it needs beyond the context it declares in `knows`; what it does not declare it does not get.
+    """
+
+    name: ClassVar[str]
+    knows: ClassVar[Knowledge] = "nothing"
+    uses_state: ClassVar[bool] = False  # whether the decision depends on the state seen at the last update
+    paced: ClassVar[bool] = False  # whether the pacing limit L_t forces an update
+
+    def decide(self, context: Context) -> Decision:
+        """Update at context.time? Asked at every time after the last update, in order."""
+        ...
+
+
+@runtime_checkable
+class PlansAhead(Rule, Protocol):
+    """A rule that names its next update at once, since nothing is learned in between."""
+
+    def next_update(self, context: Context) -> int:
+        """The next update time, asked at an update (context.time == context.last_update)."""
+        ...
+
+
+@runtime_checkable
+class RandomRule(Rule, Protocol):
+    """A rule that draws its next update: its law makes exact evaluation possible."""
+
+    def next_update_law(self, context: Context) -> Array:
+        """(T + 1,) probability of each next update time; entry T: none."""
+        ...
+
+    def with_seed(self, seed: int) -> Rule:
+        """The same rule with its draws fixed by a seed."""
+        ...

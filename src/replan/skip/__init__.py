@@ -1,0 +1,22 @@
+"""What happens between two updates."""
+
+from replan.skip.interval import SkipStep, skip_interval
+from replan.skip.propagate import (
+    EXECUTIONS,
+    BeliefPropagation,
+    Execution,
+    MapPropagation,
+    Propagation,
+    propagation,
+)
+
+__all__ = [
+    "EXECUTIONS",
+    "BeliefPropagation",
+    "Execution",
+    "MapPropagation",
+    "Propagation",
+    "SkipStep",
+    "propagation",
+    "skip_interval",
+]

@@ -1,0 +1,48 @@
+"""What happens in a skip interval, exactly.
+
+Nothing is seen between updates, so from the state at the last one the actions are fixed and the true state's
+distribution is pushed through the world's kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reward import Reward
+from replan.skip.propagate import Propagation
+
+
+@dataclass(frozen=True)
+class SkipStep:
+    """One step of R robots that set out from different states."""
+
+    time: int
+    actions: Indices  # (R,)
+    before: Array  # (R, S) distribution of the true state at `time`
+    after: Array  # (R, S) and one step later
+    reward: Array  # (R,) expected reward of the step
+
+
+def skip_interval(
+    kernel: Callable[[int], Kernel],
+    reward: Callable[[int], Reward],
+    how: Propagation,
+    states: Indices,
+    *,
+    begin: int,
+    end: int,
+) -> Iterator[SkipStep]:
+    """The steps begin..end-1 of robots that saw `states` (R,) at `begin` and nothing since."""
+    estimate = how.begin(states)
+    before = np.zeros((len(states), kernel(begin).states))
+    before[np.arange(len(states)), states] = 1.0
+    for t in range(begin, end):
+        actions = how.act(estimate)
+        after = kernel(t).push(before, actions)
+        yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after))
+        estimate = how.advance(estimate, actions)
+        before = after

@@ -1,0 +1,66 @@
+"""The Mars rover of the paper's example 1 and "Simulation Environment": a slippery grid, a goal in the corner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.model import TVMDP, Reward, SlipKernel, constant
+from replan.model.kernel import Array
+
+DISTANCE_SCALE = 20.0
+
+Cell = tuple[int, int]
+
+
+def rover(
+    n: int,
+    slip: ArrayLike,
+    *,
+    start: Cell = (0, 0),
+    goal: Cell | None = None,
+    obstacles: Iterable[Cell] = (),
+    terrain: ArrayLike | None = None,
+    stated_bounds: ArrayLike | None = None,
+) -> TVMDP:
+    """An n x n grid whose slip at time t is slip[t], times terrain[i, j] where a terrain is given.
+
+    The reward is -d1(s', goal) / 20 for the realised next cell. A blocked cell is never entered.
+    """
+    slip = np.asarray(slip, dtype=float)
+    goal = (n - 1, n - 1) if goal is None else goal
+    blocked = _blocked(n, obstacles, keep_free=(start, goal))
+    factor = np.ones(1) if terrain is None else np.asarray(terrain, dtype=float).reshape(-1)
+
+    def kernel(t: int) -> SlipKernel:
+        return SlipKernel((n, n), np.clip(slip[t] * factor, 0, 1), blocked=blocked)
+
+    return TVMDP(
+        horizon=len(slip),
+        kernel=kernel,
+        reward=constant(Reward(next_state=-distances(n, goal) / DISTANCE_SCALE)),
+        start=start[0] * n + start[1],
+        stated_bounds=None if stated_bounds is None else np.asarray(stated_bounds, dtype=float),
+        start_states=None if blocked is None else np.flatnonzero(~blocked),
+        grid=(n, n),
+    )
+
+
+def distances(n: int, goal: Cell) -> Array:
+    """(S,) the L1 distance of every cell to the goal."""
+    i, j = np.divmod(np.arange(n * n), n)
+    return (np.abs(i - goal[0]) + np.abs(j - goal[1])).astype(float)
+
+
+def _blocked(n: int, obstacles: Iterable[Cell], *, keep_free: tuple[Cell, Cell]) -> np.ndarray | None:
+    blocked = np.zeros((n, n), dtype=bool)
+    for cell in obstacles:
+        if not (0 <= cell[0] < n and 0 <= cell[1] < n):
+            raise InputError(f"obstacle {cell} lies outside the {n} x {n} grid")
+        if cell in keep_free:
+            raise InputError(f"obstacle {cell} lies on the start or the goal")
+        blocked[cell] = True
+    return blocked.reshape(-1) if blocked.any() else None
