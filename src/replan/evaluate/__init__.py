@@ -11,4 +11,13 @@ from replan.evaluate.exact import (
     regret,
 )
 
-__all__ = ["ALL_STARTS_LIMIT", "Evaluation", "Steps", "all_returns", "evaluate", "evaluate_times", "from_start", "regret"]
+__all__ = [
+    "ALL_STARTS_LIMIT",
+    "Evaluation",
+    "Steps",
+    "all_returns",
+    "evaluate",
+    "evaluate_times",
+    "from_start",
+    "regret",
+]

@@ -21,7 +21,9 @@ from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
 from replan.skip.interval import skip_interval
 
-ALL_STARTS_LIMIT = 2_500  # states; all starts at once cost O(S^2 T), so beyond this only the given start is done
+ALL_STARTS_LIMIT = (
+    2_500  # states; all starts at once cost O(S^2 T), so beyond this only the given start is done
+)
 ROWS_AT_ONCE = 512  # states at an update that are pushed together; bounds memory at ROWS_AT_ONCE * S numbers
 
 
@@ -80,7 +82,7 @@ def regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float
 
 
 def update_laws(mission: Mission, rule: Rule, time: int, left: int, states: Indices) -> Array:
-    """(R, T + 1) probability of each next update time, for robots that saw `states` at the update at `time`."""
+    """(R, T + 1) probability of each next update time, for robots that saw `states` at `time`."""
     asked = states if rule.uses_state else states[:1]
     laws = [
         next_update_law(

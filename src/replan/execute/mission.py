@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-
 from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.true_kernel import TrueKernel
 from replan.model.kernel import Array, Kernel
@@ -103,5 +102,3 @@ class Mission:
 def known_bounds(rule: Rule, drift_bounds: Array, time: int) -> Array:
     """The drift bounds that the rule may see: those of the past, or all where it knows the profile."""
     return drift_bounds if rule.knows == "drift profile" else drift_bounds[: max(time, 0)]
-
-

@@ -26,8 +26,11 @@ class Finding:
     a: int | None = None
 
     def __str__(self) -> str:
-        place = ", ".join(f"{name}={value}" for name, value in zip("tsa", (self.t, self.s, self.a), strict=True)
-                          if value is not None)
+        place = ", ".join(
+            f"{name}={value}"
+            for name, value in zip("tsa", (self.t, self.s, self.a), strict=True)
+            if value is not None
+        )
         return f"{self.what} at {place}"
 
 
@@ -61,7 +64,8 @@ def _check_kernel(kernel: Kernel, world: TVMDP, t: int) -> Iterator[Finding]:
     if (kernel.states, kernel.actions) != (world.states, world.actions):
         yield Finding(
             f"kernel of {kernel.states} states and {kernel.actions} actions in a world of "
-            f"{world.states} and {world.actions}", t,
+            f"{world.states} and {world.actions}",
+            t,
         )
         return
     probabilities = kernel.general().probabilities

@@ -8,13 +8,14 @@ import os
 import tempfile
 
 import numba
+from numba.core import config
 
 
 def jit(function):
     """Compile lazily, serially and cached where any folder can be written."""
     for folder in (None, os.path.join(tempfile.gettempdir(), "replan-numba")):  # noqa: PTH118
         if folder is not None:
-            numba.config.CACHE_DIR = folder  # pyright: ignore[reportAttributeAccessIssue]
+            config.CACHE_DIR = folder  # pyright: ignore[reportAttributeAccessIssue]
         try:
             return numba.njit(cache=True, nogil=True)(function)
         except (RuntimeError, OSError):

@@ -7,7 +7,7 @@ interface in closed form for grids.
 
 from __future__ import annotations
 
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from replan.errors import InputError
 from replan.model.bands import in_bands
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+Array = NDArray[Any]  # of floats
+Indices = NDArray[Any]  # of int64: states or actions
 
 MAP_TOLERANCE = 1e-9  # successors this close to the most likely one count as equally likely
 
@@ -115,10 +115,12 @@ class GeneralKernel:
         from scipy.sparse import csr_array
 
         blocks = [csr_array(matrix) for matrix in matrices]
-        states = blocks[0].shape[0]
+        states = int(blocks[0].shape[0])  # pyright: ignore[reportOptionalSubscript]
         for a, block in enumerate(blocks):
             if block.shape != (states, states):
-                raise InputError(f"the sparse matrix of a={a} has the shape {block.shape}, not {(states, states)}")
+                raise InputError(
+                    f"the sparse matrix of a={a} has the shape {block.shape}, not {(states, states)}"
+                )
         widths = sum(np.diff(block.indptr) for block in blocks)
         successors = np.repeat(np.arange(states)[:, None], max(1, int(np.max(widths))), axis=1)
         probabilities = np.zeros((states, len(blocks), successors.shape[1]))
@@ -155,7 +157,9 @@ class GeneralKernel:
 
         out = np.empty((self.states, self.actions))
         values = np.ascontiguousarray(values)
-        in_bands(compiled.general_expect, len(out), len(out), self.successors, self.probabilities, values, out)
+        in_bands(
+            compiled.general_expect, len(out), len(out), self.successors, self.probabilities, values, out
+        )
         return out
 
     def backup(self, values: Array, reward: Array | None = None, out: Array | None = None) -> Array:
@@ -166,7 +170,9 @@ class GeneralKernel:
             return (reward + self.expect(values)).max(axis=1, out=out)
         out = np.empty(self.states) if out is None else out
         values = np.ascontiguousarray(values)
-        in_bands(compiled.general_backup, len(out), len(out), self.successors, self.probabilities, values, out)
+        in_bands(
+            compiled.general_backup, len(out), len(out), self.successors, self.probabilities, values, out
+        )
         return out
 
     def push(self, distributions: Array, actions: Indices) -> Array:

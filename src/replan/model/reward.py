@@ -12,7 +12,7 @@ from replan.model.kernel import Array, Indices, Kernel
 
 @dataclass(frozen=True)
 class Reward:
-    """The reward of one time step, r(s, a) + R(s'). Planning uses its expectation under the kernel at hand."""
+    """The reward of one step, r(s, a) + R(s'). Planning uses its expectation under the kernel at hand."""
 
     state_action: Array | None = None  # (S, A)
     next_state: Array | None = None  # (S,)

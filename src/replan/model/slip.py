@@ -29,7 +29,12 @@ class SlipKernel:
     actions = len(ACTIONS)
 
     def __init__(
-        self, shape: tuple[int, int], slip: ArrayLike, *, law: ArrayLike | None = None, blocked: ArrayLike | None = None
+        self,
+        shape: tuple[int, int],
+        slip: ArrayLike,
+        *,
+        law: ArrayLike | None = None,
+        blocked: ArrayLike | None = None,
     ) -> None:
         self.shape = (int(shape[0]), int(shape[1]))
         self.slip = _per_cell(slip, self.states, "slip", float)

@@ -59,7 +59,7 @@ def slip_backup(rows, columns, blocked, slip, law, values, out):
 
 @jit
 def _open_row(rho, law, above, row, below, out):
-    """One row of a grid without blocked cells, in a form that the compiler turns into vector instructions."""
+    """One row of a grid without blocked cells, in a form that compiles to vector instructions."""
     last = row.size - 1
     for j in range(1, last):
         right, left, down, up, stay = row[j + 1], row[j - 1], below[j], above[j], row[j]
@@ -85,7 +85,9 @@ def open_backup(first, last, slip, law, values, out):
     rows = values.shape[0]
     field = 0 if slip.shape[0] == 1 else 1
     for i in range(first, last):
-        _open_row(slip[i * field], law, values[max(i - 1, 0)], values[i], values[min(i + 1, rows - 1)], out[i])
+        _open_row(
+            slip[i * field], law, values[max(i - 1, 0)], values[i], values[min(i + 1, rows - 1)], out[i]
+        )
 
 
 @jit
@@ -94,7 +96,12 @@ def open_expect(first, last, slip, law, values, out):
     rows, columns = values.shape
     field = 0 if slip.shape[0] == 1 else 1
     for i in range(first, last):
-        above, row, below, rho = values[max(i - 1, 0)], values[i], values[min(i + 1, rows - 1)], slip[i * field]
+        above, row, below, rho = (
+            values[max(i - 1, 0)],
+            values[i],
+            values[min(i + 1, rows - 1)],
+            slip[i * field],
+        )
         for j in range(columns):
             r, l, d, u, c = row[min(j + 1, columns - 1)], row[max(j - 1, 0)], below[j], above[j], row[j]
             keep = 1.0 - rho[j]
@@ -148,7 +155,7 @@ def slip_sample(rows, columns, blocked, slip, law, states, actions, uniforms):
 
 @jit
 def _merged_law(around, law, cells, weights):
-    """Fill the distinct cells around one, ascending, with the law's mass on each; return how many there are."""
+    """Fill the distinct cells around one, ascending, and the law's mass on each; return their number."""
     count = 0
     for a in (3, 1, 4, 0, 2):  # up, left, stay, right, down: ascending state index
         to = around[a]

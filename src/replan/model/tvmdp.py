@@ -39,7 +39,9 @@ class TVMDP:
         if self.stated_bounds is not None:
             bounds = np.asarray(self.stated_bounds, dtype=float)
             if bounds.shape != (self.horizon - 1,):
-                raise InputError(f"drift bounds must be {self.horizon - 1} numbers (T - 1), not {bounds.shape}")
+                raise InputError(
+                    f"drift bounds must be {self.horizon - 1} numbers (T - 1), not {bounds.shape}"
+                )
             if not (bounds >= 0).all():
                 raise InputError(f"drift bound {np.argmin(bounds >= 0)} is negative or not a number")
             object.__setattr__(self, "stated_bounds", bounds)
@@ -104,7 +106,9 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
             arrays = dict(file)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: not a readable .npz file ({error})") from None
-    if unknown := sorted(set(arrays) - {"kernels", "successors", "probabilities", "rewards", "start", "drift_bounds"}):
+    if unknown := sorted(
+        set(arrays) - {"kernels", "successors", "probabilities", "rewards", "start", "drift_bounds"}
+    ):
         raise InputError(f"{path}: unknown array {unknown[0]!r}")
     if "rewards" not in arrays:
         raise InputError(f"{path}: the array 'rewards' is missing")

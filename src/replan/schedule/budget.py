@@ -1,4 +1,4 @@
-"""Spending the budget: exactly B updates, the first at t = 1, and the pacing limit L_t (the paper's Algorithm 1).
+"""Spending the budget: exactly B updates, the first at t = 1, and the pacing limit L_t (Algorithm 1).
 
 Every rule is asked through this file, so no rule can overspend or fall short.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
@@ -42,7 +43,7 @@ def decide(rule: Rule, context: Context, *, exact: bool = True) -> Decision:
 def next_update(
     rule: Rule, context_at: Callable[[int], Context], *, exact: bool = True
 ) -> tuple[int, list[tuple[int, Decision]]]:
-    """The next update time after the one that context_at speaks of (T: none), and every decision on the way."""
+    """The next update time after the one that context_at speaks of (T: none), and the decisions till then."""
     at_update = context_at(-1)
     tau, horizon, left = at_update.last_update, at_update.horizon, at_update.budget_left
     if left == 0:
@@ -91,7 +92,7 @@ def check_times(times: Iterable[int], *, budget: int, horizon: int) -> tuple[int
     for t in times:
         if not 1 <= t <= horizon - 1:
             raise InputError(f"update time {t} lies outside 1 to {horizon - 1}")
-    for before, after in zip(times, times[1:], strict=False):
+    for before, after in pairwise(times):
         if after == before:
             raise InputError(f"update time {after} is repeated")
         if after < before:

@@ -1,4 +1,4 @@
-"""The interface of an update rule: given what is known, update now or not, and why (the paper's section 3.2)."""
+"""The interface of an update rule: given what is known, update now or not, and why (section 3.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Context:
     budget: int  # B
     budget_left: int  # updates not yet spent
     last_update: int  # tau
-    drift_bounds: Array = field(repr=False)  # epsilon_0..epsilon_{t-1}; all T-1 for a rule that knows the profile
+    drift_bounds: Array = field(
+        repr=False
+    )  # epsilon_0..epsilon_{t-1}; all T-1 for a rule that knows the profile
     state: int  # seen at tau
     kernel: Kernel = field(repr=False)  # estimate made at tau
     plan: Plan = field(repr=False)  # made at tau

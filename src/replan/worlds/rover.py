@@ -1,4 +1,4 @@
-"""The Mars rover of the paper's example 1 and "Simulation Environment": a slippery grid, a goal in the corner."""
+"""The Mars rover of the paper's example 1: a slippery grid, a goal in the far corner."""
 
 from __future__ import annotations
 
