@@ -29,7 +29,7 @@ from replan.model.reward import Reward
 from replan.plan.backward_induction import Plan, plan
 from replan.plan.ties import Ties
 from replan.schedule.budget import FIRST_UPDATE, check_budget, clamp, decide
-from replan.schedule.rule import Context, Decision, PlansAhead, Rule
+from replan.schedule.rule import Context, Decision, Rule, plans_ahead
 from replan.skip.propagate import Execution, propagation
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
@@ -278,7 +278,7 @@ class Agent:
             return Decision(True, "the first update")
         if now.last_update == now.time:
             return Decision(False, "just updated")
-        if not isinstance(self.rule, PlansAhead) or now.budget_left == 0:
+        if not plans_ahead(self.rule) or now.budget_left == 0:
             return decide(self.rule, self._context(now.time), exact=self.exact_budget)
         if now.planned_update is None:
             at_update = self._context(now.last_update)

@@ -54,12 +54,10 @@ class Reward:
 
     def realised(self, states: Indices, actions: Indices, next_states: Indices) -> Array:
         """(R,) reward of single transitions."""
-        total = np.zeros(len(states))
-        if self.next_state is not None:
-            total += self.next_state[next_states]
-        if self.state_action is not None:
-            total += self.state_action[states, actions]
-        return total
+        if self.state_action is None:
+            return self.next_state[next_states]  # pyright: ignore[reportOptionalSubscript]
+        total = self.state_action[states, actions]
+        return total if self.next_state is None else total + self.next_state[next_states]
 
     def bounds(self) -> tuple[float, float]:
         """The least and the greatest reward of a single step."""

@@ -83,7 +83,15 @@ class SlipKernel:
         """Move (R, S) distributions one step, row i under actions[i]."""
         from replan.model import stencil
 
-        return stencil.slip_push(*self._grid, distributions, actions)
+        distributions = np.ascontiguousarray(distributions)
+        if self.blocked.size > 1:
+            return stencil.slip_push(*self._grid, distributions, actions)
+        out = np.empty_like(distributions)
+        cells = (len(out), *self.shape)
+        stencil.open_push(
+            self._slip_rows(), self.law, distributions.reshape(cells), actions, out.reshape(cells)
+        )
+        return out
 
     def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
         """(R,) next states: the uniform number first says whether the robot slips, then where to."""
@@ -125,9 +133,14 @@ class SlipKernel:
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
 
     def _in_bands(self, loop, values: Array, out: Array) -> None:
-        rows, columns = self.shape
-        slip = self.slip.reshape(self.shape) if self.slip.size > 1 else np.full((1, columns), self.slip[0])
-        in_bands(loop, rows, self.states, slip, self.law, values.reshape(self.shape), out)
+        in_bands(
+            loop, self.shape[0], self.states, self._slip_rows(), self.law, values.reshape(self.shape), out
+        )
+
+    def _slip_rows(self) -> Array:
+        if self.slip.size > 1:
+            return self.slip.reshape(self.shape)
+        return np.full((1, self.shape[1]), self.slip[0])
 
     def _slip_column(self) -> Array:
         return np.broadcast_to(self.slip, (self.states,))[:, None]

@@ -14,7 +14,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array
-from replan.schedule.rule import Context, Decision, PlansAhead, RandomRule, Rule
+from replan.schedule.rule import Context, Decision, Rule, draws, plans_ahead
 
 FIRST_UPDATE = 1
 
@@ -48,7 +48,7 @@ def next_update(
     tau, horizon, left = at_update.last_update, at_update.horizon, at_update.budget_left
     if left == 0:
         return horizon, []
-    if isinstance(rule, PlansAhead):
+    if plans_ahead(rule):
         chosen = clamp(rule.next_update(at_update), at_update, exact=exact)
         reason = f"planned at {tau}"
         return chosen, [(chosen, Decision(True, reason))] if chosen < horizon else []
@@ -64,7 +64,7 @@ def next_update(
 def next_update_law(rule: Rule, context_at: Callable[[int], Context], *, exact: bool = True) -> Array:
     """(T + 1,) probability of each next update time; entry T: none."""
     at_update = context_at(-1)
-    if isinstance(rule, RandomRule) and at_update.budget_left > 0:
+    if draws(rule) and at_update.budget_left > 0:
         return rule.next_update_law(at_update)
     law = np.zeros(at_update.horizon + 1)
     law[next_update(rule, context_at, exact=exact)[0]] = 1.0

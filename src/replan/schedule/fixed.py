@@ -23,6 +23,10 @@ class FixedTimes:
     def __init__(self, times: Sequence[int]) -> None:
         object.__setattr__(self, "times", tuple(int(t) for t in times))
 
+    def next_update(self, context: Context) -> int:
+        """The first of the times after the last update."""
+        return next((t for t in self.times if t > context.last_update), context.horizon)
+
     def decide(self, context: Context) -> Decision:
         """Whether the time is one of them."""
         due = context.time in self.times

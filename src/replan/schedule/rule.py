@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeGuard
 
 from replan.model.kernel import Array, Kernel
 from replan.model.reward import Reward
@@ -46,7 +46,6 @@ class Decision:
     terms: Mapping[str, float] = field(default_factory=dict)  # each term of the score by name
 
 
-@runtime_checkable
 class Rule(Protocol):
     """A rule holds hyper-parameters and no hidden state. Make it a frozen dataclass.
 
@@ -63,7 +62,6 @@ class Rule(Protocol):
         ...
 
 
-@runtime_checkable
 class PlansAhead(Rule, Protocol):
     """A rule that names its next update at once, since nothing is learned in between."""
 
@@ -72,7 +70,6 @@ class PlansAhead(Rule, Protocol):
         ...
 
 
-@runtime_checkable
 class RandomRule(Rule, Protocol):
     """A rule that draws its next update: its law makes exact evaluation possible."""
 
@@ -83,3 +80,13 @@ class RandomRule(Rule, Protocol):
     def with_seed(self, seed: int) -> Rule:
         """The same rule with its draws fixed by a seed."""
         ...
+
+
+def plans_ahead(rule: Rule) -> TypeGuard[PlansAhead]:
+    """Whether the rule names its next update at once."""
+    return hasattr(rule, "next_update")
+
+
+def draws(rule: Rule) -> TypeGuard[RandomRule]:
+    """Whether the rule draws its next update."""
+    return hasattr(rule, "next_update_law")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,7 @@ from replan.model import TVMDP, Reward, SlipKernel, constant
 from replan.model.kernel import Array
 
 DISTANCE_SCALE = 20.0
+KERNELS_KEPT = 1_000_000  # numbers; kernels are kept between calls where all of them together hold fewer
 
 Cell = tuple[int, int]
 
@@ -35,6 +37,7 @@ def rover(
     blocked = _blocked(n, obstacles, keep_free=(start, goal))
     factor = np.ones(1) if terrain is None else np.asarray(terrain, dtype=float).reshape(-1)
 
+    @lru_cache(maxsize=len(slip) if factor.size * len(slip) <= KERNELS_KEPT else 2)
     def kernel(t: int) -> SlipKernel:
         return SlipKernel((n, n), np.clip(slip[t] * factor, 0, 1), blocked=blocked)
 

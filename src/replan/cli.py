@@ -1,0 +1,50 @@
+"""The command line. Each command is a file of `replan.commands`; errors are one line and exit status 2."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from replan.commands import regret, schedule
+from replan.errors import InputError
+
+app = typer.Typer(
+    name="replan",
+    help="When should a robot replan? Schedules, exact regret, certificates and studies.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("regret")(regret.regret)
+app.command("schedule")(schedule.schedule)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and exit with its status."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its status: 0, 1 for work that failed in part, 2 for bad input."""
+    arguments = arguments or ["--help"]
+    try:
+        status = typer.main.get_command(app).main(arguments, prog_name="replan", standalone_mode=False)
+    except InputError as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        return _refuse("stopped", status=130)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # anything but a usage error of the command line itself
+            raise
+        return _refuse(error.format_message())  # pyright: ignore[reportAttributeAccessIssue]
+    return int(status or 0)
+
+
+def _refuse(message: str, *, status: int = 2) -> int:
+    print(f"replan: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""What several commands share: options, and the rule that they speak of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from replan.errors import InputError
+from replan.execute.mission import Mission
+from replan.schedule import FixedTimes, Periodic, Rule, check_times
+
+SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+ExecutionOption = Annotated[str, typer.Option(help="How the robot acts between updates: map or belief.")]
+TimesOption = Annotated[str | None, typer.Option(help="Update times, as 1,17,33,49.")]
+RuleOption = Annotated[str | None, typer.Option(help="The update rule.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A hyper-parameter of the rule, key=value.")
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of what is drawn.")]
+
+
+def parse_times(text: str) -> list[int]:
+    """Update times from "1,17,33,49"."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--times takes whole numbers with commas between, not {text!r}") from None
+
+
+def check_execution(text: str):
+    """The execution itself, or an `InputError`."""
+    if text not in ("map", "belief"):
+        raise InputError(f"--execution must be map or belief, not {text!r}")
+    return text
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A rule, and how it came about."""
+
+    rule: Rule
+    record: dict[str, Any]  # name, hyper-parameters and how they were chosen, for the answer
+
+
+def chosen_rule(
+    mission: Mission, *, times: str | None, rule: str | None, assignments: list[str] | None, seed: int
+) -> Chosen:
+    """The rule that --times or --rule and --set speak of."""
+    if (times is None) == (rule is None):
+        raise InputError("give either --times or --rule")
+    if times is not None:
+        if assignments:
+            raise InputError("--set goes with --rule, not with --times")
+        checked = check_times(parse_times(times), budget=mission.budget, horizon=mission.horizon)
+        return Chosen(FixedTimes(checked), {"rule": "fixed"})
+    if rule != "periodic":
+        raise InputError(f"unknown rule {rule!r}: there is periodic")
+    return Chosen(Periodic(), {"rule": rule})

@@ -1,0 +1,192 @@
+"""Regret by sampling: the paper's "Validation and Evaluation Protocol".
+
+Seed j at time t always sees the same random number, whatever the method, so that methods and the oracle are
+compared on paired rollouts. All seeds run side by side, and none depends on the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.execute.mission import Mission
+from replan.model.kernel import Array, Indices
+from replan.model.streams import uniforms
+from replan.model.tvmdp import TVMDP
+from replan.plan.backward_induction import Oracle, oracle
+from replan.plan.ties import Ties
+from replan.schedule.budget import FIRST_UPDATE, next_update
+from replan.schedule.rule import Rule, draws
+from replan.skip.propagate import MapPropagation, Propagation
+from replan.skip.walk import can_walk, walk
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """N sampled missions."""
+
+    seeds: Indices = field(repr=False)  # (N,)
+    returns: Array = field(repr=False)  # (N,)
+    states: Indices | None = field(default=None, repr=False)  # (N, T + 1) true states, where traced
+    beliefs: Indices | None = field(
+        default=None, repr=False
+    )  # (N, T) believed states (most likely), where traced
+    updates: np.ndarray | None = field(default=None, repr=False)  # (N, T) bool, where traced
+
+
+@dataclass(frozen=True)
+class SampledRegret:
+    """The mean over seeds of the oracle's return minus the method's."""
+
+    n: int
+    regret: float
+    standard_error: float
+
+
+def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = False) -> Rollouts:
+    """Sample the mission once per seed."""
+    seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
+    fleet = _Fleet(mission, rule, seeds)
+    world, horizon = mission.world, mission.horizon
+    if not trace and can_walk(world, mission.update(0).propagation, 0):
+        return Rollouts(seeds, _walk(fleet, np.full(len(seeds), world.start)))
+    numbers = uniforms(seeds[None, :], np.arange(horizon)[:, None])
+    states = np.full(len(seeds), world.start)
+    returns = np.zeros(len(seeds))
+    seen, believed, updated = [states], [], []
+    for t in range(horizon):
+        due = fleet.update(t, states)
+        if trace:
+            updated.append(due & (t > 0))
+            believed.append(fleet.believed())
+        actions = fleet.act()
+        following = world.kernel(t).sample(states, actions, numbers[t])
+        returns += world.reward(t).realised(states, actions, following)
+        states = following
+        if trace:
+            seen.append(states)
+    if not trace:
+        return Rollouts(seeds, returns)
+    return Rollouts(seeds, returns, np.stack(seen, 1), np.stack(believed, 1), np.stack(updated, 1))
+
+
+def oracle_rollout(
+    world: TVMDP, seeds: ArrayLike, *, best: Oracle | None = None, ties: Ties | None = None
+) -> Array:
+    """(N,) returns of the robot that knows all kernels and sees its state at every step."""
+    best = best or oracle(world)
+    ties = ties or Ties()
+    seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
+    everyone = np.arange(world.states)
+    states = np.full(len(seeds), world.start)
+    returns = np.zeros(len(seeds))
+    for t in range(world.horizon):
+        actions = ties.choose(best.q_values(t), plan_time=t, states=everyone)[states]
+        following = world.kernel(t).sample(states, actions, uniforms(seeds, t))
+        returns += world.reward(t).realised(states, actions, following)
+        states = following
+    return returns
+
+
+def sampled_regret(oracle_returns: Array, returns: Array) -> SampledRegret:
+    """Mean and standard error of paired differences."""
+    gaps = oracle_returns - returns
+    spread = float(gaps.std(ddof=1)) if len(gaps) > 1 else float("nan")
+    return SampledRegret(len(gaps), float(gaps.mean()), spread / len(gaps) ** 0.5)
+
+
+def _walk(fleet: _Fleet, states: Indices) -> Array:
+    """(N,) returns, interval by interval for every group of robots that share their update times."""
+    mission = fleet.mission
+    returns = np.zeros(len(states))
+    for time in range(mission.horizon):
+        if time != fleet.earliest:
+            continue
+        rows = np.flatnonzero(fleet.update(time, states))
+        ends = fleet.next_time[rows]
+        for end in np.unique(ends):
+            group = rows[ends == end]
+            how = mission.update(time).propagation
+            assert isinstance(how, MapPropagation)
+            robots = fleet.seeds[group], states[group], returns[group]
+            states[group], returns[group] = walk(mission.world, how, *robots, begin=time, end=int(end))
+    return returns
+
+
+class _Fleet:
+    """N robots on one mission, in groups that share the time of their last update."""
+
+    def __init__(self, mission: Mission, rule: Rule, seeds: Indices) -> None:
+        self.mission, self.rule, self.seeds = mission, rule, seeds
+        count = len(seeds)
+        self.next_time = np.zeros(count, dtype=np.int64)
+        self.earliest = 0  # the least of next_time
+        self.left = np.full(count, mission.budget, dtype=np.int64)
+        self.groups: list[tuple[Propagation, Indices, Any]] = []
+
+    def update(self, time: int, states: Indices) -> np.ndarray:
+        """Update the robots that are due at `time`; (N,) which they were."""
+        due = self.next_time == time
+        if time != self.earliest:
+            return due
+        rows = np.flatnonzero(due)
+        self.groups = [self._without(group, due) for group in self.groups]
+        self.groups = [group for group in self.groups if len(group[1])]
+        how = self.mission.update(time).propagation
+        self.groups.append((how, rows, how.begin(states[rows])))
+        if time == 0:
+            self.next_time[:] = FIRST_UPDATE
+        else:
+            self.left[rows] -= 1
+            self.next_time[rows] = self._next_times(time, rows, states[rows])
+        self.earliest = int(self.next_time.min())
+        return due
+
+    def act(self) -> Indices:
+        """(N,) actions; every robot's estimate moves on."""
+        if len(self.groups) == 1:
+            how, rows, estimate = self.groups[0]
+            actions = how.act(estimate)
+            self.groups[0] = (how, rows, how.advance(estimate, actions))
+            return actions
+        everyone = np.empty(len(self.seeds), dtype=np.int64)
+        for k, (how, rows, estimate) in enumerate(self.groups):
+            actions = everyone[rows] = how.act(estimate)
+            self.groups[k] = (how, rows, how.advance(estimate, actions))
+        return everyone
+
+    def believed(self) -> Indices:
+        """(N,) where each robot most likely believes itself to be."""
+        everyone = np.empty(len(self.seeds), dtype=np.int64)
+        for how, rows, estimate in self.groups:
+            everyone[rows] = estimate if isinstance(how, MapPropagation) else estimate.argmax(axis=1)
+        return everyone
+
+    @staticmethod
+    def _without(
+        group: tuple[Propagation, Indices, Any], due: np.ndarray
+    ) -> tuple[Propagation, Indices, Any]:
+        how, rows, estimate = group
+        stay = ~due[rows]
+        return how, rows[stay], estimate[stay]
+
+    def _next_times(self, time: int, rows: Indices, states: Indices) -> Indices:
+        if draws(self.rule):
+            rules = [self.rule.with_seed(int(seed)) for seed in self.seeds[rows]]
+            return np.array(
+                [
+                    self._ask(r, time, int(b), int(s))
+                    for r, b, s in zip(rules, self.left[rows], states, strict=True)
+                ]
+            )
+        shown = states if self.rule.uses_state else np.broadcast_to(states[:1], states.shape)
+        cases, case = np.unique(self.left[rows] * self.mission.world.states + shown, return_inverse=True)
+        asked = [divmod(int(c), self.mission.world.states) for c in cases]
+        return np.array([self._ask(self.rule, time, left, state) for left, state in asked])[case]
+
+    def _ask(self, rule: Rule, time: int, left: int, state: int) -> int:
+        contexts = self.mission.context_at(rule, last_update=time, budget_left=left, state=state)
+        return next_update(rule, contexts, exact=self.mission.exact_budget)[0]

@@ -1,0 +1,1 @@
+"""Settings, protocol, engines and the store."""
