@@ -198,6 +198,7 @@ class Agent:
         now.commanded = []
         now.estimate = self._propagation(now.plan, now.kernel).begin(_row(state))
         now.planned_update = None
+        self._decision = None
         if trouble is None:
             self._record("update", decision.reason, state=state, decision=decision)
         else:

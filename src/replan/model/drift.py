@@ -29,7 +29,7 @@ def sinusoidal(horizon: int, *, slip: float, amplitude: float, period: float) ->
 
 def piecewise(horizon: int, *, slip: float, quiet: float, bursts: Sequence[Burst]) -> Array:
     """(T,) slip that creeps by `quiet` and, within bursts, climbs by their slope."""
-    slopes = np.full(horizon, quiet)
+    slopes = np.full(horizon, quiet, dtype=float)
     for (begin, end), (_, _, slope) in zip(burst_intervals(horizon, bursts), bursts, strict=True):
         slopes[begin:end] = slope
     profile = np.empty(horizon)

@@ -1,0 +1,142 @@
+"""Worlds from plain arrays, drift profiles by hand, and the checker."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from replan import TVMDP, GeneralKernel, InputError, Reward, check_tvmdp, constant, from_arrays, load_npz
+from replan.model import linear, piecewise, sinusoidal
+from tiny_worlds import random_kernel
+
+
+def dense(seed, states=4, actions=2):
+    return random_kernel(np.random.default_rng(seed), states, actions).dense()
+
+
+def test_linear_profile_is_clipped():
+    np.testing.assert_allclose(linear(5, slip=0.5, rate=0.04), [0.5, 0.54, 0.58, 0.6, 0.6])
+
+
+def test_sinusoidal_profile():
+    profile = sinusoidal(11, slip=0.1, amplitude=0.08, period=10)
+    np.testing.assert_allclose(profile[[0, 5, 10]], 0.1, atol=1e-12)
+    assert profile[2] == pytest.approx(0.1 + 0.08 * np.sin(0.4 * np.pi))
+
+
+def test_piecewise_profile_climbs_within_bursts_only():
+    profile = piecewise(10, slip=0.03, quiet=0.001, bursts=[(0.2, 0.45, 0.02)])
+    np.testing.assert_allclose(np.diff(profile), [0.001, 0.001, 0.02, 0.02] + [0.001] * 5)
+
+
+def test_burst_ends_do_not_suffer_from_rounding():
+    assert 0.58 * 50 < 29, "in floating point"
+    profile = piecewise(50, slip=0, quiet=0, bursts=[(0.0, 0.58, 0.01)])
+    assert profile[-1] == pytest.approx(0.29)
+
+
+def test_one_kernel_or_t_of_them_dense_or_sparse():
+    many = np.stack([dense(t) for t in range(3)])
+    rewards = np.arange(8.0).reshape(4, 2)
+    worlds = [
+        from_arrays(many, rewards),
+        from_arrays([[csr_array(step[:, a]) for a in range(2)] for step in many], rewards),
+    ]
+    for t in range(3):
+        for world in worlds:
+            np.testing.assert_allclose(world.kernel(t).general().dense(), many[t], atol=1e-15)
+    assert from_arrays(many[0], rewards, horizon=7).kernel(6) is not None
+
+
+@pytest.mark.parametrize(
+    ("rewards", "part"),
+    [(np.zeros(4), "next_state"), (np.zeros((4, 2)), "state_action"), (np.zeros((3, 4)), "next_state"),
+     (np.zeros((3, 4, 2)), "state_action")],
+)  # fmt: skip
+def test_rewards_are_told_apart_by_their_shape(rewards, part):
+    world = from_arrays(np.stack([dense(t) for t in range(3)]), rewards)
+    assert getattr(world.reward(2), part) is not None
+
+
+def test_npz_files(tmp_path):
+    many = np.stack([dense(t) for t in range(3)])
+    np.savez(tmp_path / "dense.npz", kernels=many, rewards=np.zeros(4), start=2)
+    assert load_npz(tmp_path / "dense.npz").start == 2
+    kernel = GeneralKernel.from_dense(many[0])
+    np.savez(
+        tmp_path / "lists.npz",
+        successors=kernel.successors,
+        probabilities=np.stack([kernel.probabilities] * 3),
+        rewards=np.zeros((4, 2)),
+        drift_bounds=np.array([0.1, 0.2]),
+    )
+    world = load_npz(tmp_path / "lists.npz")
+    np.testing.assert_allclose(world.kernel(1).general().dense(), many[0])
+    np.testing.assert_array_equal(world.drift_bounds, [0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"kernels": dense(0)}, "'rewards' is missing"),
+        ({"rewards": np.zeros(4)}, "give 'kernels'"),
+        ({"kernels": dense(0), "rewards": np.zeros(4), "other": np.zeros(1)}, "unknown array 'other'"),
+        ({"kernels": dense(0)[:, :, :3], "rewards": np.zeros(4)}, "dense kernel has the shape"),
+        ({"kernels": dense(0), "rewards": np.zeros(5)}, "fit neither"),
+    ],
+)
+def test_npz_files_that_make_no_sense(tmp_path, arrays, said):
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(InputError, match=said):
+        load_npz(tmp_path / "bad.npz", horizon=4)
+
+
+def test_drift_bounds_are_the_true_drift_unless_stated():
+    many = np.stack([dense(t) for t in range(4)])
+    world = from_arrays(many, np.zeros(4))
+    np.testing.assert_allclose(world.drift_bounds, np.abs(np.diff(many, axis=0)).max(axis=(1, 2, 3)))
+    stated = from_arrays(many, np.zeros(4), stated_bounds=[0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(stated.drift_bounds, 0.5)
+
+
+@pytest.mark.parametrize("bounds", [[0.1], [0.1, -0.1, 0.1], [0.1, np.nan, 0.1]])
+def test_bounds_that_make_no_sense(bounds):
+    with pytest.raises(InputError, match="drift bound"):
+        from_arrays(np.stack([dense(t) for t in range(4)]), np.zeros(4), stated_bounds=bounds)
+
+
+def broken(change, *, t=2):
+    many = np.stack([dense(0) for _ in range(4)])
+    change(many[t])
+    return from_arrays(many, np.zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: p.__setitem__((1, 1, 0), np.nan), "probability is not a number at t=2, s=1, a=1"),
+        (lambda p: p.__setitem__((3, 0), [-0.5, 0.5, 0.5, 0.5]), "negative probability at t=2, s=3, a=0"),
+        (
+            lambda p: p.__setitem__((0, 1), [0.5, 0.2, 0.2, 0.0]),
+            "probabilities sum to 0.9, not 1, at t=2, s=0, a=1",
+        ),
+    ],
+)
+def test_the_checker_names_time_state_and_action(change, said):
+    assert said in [str(finding) for finding in check_tvmdp(broken(change))]
+
+
+def test_the_checker_finds_drift_above_its_bound_and_bad_rewards():
+    kernels = [GeneralKernel.from_dense(dense(0)), GeneralKernel.from_dense(dense(1))]
+    world = TVMDP(
+        2, kernels.__getitem__, constant(Reward(next_state=np.zeros(4))), stated_bounds=np.array([0.01])
+    )
+    found = check_tvmdp(world)
+    change = kernels[0].entrywise_distance(kernels[1])
+    assert {(f.s, f.a) for f in found} == {(int(s), int(a)) for s, a in np.argwhere(change > 0.01)}
+    assert found[0].t == 0
+    world = TVMDP(2, constant(kernels[0]), constant(Reward(next_state=np.array([0, np.inf, 0, 0]))))
+    assert str(check_tvmdp(world)[0]) == "reward is not a number at t=0, s=1"
+
+
+def test_a_sound_world_has_no_findings():
+    assert check_tvmdp(from_arrays(np.stack([dense(t) for t in range(4)]), np.zeros((4, 2)))) == []

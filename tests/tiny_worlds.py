@@ -1,0 +1,64 @@
+"""Random worlds small enough to enumerate."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from replan.execute.mission import Mission
+from replan.model import TVMDP, GeneralKernel, Reward
+from replan.plan.ties import Ties
+
+
+def random_kernel(
+    rng: np.random.Generator, states: int, actions: int, *, sparse: bool = True
+) -> GeneralKernel:
+    dense = rng.dirichlet(np.full(states, 0.7), size=(states, actions))
+    if sparse:
+        dense = np.where(dense < 0.15, 0.0, dense)
+        dense /= dense.sum(axis=2, keepdims=True)
+    return GeneralKernel.from_dense(dense)
+
+
+def random_world(
+    rng: np.random.Generator,
+    *,
+    states: int = 3,
+    actions: int = 2,
+    horizon: int = 4,
+    next_state_reward: bool = False,
+) -> TVMDP:
+    kernels = [random_kernel(rng, states, actions) for _ in range(horizon)]
+    rewards = [
+        Reward(next_state=rng.normal(size=states))
+        if next_state_reward
+        else Reward(state_action=rng.normal(size=(states, actions)))
+        for _ in range(horizon)
+    ]
+    return TVMDP(horizon, kernels.__getitem__, rewards.__getitem__, start=int(rng.integers(states)))
+
+
+@st.composite
+def tiny_missions(draw, *, max_horizon: int = 5, executions=("map", "belief"), min_horizon: int = 3):
+    """Missions of 2 or 3 states, 2 actions, a few steps, any execution and tie rule."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    horizon = draw(st.integers(min_horizon, max_horizon))
+    world = random_world(
+        rng,
+        states=draw(st.integers(2, 3)),
+        actions=draw(st.integers(2, 3)),
+        horizon=horizon,
+        next_state_reward=draw(st.booleans()),
+    )
+    return Mission(
+        world,
+        budget=draw(st.integers(1, horizon - 1)),
+        planning_horizon=draw(st.integers(1, horizon)),
+        ties=Ties(draw(st.sampled_from(["first", "last", "random"])), seed=3),
+        execution=draw(st.sampled_from(executions)),
+    )
+
+
+def random_times(rng: np.random.Generator, mission: Mission) -> tuple[int, ...]:
+    others = rng.choice(np.arange(2, mission.horizon), size=mission.budget - 1, replace=False)
+    return (1, *sorted(int(t) for t in others))
