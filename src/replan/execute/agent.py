@@ -225,7 +225,9 @@ class Agent:
 
     def restore(self, path: str | Path) -> None:
         """Go on from what `save` wrote. The agent must have been made with the same arguments."""
-        fields, self.log, learned = snapshot.read(path, identity=self._identity(), ties=self.ties)
+        fields, self.log, learned = snapshot.read(
+            path, identity=self._identity(), ties=self.ties, reward=self.reward
+        )
         self._memory = _Memory(**fields)
         self.estimator.restore(learned)
         self._decision = None

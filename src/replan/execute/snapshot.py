@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.plan.backward_induction import Plan
 from replan.plan.ties import Ties
@@ -34,7 +36,6 @@ def write(
     arrays = {
         "estimate": memory.estimate,
         "policy": memory.plan.policy,
-        "q_values": memory.plan.q_values,
         "next_values": memory.plan.next_values,
         **{f"kernel_{name}": array for name, array in _kernel_arrays(memory.kernel).items()},
         **{f"learned_{name}": array for name, array in learned.items()},
@@ -49,7 +50,7 @@ def write(
 
 
 def read(
-    path: str | Path, *, identity: dict, ties: Ties
+    path: str | Path, *, identity: dict, ties: Ties, reward: Callable[[int], Reward]
 ) -> tuple[dict[str, Any], list, dict[str, np.ndarray]]:
     """The fields of the agent's memory, its log, and what its estimator had learned."""
     from replan.execute.agent import Event
@@ -70,8 +71,9 @@ def read(
     for event in header["log"]:
         decision = event.pop("decision")
         log.append(Event(**event, decision=None if decision is None else Decision(**decision)))
-    made = Plan(header["plan_time"], arrays["policy"], arrays["q_values"], arrays["next_values"], ties)
     kernel = _kernel({name[7:]: array for name, array in arrays.items() if name.startswith("kernel_")})
+    planned = header["plan_time"]
+    made = Plan(planned, arrays["policy"], arrays["next_values"], kernel, reward(planned), ties)
     learned = {name[8:]: array for name, array in arrays.items() if name.startswith("learned_")}
     return {**header["memory"], "kernel": kernel, "plan": made, "estimate": arrays["estimate"]}, log, learned
 

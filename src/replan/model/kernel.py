@@ -43,6 +43,10 @@ class Kernel(Protocol):
         """(S,) max over actions of reward (S, A) + expect(values), into `out` where given."""
         ...
 
+    def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
+        """(S,) the first action within the tolerance of the best reward (S, A) + expect(values)."""
+        ...
+
     def push(self, distributions: Array, actions: Indices) -> Array:
         """Move (R, S) distributions one step, row i under actions[i]."""
         ...
@@ -175,6 +179,11 @@ class GeneralKernel:
         )
         return out
 
+    def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
+        """(S,) the first action within the tolerance of the best reward (S, A) + expect(values)."""
+        ahead = self.expect(values)
+        return first_best(ahead if reward is None else ahead + reward, tolerance)
+
     def push(self, distributions: Array, actions: Indices) -> Array:
         """Move (R, S) distributions one step, row i under actions[i]."""
         from replan.model import compiled
@@ -215,6 +224,15 @@ class GeneralKernel:
         successors = np.concatenate([mine.successors, theirs.successors], axis=1)
         signed = np.concatenate([mine.probabilities, -theirs.probabilities], axis=2)
         return merge_successors(successors, signed)[1]
+
+
+def first_best(values: Array, tolerance: float) -> Indices:
+    """(R,) the first column of (R, A) values within the tolerance of the row's best."""
+    from replan.model import compiled
+
+    out = np.empty(len(values), dtype=np.int64)
+    in_bands(compiled.first_best, len(out), len(out), values, tolerance, out)
+    return out
 
 
 def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Array]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.model.bands import in_bands
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
+from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, first_best
 
 ACTIONS = ("right", "left", "down", "up", "stay")
 MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down, columns right
@@ -79,6 +79,17 @@ class SlipKernel:
             self._in_bands(stencil.open_backup, values, out.reshape(self.shape))
         return out
 
+    def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
+        """(S,) the first action within the tolerance of the best reward (S, A) + expect(values)."""
+        from replan.model import stencil
+
+        if reward is not None or self.blocked.size > 1:
+            ahead = self.expect(values)
+            return first_best(ahead if reward is None else ahead + reward, tolerance)
+        out = np.empty(self.shape, dtype=np.int64)
+        self._in_bands(stencil.open_greedy, np.ascontiguousarray(values), out, tolerance)
+        return out.reshape(-1)
+
     def push(self, distributions: Array, actions: Indices) -> Array:
         """Move (R, S) distributions one step, row i under actions[i]."""
         from replan.model import stencil
@@ -132,10 +143,9 @@ class SlipKernel:
             return target
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
 
-    def _in_bands(self, loop, values: Array, out: Array) -> None:
-        in_bands(
-            loop, self.shape[0], self.states, self._slip_rows(), self.law, values.reshape(self.shape), out
-        )
+    def _in_bands(self, loop, values: Array, out: Array, *further) -> None:
+        slip, cells = self._slip_rows(), values.reshape(self.shape)
+        in_bands(loop, self.shape[0], self.states, slip, self.law, cells, out, *further)
 
     def _slip_rows(self) -> Array:
         if self.slip.size > 1:

@@ -115,6 +115,32 @@ def open_expect(first, last, slip, law, values, out):
 
 
 @jit
+def open_greedy(first, last, slip, law, values, out, tolerance):
+    """(rows, columns) the first action within the tolerance of the best, as `open_backup`.
+
+    All actions of a cell share the slipped part, so the moves themselves decide, weighted with 1 - rho.
+    """
+    rows, columns = values.shape
+    field = 0 if slip.shape[0] == 1 else 1
+    for i in range(first, last):
+        above, row, below, rho = (
+            values[max(i - 1, 0)],
+            values[i],
+            values[min(i + 1, rows - 1)],
+            slip[i * field],
+        )
+        for j in range(columns):
+            r, l, d, u, c = row[min(j + 1, columns - 1)], row[max(j - 1, 0)], below[j], above[j], row[j]
+            keep = 1.0 - rho[j]
+            least = keep * max(r, l, d, u, c) - tolerance
+            chosen = 4
+            chosen = 3 if keep * u >= least else chosen
+            chosen = 2 if keep * d >= least else chosen
+            chosen = 1 if keep * l >= least else chosen
+            out[i, j] = 0 if keep * r >= least else chosen
+
+
+@jit
 def _hold_at_border(law, slipped, kept, action, out):
     """Add what the border of the grid holds back; slipped and kept have a rim of one empty cell."""
     rows, columns = out.shape

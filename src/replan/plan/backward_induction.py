@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from replan.errors import InputError
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.tvmdp import TVMDP
-from replan.plan.ties import Ties
+from replan.plan.ties import TIE_TOLERANCE, Ties
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,15 @@ class Plan:
 
     time: int  # when it was made
     policy: Indices = field(repr=False)  # (S,) first-step action of each state
-    q_values: Array = field(repr=False)  # (S, A) Z_0
     next_values: Array = field(repr=False)  # (S,) W_1
+    kernel: Kernel = field(repr=False)  # planned on
+    reward: Reward = field(repr=False)  # of the first step
     ties: Ties = field(default_factory=Ties)
+
+    @cached_property
+    def q_values(self) -> Array:
+        """(S, A) Z_0, made when first asked for."""
+        return self.reward.q_values(self.kernel, self.next_values)
 
 
 def plan(
@@ -40,9 +47,13 @@ def plan(
     values, spare = np.zeros(kernel.states), np.empty(kernel.states)
     for h in range(horizon - 1, 0, -1):
         values, spare = reward(time + h).backup(kernel, values, out=spare), values
-    q_values = reward(time).q_values(kernel, values)
-    policy = ties.choose(q_values, plan_time=time, states=np.arange(kernel.states))
-    return Plan(time, policy, q_values, values, ties)
+    first = reward(time)
+    if ties.kind == "first":
+        ahead = values if first.next_state is None else values + first.next_state
+        policy = kernel.greedy(ahead, first.state_action, TIE_TOLERANCE)
+    else:
+        policy = ties.choose(first.q_values(kernel, values), plan_time=time, states=np.arange(kernel.states))
+    return Plan(time, policy, values, kernel, first, ties)
 
 
 @dataclass(frozen=True)

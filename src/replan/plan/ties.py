@@ -13,8 +13,7 @@ from typing import Literal
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.bands import in_bands
-from replan.model.kernel import Array, Indices
+from replan.model.kernel import Array, Indices, first_best
 from replan.model.streams import TIES, uniforms
 
 TIE_TOLERANCE = 1e-9
@@ -44,11 +43,7 @@ class Ties:
         `states` tells rows apart in the random draw; without it all rows of one plan share it.
         """
         if self.kind == "first":
-            from replan.plan import compiled
-
-            out = np.empty(len(values), dtype=np.int64)
-            in_bands(compiled.first_best, len(out), len(out), values, TIE_TOLERANCE, out)
-            return out
+            return first_best(values, TIE_TOLERANCE)
         tied = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
         actions = values.shape[1]
         if self.kind == "last":

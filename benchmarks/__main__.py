@@ -1,0 +1,47 @@
+"""`make bench`: run every topic and print one table of ratios."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+from benchmarks.timing import Row
+
+
+def topics() -> list[str]:
+    """The modules of this folder that have rows."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "def rows(" in path.read_text())
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as Markdown."""
+    lines = ["| what | replan | peer | peer's time | ratio |", "|---|---:|---|---:|---:|"]
+    for row in rows:
+        theirs = row["peer_seconds"]
+        ratio = f"{theirs / row['ours_seconds']:.1f}x" if theirs else ""
+        lines.append(
+            f"| {row['what']} | {_time(row['ours_seconds'])} | {row['peer'] or ''} | "
+            f"{_time(theirs) if theirs else ''} | {ratio} |"
+        )
+    return "\n".join(lines)
+
+
+def _time(value: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e3)):
+        if value * scale >= 1:
+            return f"{value * scale:.3g} {unit}"
+    return f"{value * 1e6:.3g} us"
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or topics()
+    rows: list[Row] = []
+    for topic in wanted:
+        print(f"measuring {topic} ...", file=sys.stderr, flush=True)
+        rows += importlib.import_module(f"benchmarks.{topic}").rows()
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()

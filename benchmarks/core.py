@@ -1,0 +1,208 @@
+"""Planning, the oracle, rollouts, exact regret, memory and import, beside QuantEcon and Gymnasium."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import gymnasium
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from benchmarks.timing import Row, compare, seconds
+from replan import FixedTimes, Mission, SlipKernel, load_setting, make_mission, oracle, regret, rollout
+from replan.plan import oracle_return, plan
+from replan.worlds.rover import rover
+
+TIMES = (1, 17, 33, 49)
+
+
+def quantecon_problem(kernel, reward):
+    """The kernel as QuantEcon's sparse state-action pairs."""
+    import quantecon
+
+    general = kernel.general()
+    states, actions, width = general.probabilities.shape
+    columns = np.repeat(general.successors[:, None, :], actions, axis=1).reshape(-1)
+    matrix = csr_matrix(
+        (general.probabilities.reshape(-1), columns, np.arange(0, states * actions * width + 1, width)),
+        shape=(states * actions, states),
+    )
+    pairs = np.repeat(np.arange(states), actions), np.tile(np.arange(actions), states)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return quantecon.markov.DiscreteDP(reward.expected(general).reshape(-1), matrix, 1.0, *pairs)
+
+
+def planning(n: int) -> list[Row]:
+    from quantecon.markov import backward_induction
+
+    kernel, reward = SlipKernel((n, n), 0.1), rover(n, [0.1, 0.1]).reward
+    general, problem = kernel.general(), quantecon_problem(kernel, reward(0))
+    peer = "QuantEcon, sparse"
+
+    def theirs():
+        return backward_induction(problem, 8)
+
+    return [
+        compare(
+            f"plan, H = 8, n = {n}, slip kernel",
+            lambda: plan(kernel, reward, time=0, horizon=8),
+            peer,
+            theirs,
+        ),
+        compare(
+            f"plan, H = 8, n = {n}, general", lambda: plan(general, reward, time=0, horizon=8), peer, theirs
+        ),
+    ]
+
+
+def oracle_at_scale(n: int = 1000, horizon: int = 80) -> Row:
+    """QuantEcon has no time-varying kernels: its problem is rebuilt for every step (three, scaled up)."""
+    from quantecon.markov import backward_induction
+
+    world = rover(n, np.linspace(0.05, 0.5, horizon))
+    steps = 3
+
+    def theirs():
+        for t in range(steps):
+            backward_induction(quantecon_problem(world.kernel(t), world.reward(t)), 1)
+
+    row = compare(f"oracle, T = {horizon}, n = {n}", lambda: oracle_return(world), repeat=2)
+    return Row(
+        what=row["what"],
+        ours_seconds=row["ours_seconds"],
+        peer=f"QuantEcon rebuilt per step ({steps} steps x {horizon}/{steps})",
+        peer_seconds=seconds(theirs) * horizon / steps,
+    )
+
+
+class PlainRover(gymnasium.Env):
+    """The rover as one would write it for Gymnasium."""
+
+    observation_space = gymnasium.spaces.Discrete(144)
+    action_space = gymnasium.spaces.Discrete(5)
+
+    def __init__(self, slip) -> None:
+        self.slip = slip
+
+    def reset(self, *, seed=None, options=None):
+        """To the corner."""
+        super().reset(seed=seed)
+        self.i = self.j = self.t = 0
+        return 0, {}
+
+    def step(self, action):
+        """Slip or not, then move."""
+        if self.np_random.random() < self.slip[self.t]:
+            action = int(self.np_random.integers(5))
+        if action == 0:
+            self.j = min(self.j + 1, 11)
+        elif action == 1:
+            self.j = max(self.j - 1, 0)
+        elif action == 2:
+            self.i = min(self.i + 1, 11)
+        elif action == 3:
+            self.i = max(self.i - 1, 0)
+        self.t += 1
+        return 12 * self.i + self.j, -(22 - self.i - self.j) / 20, False, self.t >= 50, {}
+
+
+def rollouts() -> Row:
+    setting = load_setting("two-burst")
+    mission = make_mission(setting)
+    gymnasium.register("PlainRover-v0", entry_point=PlainRover, max_episode_steps=50)
+    environment = gymnasium.make("PlainRover-v0", slip=setting.drift.profile(50).tolist())
+    updates = {t: mission.update(t).propagation for t in (0, *TIMES)}
+    tables = {t: (how.policy.tolist(), how.following.tolist()) for t, how in updates.items()}
+
+    def theirs():
+        for seed in range(1000):
+            state, _ = environment.reset(seed=seed)
+            total = 0.0
+            for t in range(50):
+                if t in tables:
+                    (policy, following), believed = tables[t], state
+                state, reward, *_ = environment.step(policy[believed])
+                believed = following[believed]
+                total += reward
+
+    seeds = np.arange(1000)
+    return compare(
+        "1000 rollouts, n = 12, T = 50",
+        lambda: rollout(mission, FixedTimes(TIMES), seeds),
+        "Gymnasium loop",
+        theirs,
+        repeat=4,
+    )
+
+
+def exact_regret() -> Row:
+    world = make_mission(load_setting("two-burst")).world
+    best = oracle(world)
+    return compare(
+        "exact regret of a schedule, n = 12, T = 50 (goal: under 10 ms)",
+        lambda: regret(Mission(world, 4, 7), FixedTimes(TIMES), best=best),
+        repeat=10,
+    )
+
+
+def in_fresh_python(code: str) -> float:
+    """What a fresh interpreter prints."""
+    return float(
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    )
+
+
+MEMORY = """
+import numpy, numba, replan
+from replan import SlipKernel
+from replan.plan import plan
+from replan.worlds.rover import rover
+small = rover(5, [.1, .1])
+plan(small.kernel(0), small.reward, time=0, horizon=8)
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
+before = peak()
+world = rover(1000, [.1, .1])
+made = plan(world.kernel(0), world.reward, time=0, horizon=8)
+print(peak() - before)
+"""
+
+
+def footprint() -> list[Row]:
+    megabytes = in_fresh_python(MEMORY)
+    clock = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+    pairs = [
+        (in_fresh_python(clock.format("replan, numpy")), in_fresh_python(clock.format("numpy")))
+        for _ in range(5)
+    ]
+    ours, numpys = (min(side) for side in zip(*pairs, strict=True))
+    return [
+        Row(
+            what=f"import replan and numpy ({ours / numpys:.2f}x of numpy alone; goal: at most 1.5x)",
+            ours_seconds=ours,
+            peer="import numpy",
+            peer_seconds=numpys,
+        ),
+        Row(
+            what=f"memory of a plan at n = 1000: {megabytes:.0f} MB above the import (goal: under 200 MB)",
+            ours_seconds=0.0,
+            peer=None,
+            peer_seconds=None,
+        ),
+    ]
+
+
+def rows() -> list[Row]:
+    """All of the core's claims."""
+    return [
+        *planning(12),
+        *planning(200),
+        *planning(1000),
+        oracle_at_scale(),
+        rollouts(),
+        exact_regret(),
+        *footprint(),
+    ]
