@@ -27,16 +27,17 @@ THRESHOLDS: dict[Family, float] = {"gap": 0.15, "drift": 0.25, "gap+drift": 0.30
 class RegretGuided:
     """The paper's adaptive rule. `diameter` 0 switches the residual term off."""
 
-    score: Family = "gap+drift"
+    score: Family = "drift"
     alpha: float = 0.9
-    m: int = 1
-    diameter: float = 0.0  # D
+    m: int = 3
+    diameter: float = 0.5  # D
     threshold: float | None = None  # lambda; None: the family's
     weights: Weights | None = None  # w1, w2, w3; None: the family's
     phi: str | Phi = "log"
     pacing: str | Pacing = "even"  # L_t
 
     name: ClassVar[str] = "regret-guided"
+    knows: ClassVar[Knowledge] = "nothing"
     uses_state: ClassVar[bool] = False
     paced: ClassVar[bool] = True
 
@@ -53,11 +54,8 @@ class RegretGuided:
             raise InputError(f"weights must be three numbers, none negative, not {self.weights}")
         named_phi(self.phi)
         named_pacing(self.pacing)
-
-    @property
-    def knows(self) -> Knowledge:
-        """The theorem's mismatches reach to the end of the horizon; the proxies need the past alone."""
-        return "drift profile" if self.score == "theorem" else "nothing"
+        if self.score == "theorem":  # its mismatches reach to the end of the horizon
+            object.__setattr__(self, "knows", "drift profile")
 
     def raw_terms(self, context: Context) -> ScoreTerms:
         """R_t, I_t, A_t before phi and the weights."""
