@@ -1,5 +1,6 @@
 """How much a schedule or rule costs."""
 
+from replan.evaluate.check_rule import RuleFinding, check_rule, require_valid_rule
 from replan.evaluate.exact import (
     ALL_STARTS_LIMIT,
     Evaluation,
@@ -10,20 +11,29 @@ from replan.evaluate.exact import (
     from_start,
     regret,
 )
+from replan.evaluate.placement import Placement, placement, pooled, stale_drifts, top_quartile_intervals
 from replan.evaluate.rollout import Rollouts, SampledRegret, oracle_rollout, rollout, sampled_regret
 
 __all__ = [
     "ALL_STARTS_LIMIT",
     "Evaluation",
+    "Placement",
     "Rollouts",
+    "RuleFinding",
     "SampledRegret",
     "Steps",
     "all_returns",
+    "check_rule",
     "evaluate",
     "evaluate_times",
     "from_start",
     "oracle_rollout",
+    "placement",
+    "pooled",
     "regret",
+    "require_valid_rule",
     "rollout",
     "sampled_regret",
+    "stale_drifts",
+    "top_quartile_intervals",
 ]

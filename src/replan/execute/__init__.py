@@ -2,5 +2,6 @@
 
 from replan.execute.agent import Agent, Event
 from replan.execute.mission import Mission, Update
+from replan.execute.timeline import Timeline, timeline
 
-__all__ = ["Agent", "Event", "Mission", "Update"]
+__all__ = ["Agent", "Event", "Mission", "Timeline", "Update", "timeline"]

@@ -8,20 +8,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array
-from replan.schedule.rule import Context, Decision, Rule, draws, plans_ahead
+from replan.schedule.rule import Context, Decision, PlansAhead, Rule, draws, explains, plans_ahead
 
 FIRST_UPDATE = 1
+
+Pacing = Callable[[Context], float]
 
 
 def pacing_limit(context: Context) -> int:
     """L_t = ceil((T - t) / b_t)."""
     return ceil((context.horizon - context.time) / context.budget_left)
+
+
+PACINGS: dict[str, Pacing] = {"even": pacing_limit, "none": lambda context: inf}
+
+
+def named_pacing(pacing: str | Pacing) -> Pacing:
+    """The pacing function of that name, or the function itself."""
+    if callable(pacing):
+        return pacing
+    if pacing not in PACINGS:
+        raise InputError(f"pacing must be one of {', '.join(PACINGS)} or a function, not {pacing!r}")
+    return PACINGS[pacing]
 
 
 def decide(rule: Rule, context: Context, *, exact: bool = True) -> Decision:
@@ -34,9 +48,12 @@ def decide(rule: Rule, context: Context, *, exact: bool = True) -> Decision:
         return decision
     if exact and left >= context.horizon - context.time:
         return replace(decision, update=True, reason="as many updates are left as steps")
-    limit = pacing_limit(context)
-    if rule.paced and context.time - context.last_update >= limit:
-        return replace(decision, update=True, reason=f"{limit} steps since the last update: the pacing limit")
+    if rule.paced:
+        limit = getattr(rule, "pacing_limit", pacing_limit)(context)
+        if context.time - context.last_update >= limit:
+            return replace(
+                decision, update=True, reason=f"{limit} steps since the last update: the pacing limit"
+            )
     return decision
 
 
@@ -49,9 +66,9 @@ def next_update(
     if left == 0:
         return horizon, []
     if plans_ahead(rule):
-        chosen = clamp(rule.next_update(at_update), at_update, exact=exact)
-        reason = f"planned at {tau}"
-        return chosen, [(chosen, Decision(True, reason))] if chosen < horizon else []
+        wanted = rule.next_update(at_update)
+        chosen = clamp(wanted, at_update, exact=exact)
+        return chosen, [(chosen, _planned(rule, context_at(chosen), wanted))] if chosen < horizon else []
     decisions = []
     for t in range(tau + 1, horizon):
         decision = decide(rule, context_at(t), exact=exact)
@@ -59,6 +76,18 @@ def next_update(
         if decision.update:
             return t, decisions
     return horizon, decisions
+
+
+def _planned(rule: PlansAhead, context: Context, wanted: int) -> Decision:
+    """The decision of a time named in advance, in the rule's own numbers where it explains itself."""
+    decision = rule.explain(context) if explains(rule) else Decision(True, "")
+    reason = f"planned at {context.last_update}"
+    if context.time < wanted:
+        reason += f" for {wanted}" if wanted < context.horizon else " for never"
+        reason += ", but as many updates are left as steps"
+    elif decision.reason:
+        reason += f": {decision.reason}"
+    return replace(decision, update=True, reason=reason)
 
 
 def next_update_law(rule: Rule, context_at: Callable[[int], Context], *, exact: bool = True) -> Array:

@@ -70,6 +70,14 @@ class PlansAhead(Rule, Protocol):
         ...
 
 
+class Explains(Rule, Protocol):
+    """A rule that plans ahead and can put the time it named into numbers."""
+
+    def explain(self, context: Context) -> Decision:
+        """The score and its terms at the chosen time."""
+        ...
+
+
 class RandomRule(Rule, Protocol):
     """A rule that draws its next update: its law makes exact evaluation possible."""
 
@@ -90,3 +98,8 @@ def plans_ahead(rule: Rule) -> TypeGuard[PlansAhead]:
 def draws(rule: Rule) -> TypeGuard[RandomRule]:
     """Whether the rule draws its next update."""
     return hasattr(rule, "next_update_law")
+
+
+def explains(rule: Rule) -> TypeGuard[Explains]:
+    """Whether the rule puts the time it named into numbers."""
+    return hasattr(rule, "explain")

@@ -1,0 +1,79 @@
+"""Where updates are placed: the paper's diagnostics of Table 2, equation (precision coverage).
+
+Intervals are whole times [begin, end). Of piecewise drift they are the configured bursts
+(`replan.model.burst_intervals`), of sinusoidal drift `top_quartile_intervals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from replan.model.kernel import Array
+from replan.schedule.budget import FIRST_UPDATE
+
+Interval = tuple[int, int]  # begin and end, the end not included
+
+QUARTILE_TOLERANCE = 1e-12  # equal drifts of a periodic profile differ by rounding
+
+
+@dataclass(frozen=True)
+class Placement:
+    """How the updates after the first lie to the high-drift intervals."""
+
+    updates: int  # after the first
+    updates_inside: int
+    intervals: int
+    intervals_met: int
+    mean_stale_drift: float
+    max_stale_drift: float
+
+    @property
+    def precision(self) -> float:
+        """Share of updates that lie inside an interval; not a number where there are none."""
+        return self.updates_inside / self.updates if self.updates else nan
+
+    @property
+    def coverage(self) -> float:
+        """Share of intervals that hold an update; not a number where there are none."""
+        return self.intervals_met / self.intervals if self.intervals else nan
+
+
+def placement(times: Sequence[int], drift_bounds: Array, intervals: Sequence[Interval]) -> Placement:
+    """The diagnostics of one schedule."""
+    later = [t for t in times if t != FIRST_UPDATE]
+    inside = [any(begin <= t < end for begin, end in intervals) for t in later]
+    met = [any(begin <= t < end for t in later) for begin, end in intervals]
+    stale = stale_drifts(times, drift_bounds)
+    return Placement(
+        len(later), sum(inside), len(intervals), sum(met), float(stale.mean()), float(stale.max())
+    )
+
+
+def stale_drifts(times: Sequence[int], drift_bounds: Array) -> Array:
+    """(T-2,) of t = 2..T-1: the sum of epsilon from tau - 1 to t - 1, tau the last update before t itself."""
+    total = np.concatenate([[0.0], np.cumsum(drift_bounds)])
+    t = np.arange(2, len(drift_bounds) + 1)
+    tau = np.asarray(times)[np.searchsorted(times, t, side="left") - 1]
+    return total[t] - total[tau - 1]
+
+
+def top_quartile_intervals(drift_bounds: Array) -> list[Interval]:
+    """The contiguous intervals in which epsilon_t is in its top quartile."""
+    high = drift_bounds >= np.quantile(drift_bounds, 0.75) - QUARTILE_TOLERANCE
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]])))
+    return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2)]
+
+
+def pooled(placements: Sequence[Placement]) -> dict[str, float]:
+    """Over several settings: precision of all updates together, the mean of the others (as in Table 2)."""
+    updates = sum(each.updates for each in placements)
+    return {
+        "precision": sum(each.updates_inside for each in placements) / updates if updates else nan,
+        "coverage": float(np.nanmean([each.coverage for each in placements])),
+        "mean_stale_drift": float(np.mean([each.mean_stale_drift for each in placements])),
+        "max_stale_drift": float(np.mean([each.max_stale_drift for each in placements])),
+    }

@@ -1,0 +1,72 @@
+"""`best-offset`: a periodic schedule with a phase that validation chooses.
+
+The paper's Per.-BO, equation (periodic offset).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from replan.errors import InputError
+from replan.schedule.periodic import periodic_times
+from replan.schedule.rule import Context, Decision, Knowledge
+
+
+def offset_period(horizon: int, budget: int) -> int:
+    """q = floor((T-2) / (B-1)); B = 1 has none, 0."""
+    return 0 if budget == 1 else (horizon - 2) // (budget - 1)
+
+
+@lru_cache(maxsize=4096)
+def offset_times(horizon: int, budget: int, offset: int, period: int | None = None) -> tuple[int, ...]:
+    """{1} and 1 + o + kq, filled with the latest unused times or truncated to the first B."""
+    period = offset_period(horizon, budget) if period is None else period
+    if budget == 1:
+        return (1,)
+    times = sorted({1, *range(1 + offset, horizon, period)})[:budget]
+    unused = (t for t in range(horizon - 1, 0, -1) if t not in times)
+    return tuple(sorted([*times, *(next(unused) for _ in range(budget - len(times)))]))
+
+
+def offset_candidates(horizon: int, budget: int) -> dict[int, tuple[int, ...]]:
+    """The paper's candidate schedules by offset: 1..q, and the uniform one as 0. Equal ones appear once."""
+    schedules = {0: periodic_times(horizon, budget)}
+    for offset in range(1, offset_period(horizon, budget) + 1):
+        times = offset_times(horizon, budget, offset)
+        if times not in schedules.values():
+            schedules[offset] = times
+    return schedules
+
+
+@dataclass(frozen=True)
+class BestOffset:
+    """A period begun `offset` steps after the first update; offset 0 is the uniform schedule itself."""
+
+    offset: int = 0
+    period: int | None = None  # q; None: the paper's
+
+    name: ClassVar[str] = "best-offset"
+    knows: ClassVar[Knowledge] = "nothing"
+    uses_state: ClassVar[bool] = False
+    paced: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.offset < 0:
+            raise InputError(f"offset must not be negative, not {self.offset}")
+        if self.period is not None and self.period < 1:
+            raise InputError(f"period must be at least 1, not {self.period}")
+
+    def times(self, horizon: int, budget: int) -> tuple[int, ...]:
+        """The B update times."""
+        if self.offset == 0:
+            return periodic_times(horizon, budget)
+        return offset_times(horizon, budget, self.offset, self.period)
+
+    def decide(self, context: Context) -> Decision:
+        """Whether the time is on the shifted raster."""
+        due = context.time in self.times(context.horizon, context.budget)
+        return Decision(
+            due, f"{context.time} is {'' if due else 'not '}on the raster of offset {self.offset}"
+        )

@@ -1,0 +1,79 @@
+"""`regret-guided`: Algorithm 1, update when the score of what a stale plan costs reaches a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from replan.errors import InputError
+from replan.schedule.budget import Pacing, named_pacing
+from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.score import Phi, ScoreTerms, compared, named_phi, proxy_terms, reaches, theorem_terms
+
+Family = Literal["gap", "drift", "gap+drift", "theorem"]
+Weights = tuple[float, float, float]
+
+# The paper's table of adaptive scores. It has no theorem-level row: all weights one, lambda as for gap+drift.
+WEIGHTS: dict[Family, Weights] = {
+    "gap": (1, 0, 1),
+    "drift": (1, 1, 0),
+    "gap+drift": (1, 1, 1),
+    "theorem": (1, 1, 1),
+}
+THRESHOLDS: dict[Family, float] = {"gap": 0.15, "drift": 0.25, "gap+drift": 0.30, "theorem": 0.30}
+
+
+@dataclass(frozen=True)
+class RegretGuided:
+    """The paper's adaptive rule. `diameter` 0 switches the residual term off."""
+
+    score: Family = "drift"
+    alpha: float = 0.9
+    m: int = 3
+    diameter: float = 0.5  # D
+    threshold: float | None = None  # lambda; None: the family's
+    weights: Weights | None = None  # w1, w2, w3; None: the family's
+    phi: str | Phi = "log"
+    pacing: str | Pacing = "even"  # L_t
+
+    name: ClassVar[str] = "regret-guided"
+    knows: ClassVar[Knowledge] = "nothing"
+    uses_state: ClassVar[bool] = False
+    paced: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.score not in get_args(Family):
+            raise InputError(f"score must be one of {', '.join(get_args(Family))}, not {self.score!r}")
+        if not 0 <= self.alpha <= 1:
+            raise InputError(f"alpha must lie between 0 and 1, not {self.alpha}")
+        if self.m < 1:
+            raise InputError(f"m must be at least 1, not {self.m}")
+        if not self.diameter >= 0:
+            raise InputError(f"diameter must not be negative, not {self.diameter}")
+        if self.weights is not None and (len(self.weights) != 3 or not min(self.weights) >= 0):
+            raise InputError(f"weights must be three numbers, none negative, not {self.weights}")
+        named_phi(self.phi)
+        named_pacing(self.pacing)
+        if self.score == "theorem":  # its mismatches reach to the end of the horizon
+            object.__setattr__(self, "knows", "drift profile")
+
+    def raw_terms(self, context: Context) -> ScoreTerms:
+        """R_t, I_t, A_t before phi and the weights."""
+        terms = theorem_terms if self.score == "theorem" else proxy_terms
+        return terms(context, alpha=self.alpha, m=self.m, diameter=self.diameter)
+
+    def decide(self, context: Context) -> Decision:
+        """Whether S_t has reached lambda; the decision's terms add up to S_t."""
+        phi = named_phi(self.phi)
+        weights = WEIGHTS[self.score] if self.weights is None else self.weights
+        threshold = THRESHOLDS[self.score] if self.threshold is None else self.threshold
+        raw = self.raw_terms(context)
+        terms = {name: w * phi(x) if w else 0.0 for name, w, x in zip(raw._fields, weights, raw, strict=True)}
+        score = sum(terms.values())
+        due = reaches(score, threshold)
+        parts = " + ".join(f"{name} {terms[name]:.4g}" for name, w in zip(terms, weights, strict=True) if w)
+        return Decision(due, compared(score, threshold, due, parts), score, threshold, terms)
+
+    def pacing_limit(self, context: Context) -> float:
+        """L_t, asked for by the one place that paces."""
+        return named_pacing(self.pacing)(context)

@@ -1,0 +1,123 @@
+"""The score of Algorithm 1: S_t = w1 phi(R_t) + w2 phi(I_t) + w3 phi(A_t), the paper's equation (score).
+
+R_t is what is lost because the horizon ends (residual), I_t the drift since the last update (immediate), A_t
+what that drift costs over the rest of the horizon (accumulated). `proxy_terms` are the normalised ones of the
+paper's experiments, equation (score proxy); `theorem_terms` those of the bound, as the proof supports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Kernel
+from replan.model.reward import Reward
+from replan.schedule.rule import Context
+
+TRIGGER_TOLERANCE = (
+    1e-12  # a score this close below its threshold has reached it, whatever the order of a sum
+)
+
+Phi = Callable[[float], float]
+
+PHI: dict[str, Phi] = {"log": lambda x: float(np.log1p(x)), "linear": lambda x: x, "sqrt": lambda x: x**0.5}
+
+
+class ScoreTerms(NamedTuple):
+    """R_t, I_t and A_t, before phi and the weights."""
+
+    residual: float
+    immediate: float
+    accumulated: float
+
+
+def reaches(score: float, threshold: float) -> bool:
+    """Whether a score triggers an update."""
+    return score >= threshold - TRIGGER_TOLERANCE
+
+
+def compared(score: float, threshold: float, due: bool, parts: str) -> str:
+    """A score against its threshold, in words."""
+    return f"score {score:.4g} {'reaches' if due else 'is below'} {threshold:.4g}: {parts}"
+
+
+def stale_drift(context: Context) -> float:
+    """The sum of epsilon from tau - 1 (the estimate is of P_{tau-1}) to t - 1."""
+    return float(context.drift_bounds[context.last_update - 1 : context.time].sum())
+
+
+def proxy_terms(context: Context, *, alpha: float, m: int, diameter: float) -> ScoreTerms:
+    """R_t = alpha^K D, I_t = stale drift, A_t = m (1 - alpha^K) / (1 - alpha) I_t, K = floor((T-t) / m)."""
+    K = (context.horizon - context.time) // m
+    drift = stale_drift(context)
+    return ScoreTerms(alpha**K * diameter, drift, m * geometric_sum(alpha, K) * drift)
+
+
+def theorem_terms(context: Context, *, alpha: float, m: int, diameter: float) -> ScoreTerms:
+    """The terms of the theorem; they need the drift bounds of the whole horizon.
+
+    With N = T-t-1, K = floor(N/m) and e_j the mismatch of times tau+j and t+j: R_t = alpha^K D, I_t = e_0,
+    A_t = 2 sum_{l<K} alpha^l (e_{lm+1} + ... + e_{lm+m}) + 2 alpha^K (e_{Km+1} + ... + e_N). D is `diameter`
+    times the range of the reward.
+    """
+    N = context.horizon - context.time - 1
+    K = N // m
+    D = diameter * reward_range(context)
+    e = mismatches(context, D)
+    block = np.minimum(np.arange(N) // m, K)  # e_{Km+1}..e_N share the last power
+    return ScoreTerms(alpha**K * D, float(e[0]), float(2 * (float(alpha) ** block @ e[1:])))
+
+
+def mismatches(context: Context, D: float) -> Array:
+    """(T - t,) e_j = D TV(P_{tau+j}, P_{t+j}) + max |r_{t+j} - r_{tau+j}|, from the drift bounds."""
+    tau, t, T = context.last_update, context.time, context.horizon
+    total = np.concatenate(
+        [[0.0], np.cumsum(context.drift_bounds)]
+    )  # total[i]: the sum of the first i bounds
+    drift = total[t:T] - total[tau : tau + T - t]
+    variation = np.minimum(1.0, total_variation_factor(context.kernel) * drift)
+    rewards = [reward_change(context.reward(tau + j), context.reward(t + j)) for j in range(T - t)]
+    return D * variation + np.array(rewards)
+
+
+def total_variation_factor(kernel: Kernel) -> int:
+    """The most that a row's total variation can be, as a multiple of its largest entrywise change.
+
+    What k successors gain is what they lose, and one of the two sides has at most floor(k/2) of them.
+    """
+    return max(1, kernel.general().successors.shape[1] // 2)
+
+
+def reward_change(before: Reward, after: Reward) -> float:
+    """A bound on |r' - r| over all states and actions."""
+    if before is after:
+        return 0.0
+    change = 0.0
+    for old, new in ((before.state_action, after.state_action), (before.next_state, after.next_state)):
+        if old is not None or new is not None:
+            old, new = (0.0 if part is None else part for part in (old, new))
+            change += float(np.abs(np.subtract(new, old)).max())
+    return change
+
+
+def reward_range(context: Context) -> float:
+    """The greatest reward of a step from tau on minus the least."""
+    bounds = {context.reward(t).bounds() for t in range(context.last_update, context.horizon)}
+    return max(high for _, high in bounds) - min(low for low, _ in bounds)
+
+
+def geometric_sum(alpha: float, K: int) -> float:
+    """(1 - alpha^K) / (1 - alpha), which is K at alpha = 1."""
+    return float(K) if alpha == 1 else (1 - alpha**K) / (1 - alpha)
+
+
+def named_phi(phi: str | Phi) -> Phi:
+    """The function of that name, or the function itself."""
+    if callable(phi):
+        return phi
+    if phi not in PHI:
+        raise InputError(f"phi must be one of {', '.join(PHI)} or a function, not {phi!r}")
+    return PHI[phi]

@@ -1,0 +1,179 @@
+"""The candidates that validation chooses from, for every rule.
+
+`paper` are the sets of the appendix's "Baselines", with our own grids where the paper prints none: alpha, m,
+D of the score and the pace weight of drift-threshold. `equal` gives every rule as many candidates as
+regret-guided has, `EQUAL_COUNT`, by a fine logarithmic grid of thresholds; best-offset may choose its period
+too, and has fewer where fewer schedules of its kind exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise, product
+from typing import Literal, get_args
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.execute.mission import Mission
+from replan.execute.timeline import timeline
+from replan.model.kernel import Array
+from replan.schedule.best_offset import BestOffset, offset_candidates
+from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.lazy_value import LazyValue, lazy_score
+from replan.schedule.periodic import periodic_times
+from replan.schedule.registry import make_rule
+from replan.schedule.regret_guided import Family, RegretGuided
+from replan.schedule.rule import Rule
+from replan.schedule.self_triggered import SelfTriggered
+
+Search = Literal["paper", "equal"]
+
+FAMILIES: tuple[Family, ...] = ("gap", "drift", "gap+drift")
+ALPHAS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+MS = (1, 2, 3, 5, 8)
+DIAMETERS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+PACE_WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
+MULTIPLIERS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)  # of the base threshold
+PERCENTILES = (0, 20, 40, 60, 80, 100)  # of lazy-value's positive scores
+FALLBACK_THRESHOLD = 1e-3  # where nothing drifts
+
+
+def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list[Rule]:
+    """The rules of that name to choose from; one where there is nothing to choose."""
+    if search not in get_args(Search):
+        raise InputError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
+    if name in _CANDIDATES:
+        return _CANDIDATES[name](mission, search)
+    return [make_rule(name)]
+
+
+def regret_guided_candidates() -> list[RegretGuided]:
+    """Families x alpha x m x D, each score once: without its residual term `drift` has no alpha and m."""
+    rules = [
+        RegretGuided(score, alpha=alpha, m=m, diameter=diameter)
+        for score, alpha, m, diameter in product(FAMILIES, ALPHAS, MS, DIAMETERS)
+    ]
+    first = RegretGuided("drift", alpha=ALPHAS[0], m=MS[0], diameter=0.0)
+    return [rule for rule in rules if rule == first or (rule.score, rule.diameter) != ("drift", 0.0)]
+
+
+EQUAL_COUNT = len(regret_guided_candidates())  # 911
+
+
+def drift_thresholds(drift_bounds: Array, budget: int) -> list[float]:
+    """The paper's thresholds of accumulated drift, equation (base threshold), ascending and each once."""
+    total, horizon = float(drift_bounds.sum()), len(drift_bounds) + 1
+    base = total / max(budget - 1, 1)
+    found = [multiplier * base for multiplier in MULTIPLIERS]
+    found += [float(drift_bounds.max()), 4 * total / horizon]
+    return sorted({threshold for threshold in found if threshold > 0}) or [FALLBACK_THRESHOLD]
+
+
+def lazy_scores(mission: Mission) -> Array:
+    """(T-2,) lazy-value's score at the times 2..T-1 under the periodic schedule, before an update there."""
+    times = (*periodic_times(mission.horizon, mission.budget), mission.horizon - 1)
+    return np.array(
+        [
+            lazy_score(
+                mission.world.kernel(t), mission.update(tau).kernel, mission.update(tau).plan.next_values
+            )
+            for tau, following in pairwise(times)
+            for t in range(tau + 1, following + 1)
+        ]
+    )
+
+
+def lazy_thresholds(scores: Array) -> list[float]:
+    """Percentiles of the positive scores with their least and greatest, ascending and each once."""
+    positive = scores[scores > 0]
+    if positive.size == 0:
+        return [FALLBACK_THRESHOLD]
+    return sorted({float(threshold) for threshold in np.percentile(positive, PERCENTILES)})
+
+
+def log_thresholds(paper: Iterable[float], low: float, high: float, count: int) -> list[float]:
+    """`count` thresholds: the paper's, and the rest on a logarithmic grid from low to high."""
+    paper = set(paper)
+    size = max(count - len(paper), 2)
+    while len(found := paper | {float(x) for x in np.geomspace(low, high, size)}) < count:
+        size += 1
+    return sorted(found)[:count]
+
+
+def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[tuple[int, ...], list[Rule]]:
+    """The rules by the update times they make, so that equal schedules are measured once."""
+    found: dict[tuple[int, ...], list[Rule]] = {}
+    for rule in rules:
+        found.setdefault(timeline(mission, rule).times, []).append(rule)
+    return found
+
+
+def _regret_guided(mission: Mission, search: Search) -> list[Rule]:
+    return list(regret_guided_candidates())
+
+
+def _best_offset(mission: Mission, search: Search) -> list[Rule]:
+    horizon, budget = mission.horizon, mission.budget
+    paper: dict[tuple[int, ...], BestOffset] = {
+        times: BestOffset(offset) for offset, times in offset_candidates(horizon, budget).items()
+    }
+    if search == "paper":
+        return list(paper.values())
+    more: dict[tuple[int, ...], BestOffset] = {}
+    for period, offset in product(range(1, horizon - 1), repeat=2):
+        rule = BestOffset(offset, period)
+        times = rule.times(horizon, budget)
+        if times not in paper:
+            more.setdefault(times, rule)
+    wanted = min(EQUAL_COUNT - len(paper), len(more))
+    chosen = np.linspace(0, len(more) - 1, wanted).round().astype(int)
+    return [*paper.values(), *(list(more.values())[i] for i in chosen)]
+
+
+def _drift_threshold(mission: Mission, search: Search) -> list[Rule]:
+    bounds = mission.world.drift_bounds
+    paper = drift_thresholds(bounds, mission.budget)
+    if search == "paper":
+        return [DriftThreshold(threshold, weight) for weight, threshold in product(PACE_WEIGHTS, paper)]
+    rules: list[Rule] = []
+    for index, weight in enumerate(PACE_WEIGHTS):
+        count = (EQUAL_COUNT - len(rules)) // (len(PACE_WEIGHTS) - index)
+        low, high = _drift_range(bounds)
+        rules += [DriftThreshold(x, weight) for x in log_thresholds(paper, low, high + weight, count)]
+    return rules
+
+
+def _self_triggered(mission: Mission, search: Search) -> list[Rule]:
+    bounds = mission.world.drift_bounds
+    thresholds = drift_thresholds(bounds, mission.budget)
+    if search == "equal":
+        thresholds = log_thresholds(thresholds, *_drift_range(bounds), EQUAL_COUNT)
+    return [SelfTriggered(threshold) for threshold in thresholds]
+
+
+def _lazy_value(mission: Mission, search: Search) -> list[Rule]:
+    scores = lazy_scores(mission)
+    thresholds = lazy_thresholds(scores)
+    if search == "equal":  # a longer interval than the periodic one drifts further, up to B intervals' worth
+        thresholds = log_thresholds(
+            thresholds, thresholds[0], thresholds[-1] * (1 + mission.budget), EQUAL_COUNT
+        )
+    return [LazyValue(threshold) for threshold in thresholds]
+
+
+def _drift_range(bounds: Array) -> tuple[float, float]:
+    """The least single drift and the whole of it."""
+    positive = bounds[bounds > 0]
+    if positive.size == 0:
+        return FALLBACK_THRESHOLD, 1.0
+    return float(positive.min()), float(bounds.sum())
+
+
+_CANDIDATES: dict[str, Callable[[Mission, Search], list[Rule]]] = {
+    "regret-guided": _regret_guided,
+    "best-offset": _best_offset,
+    "drift-threshold": _drift_threshold,
+    "self-triggered": _self_triggered,
+    "lazy-value": _lazy_value,
+}

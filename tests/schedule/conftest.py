@@ -1,0 +1,41 @@
+"""Contexts with numbers small enough to work out by hand."""
+
+import numpy as np
+import pytest
+
+from replan.model import GeneralKernel, Reward
+from replan.plan.backward_induction import plan
+from replan.schedule import Context
+
+TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])
+REWARD = Reward(next_state=np.array([0.0, 1.0]))
+
+
+def make_context(**fields) -> Context:
+    """A context in a two-state world; every field can be given."""
+    given = {
+        "time": 5,
+        "horizon": 11,
+        "planning_horizon": 3,
+        "budget": 4,
+        "budget_left": 2,
+        "last_update": 2,
+        "drift_bounds": np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.5, 0.5, 0.5, 0.5, 0.5])[
+            : fields.get("time", 5)
+        ],
+        "state": 0,
+        "kernel": TWO_STATES,
+        "plan": plan(TWO_STATES, lambda t: REWARD, time=fields.get("last_update", 2), horizon=3),
+        "reward": lambda t: REWARD,
+    }
+    return Context(**{**given, **fields})
+
+
+@pytest.fixture
+def context():
+    return make_context
+
+
+@pytest.fixture(scope="session")
+def context_factory():
+    return make_context

@@ -1,0 +1,91 @@
+"""Rules by name, and their parameters from text."""
+
+import pytest
+
+from replan.errors import InputError
+from replan.schedule import (
+    RULES,
+    BestOffset,
+    DriftThreshold,
+    Periodic,
+    Random,
+    RegretGuided,
+    make_rule,
+    parse_parameters,
+)
+
+
+def test_the_nine_rules_of_the_paper_are_there():
+    assert set(RULES) >= {
+        "regret-guided",
+        "periodic",
+        "best-offset",
+        "random",
+        "front-loaded",
+        "back-loaded",
+        "drift-threshold",
+        "self-triggered",
+        "lazy-value",
+    }
+
+
+def test_text_is_read_as_what_the_parameter_takes():
+    given = parse_parameters(
+        ["score=gap", "alpha=0.9", "m = 3", "weights=1,0,2", "threshold=none", "phi=sqrt"]
+    )
+    assert make_rule("regret-guided", **given) == RegretGuided("gap", 0.9, 3, weights=(1, 0, 2), phi="sqrt")
+    assert make_rule("drift-threshold", threshold="1e-2") == DriftThreshold(0.01)
+    assert make_rule("best-offset", offset="5") == BestOffset(5)
+    assert make_rule("random", seed="7") == Random(7)
+    assert make_rule("random", seed=None) == Random()
+    assert make_rule("periodic") == Periodic()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "line"),
+    [
+        ("perodic", {}, "unknown rule 'perodic': did you mean periodic?"),
+        ("regret-guided", {"alhpa": "1"}, "regret-guided has no parameter 'alhpa': did you mean alpha?"),
+        ("periodic", {"x": 1}, "periodic has no parameter 'x' (it has none)"),
+        (
+            "drift-threshold",
+            {"x": 1},
+            "drift-threshold has no parameter 'x' (there are threshold, pace_weight)",
+        ),
+        ("drift-threshold", {"threshold": "big"}, "threshold cannot be 'big': it takes a number"),
+        ("drift-threshold", {"threshold": "nan"}, "threshold cannot be 'nan': it takes a number"),
+        ("best-offset", {"offset": "1.5"}, "offset cannot be '1.5': it takes a whole number"),
+        ("random", {"seed": "x"}, "seed cannot be 'x': it takes a whole number or none"),
+        (
+            "regret-guided",
+            {"score": "gaps"},
+            "score cannot be 'gaps': it takes gap or drift or gap+drift or theorem",
+        ),
+        (
+            "regret-guided",
+            {"weights": "1,x,1"},
+            "weights cannot be '1,x,1': it takes numbers with commas between or none",
+        ),
+        ("regret-guided", {"alpha": "2"}, "alpha must lie between 0 and 1, not 2.0"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_that_names_it(name, parameters, line):
+    with pytest.raises(InputError) as error:
+        make_rule(name, **parameters)
+    assert str(error.value) == line
+
+
+def test_an_unknown_rule_unlike_any_other_lists_them_all():
+    with pytest.raises(InputError, match="there are regret-guided, periodic"):
+        make_rule("zzz")
+
+
+@pytest.mark.parametrize("text", ["alpha", "=3", "alpha=", ""])
+def test_a_parameter_is_key_equals_value(text):
+    with pytest.raises(InputError, match="key=value"):
+        parse_parameters([text])
+
+
+def test_a_parameter_is_given_once():
+    with pytest.raises(InputError, match="'m' is given twice"):
+        parse_parameters(["m=1", "m=2"])

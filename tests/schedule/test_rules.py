@@ -1,0 +1,205 @@
+"""Each baseline against a schedule or score worked out by hand."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replan.errors import InputError
+from replan.model import GeneralKernel
+from replan.schedule import (
+    BackLoaded,
+    BestOffset,
+    DriftThreshold,
+    FrontLoaded,
+    LazyValue,
+    Random,
+    RegretGuided,
+    SelfTriggered,
+    decide,
+    lazy_score,
+    next_update,
+    offset_candidates,
+    offset_times,
+    pacing_limit,
+    periodic_times,
+)
+
+
+@pytest.mark.parametrize(("time", "left", "limit"), [(2, 3, 3), (2, 4, 3), (5, 2, 3), (6, 2, 3), (10, 1, 1)])
+def test_pacing_limit_rounds_up(context, time, left, limit):
+    assert pacing_limit(context(time=time, budget_left=left)) == limit
+
+
+def test_pacing_forces_a_paced_rule_and_keeps_its_numbers(context):
+    # T = 11, t = 5, b = 2: L = 3 steps, and t - tau = 3
+    decision = decide(RegretGuided("drift", alpha=0.5, m=2, diameter=0, threshold=9), context())
+    assert decision.update
+    assert decision.reason == "3 steps since the last update: the pacing limit"
+    assert decision.score == pytest.approx(np.log(1.1))
+    assert not decide(RegretGuided("drift", diameter=0, threshold=9), context(last_update=3)).update
+
+
+def test_pacing_can_be_replaced(context):
+    patient = RegretGuided("drift", diameter=0, threshold=9, pacing="none")
+    assert not decide(patient, context()).update
+    hasty = RegretGuided("drift", diameter=0, threshold=9, pacing=lambda context: 1)
+    assert decide(hasty, context(last_update=4)).update
+
+
+def test_drift_threshold_score(context):
+    # drift 0.1, pace 0.5 * (5 - 2) / 3
+    decision = DriftThreshold(threshold=0.6, pace_weight=0.5).decide(context())
+    assert decision.terms == pytest.approx({"drift": 0.1, "pace": 0.5})
+    assert decision.update
+    assert not DriftThreshold(threshold=0.601, pace_weight=0.5).decide(context()).update
+
+
+PROFILE = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.05, 0.0, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("threshold", "time"), [(0.0, 3), (0.03, 3), (0.031, 4), (0.1, 5), (0.15, 6), (0.2, 11)]
+)
+def test_self_triggered_names_the_first_time_whose_drift_reaches_the_threshold(context, threshold, time):
+    # the sum from epsilon_1: .03 at t = 3, .06 at 4, .10 at 5, .15 at 6 and from then on
+    assert SelfTriggered(threshold).next_update(context(time=2, drift_bounds=PROFILE)) == time
+
+
+def test_self_triggered_explains_the_time_in_numbers(context):
+    def at(time):
+        return context(time=2 if time < 0 else time, drift_bounds=PROFILE)
+
+    time, [(asked, decision)] = next_update(SelfTriggered(0.1), at)
+    assert (time, asked, decision.update) == (5, 5, True)
+    assert decision.terms == pytest.approx({"drift": 0.1})
+    assert decision.reason == "planned at 2: score 0.1 reaches 0.1: forecast drift"
+    time, [(_, decision)] = next_update(SelfTriggered(1.0), at)  # two left: 9 and 10
+    assert time == 9
+    assert decision.reason == "planned at 2 for never, but as many updates are left as steps"
+
+
+def test_lazy_score_by_hand():
+    stale = GeneralKernel.from_dense([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]]])
+    current = GeneralKernel.from_dense([[[0.4, 0.6], [0.7, 0.3]], [[0.1, 0.9], [0.0, 1.0]]])
+    # rows of P_t - P_{tau-1}: (-.1, .1), (-.3, .3), (.1, -.1), 0; times W_1 = (2, 7): .5, 1.5, -.5, 0
+    assert lazy_score(current, stale, np.array([2.0, 7.0])) == pytest.approx(1.5)
+
+
+def test_lazy_value_compares_the_score_and_needs_the_current_kernel(context):
+    moved = GeneralKernel.from_dense([[[0.4, 0.6]], [[0.5, 0.5]]])
+    at = context(current_kernel=moved)
+    score = 0.1 * abs(at.plan.next_values[1] - at.plan.next_values[0])
+    assert LazyValue(0.1).decide(at).score == pytest.approx(score)
+    with pytest.raises(InputError, match="current kernel"):
+        LazyValue().decide(context())
+
+
+def test_offset_candidates_are_filled_with_the_latest_unused_times():
+    # T = 11, B = 4: q = 3. o = 3: {1, 4, 7, 10}; o = 2: {1, 3, 6, 9}; o = 1: {1, 2, 5, 8}
+    assert offset_candidates(11, 4) == {0: (1, 4, 7, 10), 1: (1, 2, 5, 8), 2: (1, 3, 6, 9)}
+    # a later first time leaves two: 1, 9 and the latest unused, 10 and 8
+    assert offset_times(11, 4, 8, 3) == (1, 8, 9, 10)
+    assert offset_times(11, 4, 9, 3) == (1, 8, 9, 10)
+    assert offset_times(11, 4, 5, 3) == (1, 6, 9, 10)
+
+
+def test_offset_candidates_are_truncated_to_the_first():
+    # T = 12, B = 4: q = 3. o = 1: {1, 2, 5, 8, 11} has one too many
+    assert offset_times(12, 4, 1) == (1, 2, 5, 8)
+    assert offset_times(12, 4, 3) == (1, 4, 7, 10)
+    assert periodic_times(12, 4) == (1, 4, 8, 11)
+
+
+def test_two_updates_leave_every_time_to_try():
+    assert {times[1] for times in offset_candidates(10, 2).values()} == set(range(2, 10))
+
+
+def test_one_update_is_at_one():
+    assert offset_candidates(10, 1) == {0: (1,)}
+    assert BestOffset(3).times(10, 1) == (1,)
+
+
+@given(st.integers(3, 60), st.data())
+def test_every_offset_candidate_is_a_schedule(horizon, data):
+    budget = data.draw(st.integers(1, horizon - 1))
+    for times in offset_candidates(horizon, budget).values():
+        assert times[0] == 1 and len(times) == len(set(times)) == budget
+        assert list(times) == sorted(times) and times[-1] < horizon
+
+
+def run(rule, context, horizon, budget):
+    """The times of a rule that looks at nothing but the clock."""
+    times, left = [1], budget - 1
+    while left:
+
+        def at(time, last=times[-1], left=left):
+            return context(
+                time=last if time < 0 else time,
+                horizon=horizon,
+                budget=budget,
+                budget_left=left,
+                last_update=last,
+                drift_bounds=np.zeros(horizon - 1),
+            )
+
+        times.append(next_update(rule, at)[0])
+        left -= 1
+    return tuple(times)
+
+
+def test_loaded_schedules(context):
+    assert run(FrontLoaded(), context, 10, 4) == (1, 2, 3, 4)
+    assert run(BackLoaded(), context, 10, 4) == (1, 7, 8, 9)
+    assert run(BackLoaded(), context, 10, 1) == (1,)
+    assert run(FrontLoaded(), context, 5, 4) == run(BackLoaded(), context, 5, 4) == (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(("horizon", "budget"), [(6, 1), (6, 2), (6, 3), (7, 4), (7, 6)])
+def test_random_law_is_that_of_the_least_of_all_subsets(context, horizon, budget):
+    for last in range(1, horizon - 1):
+        left = budget - 1
+        if not 1 <= left <= horizon - 1 - last:
+            continue
+        subsets = list(combinations(range(last + 1, horizon), left))
+        counted = np.bincount([subset[0] for subset in subsets], minlength=horizon + 1) / len(subsets)
+        at = context(time=last, last_update=last, horizon=horizon, budget=budget, budget_left=left)
+        assert Random().next_update_law(at) == pytest.approx(counted)
+
+
+def test_seeded_schedules_are_uniform_over_all_subsets(context):
+    horizon, budget, seeds = 7, 3, 6000
+    drawn = [run(Random().with_seed(seed), context, horizon, budget) for seed in range(seeds)]
+    counts = np.array([drawn.count((1, *later)) for later in combinations(range(2, horizon), budget - 1)])
+    assert counts.sum() == seeds
+    expected = seeds / len(counts)
+    chi_squared = ((counts - expected) ** 2 / expected).sum()
+    assert chi_squared < 27.9  # the 99.9 % point for 9 degrees of freedom
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**63 - 1), horizon=st.integers(3, 20), data=st.data())
+def test_a_seed_means_the_same_schedule_asked_step_by_step_or_by_its_law(
+    context_factory, seed, horizon, data
+):
+    budget = data.draw(st.integers(2, horizon - 1))
+    rule = Random(seed)
+    times = run(rule, context_factory, horizon, budget)
+    for index, last in enumerate(times[:-1]):
+        left = budget - 1 - index
+        at = context_factory(
+            time=last,
+            last_update=last,
+            horizon=horizon,
+            budget=budget,
+            budget_left=left,
+            drift_bounds=np.zeros(horizon),
+        )
+        assert np.flatnonzero(rule.next_update_law(at)).tolist() == [times[index + 1]]
+
+
+def test_random_without_a_seed_does_not_decide(context):
+    with pytest.raises(InputError, match="seed"):
+        Random().decide(context())
