@@ -9,7 +9,10 @@ import typer
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
-from replan.schedule import FixedTimes, Periodic, Rule, check_times
+from replan.schedule import FixedTimes, Rule, check_times
+from replan.schedule.registry import make_rule, parse_parameters
+from replan.schedule.rule import draws
+from replan.study.protocol import Choice, choose, prepare
 
 SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -44,6 +47,12 @@ class Chosen:
     rule: Rule
     record: dict[str, Any]  # name, hyper-parameters and how they were chosen, for the answer
 
+    @classmethod
+    def of(cls, choice: Choice, seed: int) -> Chosen:
+        """What validation chose; a rule that draws is recorded with the seed of the times shown."""
+        record = choice.record()
+        return cls(choice.rule, {**record, "seed": seed} if draws(choice.rule) else record)
+
 
 def chosen_rule(
     mission: Mission, *, times: str | None, rule: str | None, assignments: list[str] | None, seed: int
@@ -56,6 +65,7 @@ def chosen_rule(
             raise InputError("--set goes with --rule, not with --times")
         checked = check_times(parse_times(times), budget=mission.budget, horizon=mission.horizon)
         return Chosen(FixedTimes(checked), {"rule": "fixed"})
-    if rule != "periodic":
-        raise InputError(f"unknown rule {rule!r}: there is periodic")
-    return Chosen(Periodic(), {"rule": rule})
+    assert rule is not None
+    given = parse_parameters(assignments or [])
+    make_rule(rule, **given)
+    return Chosen.of(choose(prepare(mission), rule, given=given), seed)

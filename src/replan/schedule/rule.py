@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, TypeGuard
+from typing import ClassVar, Literal, Protocol, TypeGuard, runtime_checkable
 
 from replan.model.kernel import Array, Kernel
 from replan.model.reward import Reward
@@ -46,6 +46,7 @@ class Decision:
     terms: Mapping[str, float] = field(default_factory=dict)  # each term of the score by name
 
 
+@runtime_checkable
 class Rule(Protocol):
     """A rule holds hyper-parameters and no hidden state. Make it a frozen dataclass.
 
@@ -62,6 +63,7 @@ class Rule(Protocol):
         ...
 
 
+@runtime_checkable
 class PlansAhead(Rule, Protocol):
     """A rule that names its next update at once, since nothing is learned in between."""
 
@@ -70,6 +72,7 @@ class PlansAhead(Rule, Protocol):
         ...
 
 
+@runtime_checkable
 class Explains(Rule, Protocol):
     """A rule that plans ahead and can put the time it named into numbers."""
 
@@ -78,6 +81,7 @@ class Explains(Rule, Protocol):
         ...
 
 
+@runtime_checkable
 class RandomRule(Rule, Protocol):
     """A rule that draws its next update: its law makes exact evaluation possible."""
 
