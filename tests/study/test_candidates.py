@@ -28,7 +28,7 @@ def mission():
 
 
 def test_drift_thresholds_by_hand():
-    # T = 5, sum 0.4, B = 3: base 0.2; multiples .05 .1 .15 .2 .25 .3; greatest 0.22; 4 / 5 * 0.4 = 0.32
+    # T = 5, sum 0.4, B = 3: base 0.2, multiples .05 .1 .15 .2 .25 .3; the greatest 0.22; 4 / 5 * 0.4 = 0.32
     found = drift_thresholds(np.array([0.05, 0.05, 0.22, 0.08]), budget=3)
     assert found == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.22, 0.25, 0.3, 0.32])
 

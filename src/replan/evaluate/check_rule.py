@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP, constant
 from replan.schedule.budget import FIRST_UPDATE, next_update
-from replan.schedule.rule import Context, PlansAhead, RandomRule, Rule
+from replan.schedule.rule import Context, Rule, draws, plans_ahead
 
 LAW_TOLERANCE = 1e-9
+MEMBERS = ("name", "knows", "uses_state", "paced", "decide")
 KNOWLEDGE = ("nothing", "drift profile", "current kernel")
 
 MakeRule = Callable[[Mission], Rule]
@@ -75,16 +76,13 @@ def _check(
     rule: Rule | MakeRule, mission: Mission, rng: np.random.Generator, seed: int
 ) -> Iterator[RuleFinding]:
     def bare(mission: Mission) -> Rule:
-        return rule if isinstance(rule, Rule) else rule(mission)
+        return rule(mission) if _makes_rules(rule) else cast(Rule, rule)
 
     def seeded(mission: Mission) -> Rule:
         made = bare(mission)
-        return made.with_seed(seed) if isinstance(made, RandomRule) else made
+        return made.with_seed(seed) if draws(made) else made
 
-    if not (isinstance(rule, Rule) or callable(rule)):
-        lacking = [
-            name for name in ("name", "knows", "uses_state", "paced", "decide") if not hasattr(rule, name)
-        ]
+    if lacking := [name for name in MEMBERS if not hasattr(bare(mission), name)]:
         yield RuleFinding(f"is no rule: it lacks {', '.join(lacking)}")
         return
     if bare(mission).knows not in KNOWLEDGE:
@@ -92,9 +90,13 @@ def _check(
         return
     questions = list(_run(seeded(mission), mission, rng))
     yield from _check_answers(seeded, mission, questions, rng)
-    if isinstance(bare(mission), RandomRule):
+    if draws(bare(mission)):
         updates = dict.fromkeys(replace(question, time=question.last_update) for question in questions)
         yield from _check_answers(bare, mission, list(updates), rng)
+
+
+def _makes_rules(rule: Rule | MakeRule) -> TypeGuard[MakeRule]:
+    return callable(rule) and not hasattr(rule, "decide")
 
 
 def _check_answers(
@@ -125,11 +127,11 @@ def _run(rule: Rule, mission: Mission, rng: np.random.Generator) -> Iterator[_Qu
     time, left = FIRST_UPDATE, mission.budget - 1
     while left > 0 and time < mission.horizon:
         at_update = _Question(time, time, left, int(rng.integers(mission.world.states)))
-        if isinstance(rule, PlansAhead | RandomRule):
+        if plans_ahead(rule) or draws(rule):
             yield at_update
         context_at = mission.context_at(rule, last_update=time, budget_left=left, state=at_update.state)
         following, asked = next_update(rule, context_at, exact=mission.exact_budget)
-        if not isinstance(rule, PlansAhead):
+        if not plans_ahead(rule):
             yield from (replace(at_update, time=t) for t, _ in asked)
         time, left = following, left - 1
 
@@ -140,9 +142,9 @@ def _answer(rule: Rule, mission: Mission, question: _Question) -> Any:
     if question.time > question.last_update:
         decision = rule.decide(context)
         return decision.update, decision.score, decision.threshold, dict(decision.terms)
-    if isinstance(rule, PlansAhead):
+    if plans_ahead(rule):
         return rule.next_update(context)
-    assert isinstance(rule, RandomRule)
+    assert draws(rule)
     return tuple(rule.next_update_law(context))
 
 

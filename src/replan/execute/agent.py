@@ -28,7 +28,7 @@ from replan.model.kernel import Array, Kernel
 from replan.model.reward import Reward
 from replan.plan.backward_induction import Plan, plan
 from replan.plan.ties import Ties
-from replan.schedule.budget import FIRST_UPDATE, check_budget, clamp, decide
+from replan.schedule.budget import FIRST_UPDATE, check_budget, clamp, decide, planned_decision
 from replan.schedule.rule import Context, Decision, Rule, plans_ahead
 from replan.skip.propagate import Execution, propagation
 
@@ -287,6 +287,8 @@ class Agent:
             at_update = self._context(now.last_update)
             now.planned_update = clamp(self.rule.next_update(at_update), at_update, exact=self.exact_budget)
         when = now.planned_update
+        if now.time == when:
+            return planned_decision(self.rule, self._context(when))
         return Decision(now.time >= when, f"planned at {now.last_update} for {when}")
 
     def _replan(self, observation: Observation) -> str | None:

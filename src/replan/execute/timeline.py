@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.schedule.budget import FIRST_UPDATE, next_update
-from replan.schedule.rule import Decision, RandomRule, Rule
+from replan.schedule.rule import Decision, Rule, draws
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Timeline:
 
 
 def timeline(mission: Mission, rule: Rule) -> Timeline:
-    """The timeline of a rule that does not depend on the states seen; a random rule needs its seed."""
+    """The timeline of a rule that does not depend on the states seen; of a random rule, take with_seed."""
     if rule.uses_state:
         raise InputError(f"{rule.name} depends on the states seen: its times come from a rollout")
-    if isinstance(rule, RandomRule) and getattr(rule, "seed", None) is None:
-        raise InputError(f"{rule.name} draws its times: give it a seed")
+    if draws(rule):
+        raise InputError(f"{rule.name} draws its times: take its with_seed")
     time, left = FIRST_UPDATE, mission.budget - 1
     times = [time]
     decisions = [(time, Decision(True, "the first update is at 1"))]

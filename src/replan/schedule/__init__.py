@@ -8,13 +8,14 @@ from replan.schedule.budget import (
     next_update,
     next_update_law,
     pacing_limit,
+    planned_decision,
 )
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.loaded import BackLoaded, FrontLoaded
 from replan.schedule.periodic import Periodic, periodic_times
-from replan.schedule.random import Random
+from replan.schedule.random import DrawnTimes, Random
 from replan.schedule.registry import RULES, make_rule, parse_parameters, rule_parameters
 from replan.schedule.regret_guided import THRESHOLDS, WEIGHTS, RegretGuided
 from replan.schedule.rule import Context, Decision, Explains, PlansAhead, RandomRule, Rule
@@ -29,6 +30,7 @@ __all__ = [
     "BestOffset",
     "Context",
     "Decision",
+    "DrawnTimes",
     "DriftThreshold",
     "Explains",
     "FixedTimes",
@@ -54,6 +56,7 @@ __all__ = [
     "pacing_limit",
     "parse_parameters",
     "periodic_times",
+    "planned_decision",
     "proxy_terms",
     "rule_parameters",
     "stale_drift",

@@ -66,9 +66,8 @@ def next_update(
     if left == 0:
         return horizon, []
     if plans_ahead(rule):
-        wanted = rule.next_update(at_update)
-        chosen = clamp(wanted, at_update, exact=exact)
-        return chosen, [(chosen, _planned(rule, context_at(chosen), wanted))] if chosen < horizon else []
+        chosen = clamp(rule.next_update(at_update), at_update, exact=exact)
+        return chosen, [(chosen, planned_decision(rule, context_at(chosen)))] if chosen < horizon else []
     decisions = []
     for t in range(tau + 1, horizon):
         decision = decide(rule, context_at(t), exact=exact)
@@ -78,16 +77,11 @@ def next_update(
     return horizon, decisions
 
 
-def _planned(rule: PlansAhead, context: Context, wanted: int) -> Decision:
-    """The decision of a time named in advance, in the rule's own numbers where it explains itself."""
+def planned_decision(rule: PlansAhead, context: Context) -> Decision:
+    """The decision at a time named in advance, in the rule's own numbers where it explains itself."""
     decision = rule.explain(context) if explains(rule) else Decision(True, "")
-    reason = f"planned at {context.last_update}"
-    if context.time < wanted:
-        reason += f" for {wanted}" if wanted < context.horizon else " for never"
-        reason += ", but as many updates are left as steps"
-    elif decision.reason:
-        reason += f": {decision.reason}"
-    return replace(decision, update=True, reason=reason)
+    why = decision.reason if decision.update else "as many updates are left as steps"
+    return replace(decision, update=True, reason=f"planned at {context.last_update}{why and ': '}{why}")
 
 
 def next_update_law(rule: Rule, context_at: Callable[[int], Context], *, exact: bool = True) -> Array:

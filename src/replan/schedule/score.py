@@ -8,6 +8,7 @@ paper's experiments, equation (score proxy); `theorem_terms` those of the bound,
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log1p, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ TRIGGER_TOLERANCE = (
 
 Phi = Callable[[float], float]
 
-PHI: dict[str, Phi] = {"log": lambda x: float(np.log1p(x)), "linear": lambda x: x, "sqrt": lambda x: x**0.5}
+PHI: dict[str, Phi] = {"log": log1p, "linear": lambda x: x, "sqrt": sqrt}
 
 
 class ScoreTerms(NamedTuple):
