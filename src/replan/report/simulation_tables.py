@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of the paper, with the paper's figures beside ours."""
+"""Tables 1 and 2 of the paper, with its figures beside ours."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def table_1(results: Sequence[SettingResult], *, search: str) -> Table:
         least = min(entry.measured.exact for entry in entries)
         setting = result.setting
         size = f"{getattr(setting, 'n', '')}/{getattr(setting, 'horizon', '')}"
-        rows.append((f"{result.name} ({size}/{setting.planning_horizon}/{setting.budget})", "paper",
-                     *(f"{entry.paper:.2f}" if entry.paper is not None else "" for entry in entries)))  # fmt: skip
+        name = f"{result.name} ({size}/{setting.planning_horizon}/{setting.budget})"
+        printed = (f"{entry.paper:.2f}" if entry.paper is not None else "" for entry in entries)
+        rows.append((name, "paper", *printed))
         rows.append(("", "sampled", *(f"{e.measured.sampled.regret:.2f} ± {_half(e):.2f}" for e in entries)))
         exact = (f"{entry.measured.exact:.3f}" for entry in entries)
         marked = (
@@ -59,8 +60,9 @@ def _notes(results: Sequence[SettingResult], search: str) -> list[str]:
     for rival in (*RIVALS, *oblivious):
         where = [result.name for result in results if rival in result.beaten_by]
         if where:
+            named = f"{rival} ({METHODS[rival]})"
             notes.append(
-                f"regret-guided (Adapt) does NOT beat {rival} ({METHODS[rival]}) on exact regret in: {', '.join(where)}."
+                f"regret-guided (Adapt) does NOT beat {named} on exact regret in: {', '.join(where)}."
             )
         elif rival in RIVALS:
             notes.append(
@@ -82,13 +84,13 @@ def table_2(results: Sequence[SettingResult]) -> Table:
         rows=tuple(rows),
         notes=(
             "Ours by the printed definitions, updates pooled over the eight settings and held-out seeds. The "
-            "stale-drift columns come out; precision and coverage do not follow from the printed definitions.",
+            "stale-drift columns come close; precision and coverage do not follow from the printed definitions.",
         ),
     )
 
 
 def placement_figures(results: Sequence[SettingResult], method: str) -> tuple[float, float, float, float]:
-    """Precision, coverage, mean and max stale drift; of a random schedule, averaged over the held-out seeds."""
+    """Precision, coverage, mean and max stale drift; of random schedules, averaged over held-out seeds."""
     schedules = [result.entries[method].placements for result in results]
     seeds = max(len(placements) for placements in schedules)
     per_seed = [pooled([placements[k % len(placements)] for placements in schedules]) for k in range(seeds)]
@@ -126,7 +128,7 @@ def records(results: Sequence[SettingResult]) -> list[dict[str, Any]]:
 
 
 def write_run(results: Sequence[SettingResult], folder: Path, *, search: str) -> None:
-    """Everything that the tables were made from: settings, seeds, versions, choices, returns of every seed."""
+    """What the tables were made from: settings, seeds, versions, choices, returns of every seed."""
     run = {
         "versions": versions(),
         "search": search,

@@ -1,4 +1,4 @@
-"""The paper's simulation study: every method on every setting, chosen on validation seeds, measured on others."""
+"""The paper's simulation study: every method on every setting, chosen on some seeds, measured on others."""
 
 from __future__ import annotations
 
