@@ -1,0 +1,189 @@
+"""The command line as a user meets it: one JSON object, or one line and exit status 2."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from replan.cli import run
+from replan.study.paper import METHODS
+from replan.study.settings import PAPER_SETTINGS
+
+
+@pytest.fixture
+def replan(capsys):
+    """Run a command; its status, output and errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = run(list(arguments))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def answer(replan):
+    """Run a command that must succeed; its JSON object."""
+
+    def call(*arguments: str) -> dict:
+        status, out, err = replan(*arguments, "--json")
+        assert (status, err) == (0, "")
+        assert out.count("\n") == 1
+        return json.loads(out)
+
+    return call
+
+
+@pytest.mark.parametrize(("execution", "regret"), [("map", 0.772), ("belief", 0.138)])
+def test_regret_of_given_times(answer, execution, regret):
+    found = answer("regret", "two-burst", "--times", "1,17,33,49", "--execution", execution)
+    assert found["regret"] == pytest.approx(regret, abs=5e-4)
+    assert found["times"] == [1, 17, 33, 49]
+    assert found["oracle_return"] - found["return"] == pytest.approx(found["regret"])
+    assert sum(step["loss"] for step in found["steps"]) == pytest.approx(found["regret"])
+    kinds = {step["t"]: step["kind"] for step in found["steps"]}
+    assert kinds[0] == "start" and [t for t, kind in kinds.items() if kind == "update"] == found["times"]
+    assert found["dynamic_regret"] >= found["regret"] - 1e-12
+
+
+def test_regret_by_rollouts(answer):
+    found = answer("regret", "two-burst", "--times", "1,17,33,49", "--rollouts", "400", "--seed", "3")
+    sampled = found["rollouts"]
+    assert sampled["n"] == 400
+    assert abs(sampled["regret"] - found["regret"]) < 4 * sampled["standard_error"]
+
+
+def test_regret_of_a_rule_is_chosen_by_validation_and_says_so(answer):
+    found = answer("regret", "two-burst", "--rule", "drift-threshold")
+    assert found["validation"]["candidates"] == 48
+    assert found["parameters"]["threshold"] > 0
+    given = answer(
+        "regret", "two-burst", "--rule", "drift-threshold", "--set", "threshold=0.1", "--set", "pace_weight=0"
+    )
+    assert given["parameters"] == {"threshold": 0.1, "pace_weight": 0.0} and "validation" not in given
+
+
+def test_regret_of_periodic_is_that_of_its_times(answer):
+    assert answer("regret", "two-burst", "--rule", "periodic")["regret"] == pytest.approx(0.7715, abs=1e-4)
+
+
+def test_a_rule_that_draws_has_an_exact_value_and_times_of_a_seed(answer):
+    one, other = (answer("regret", "two-burst", "--rule", "random", "--seed", seed) for seed in ("0", "1"))
+    assert one["regret"] == other["regret"] and one["times"] != other["times"]
+
+
+@pytest.mark.parametrize("setting", PAPER_SETTINGS)
+def test_every_rule_spends_exactly_its_budget(answer, setting):
+    from replan import load_setting
+
+    horizon, budget = load_setting(setting).horizon, load_setting(setting).budget
+    quick = {"regret-guided": ["--set", "alpha=0.9", "--set", "m=3", "--set", "score=drift"]}
+    for name in METHODS:
+        found = answer("schedule", setting, "--rule", name, *quick.get(name, []))
+        assert len(set(found["times"])) == budget and found["times"][0] == 1 and found["times"][-1] < horizon
+        assert [row["t"] for row in found["decisions"] if row["update"]] == found["times"]
+
+
+def test_regret_guided_gives_the_terms_of_each_decision(answer):
+    found = answer("schedule", "two-burst", "--rule", "regret-guided", "--set", "score=gap+drift")
+    scored = [row for row in found["decisions"] if row["terms"]]
+    assert {name for row in scored for name in row["terms"]} == {"residual", "immediate", "accumulated"}
+    for row in scored:
+        assert sum(row["terms"].values()) == pytest.approx(row["score"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["regret", "two-burst", "--times", "1,17,33"], "3 update times given, but the budget is 4"),
+        (["regret", "two-burst", "--times", "1,17,17,33"], "update time 17 is repeated"),
+        (["regret", "two-burst", "--times", "1,17,33,50"], "update time 50 lies outside 1 to 49"),
+        (["regret", "two-burst", "--times", "2,17,33,49"], "the first update is at 1, not 2"),
+        (["regret", "two-burst", "--times", "1;2"], "--times takes whole numbers"),
+        (["regret", "two-burst"], "give either --times or --rule"),
+        (
+            ["regret", "two-burst", "--times", "1,2,3,4", "--rule", "periodic"],
+            "give either --times or --rule",
+        ),
+        (["regret", "two-burst", "--rule", "perodic"], "did you mean periodic?"),
+        (["regret", "two-burst", "--rule", "periodic", "--set", "x=1"], "periodic has no parameter 'x'"),
+        (
+            ["regret", "two-burst", "--rule", "periodic", "--execution", "psychic"],
+            "--execution must be map or belief",
+        ),
+        (["regret", "two-burst", "--rule", "periodic", "--rollouts", "1"], "--rollouts must be at least 2"),
+        (["regret", "no-such-setting", "--rule", "periodic"], "neither a TOML file nor a built-in setting"),
+        (["regret"], "Missing argument"),
+        (["fly-to-the-moon"], "No such command"),
+        (["regret", "two-burst", "--bogus"], "No such option"),
+        (["reproduce", "table9"], "'table9' is not one of"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_status_2(replan, arguments, said):
+    status, out, err = replan(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("replan: ") and err.count("\n") == 1 and said in err
+
+
+def test_a_broken_file_is_one_line_and_exit_status_2(replan, tmp_path):
+    (tmp_path / "broken.toml").write_text("world = ")
+    assert replan("regret", str(tmp_path / "broken.toml"), "--rule", "periodic")[0] == 2
+    np.savez(tmp_path / "w.npz", kernels=np.full((2, 1, 2), np.nan), rewards=np.zeros(2))
+    text = 'world = "arrays"\nfile = "w.npz"\nhorizon = 4\nplanning_horizon = 2\nbudget = 1\n'
+    (tmp_path / "own.toml").write_text(text)
+    status, _, err = replan("regret", str(tmp_path / "own.toml"), "--rule", "periodic")
+    assert status == 2 and "not a number at t=0, s=0, a=0" in err
+
+
+def test_help_is_shown_without_a_command(replan):
+    status, out, _ = replan()
+    assert status == 0 and "regret" in out and "reproduce" in out
+
+
+FRESH = """
+import sys, replan
+assert replan.__version__
+from replan import Agent, Mission, TVMDP, FixedTimes, evaluate_times
+heavy = {"numba", "matplotlib", "plotly", "scipy", "pydantic", "duckdb", "gymnasium"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+def test_import_loads_nothing_heavy():
+    subprocess.run([sys.executable, "-c", FRESH], check=True)
+
+
+READ_ONLY = """
+import numpy as np
+from replan.model import SlipKernel
+print(SlipKernel((3, 3), 0.1).expect(np.arange(9.0)).sum())
+"""
+
+
+def test_a_machine_that_can_write_nowhere_still_runs(tmp_path):
+    """The package in a folder, a home and a temporary folder that cannot be written."""
+    import shutil
+    from pathlib import Path
+
+    import replan
+
+    package = tmp_path / "site" / "replan"
+    shutil.copytree(Path(replan.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    home = tmp_path / "home"
+    home.mkdir()
+    nowhere = {
+        "HOME": "/proc/self/nowhere",
+        "TMPDIR": "/proc/self/nowhere",
+        "XDG_CACHE_HOME": "/proc/self/nowhere",
+    }
+    (package / "model" / "__pycache__").write_text("a file where the cache folder would be")
+    environment = {**os.environ, **nowhere, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == pytest.approx(180.0)

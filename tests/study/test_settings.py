@@ -1,0 +1,110 @@
+"""Settings: the built-in ones are the paper's, and what is wrong with a file is said in one line."""
+
+import numpy as np
+import pytest
+
+from replan import InputError, check_tvmdp, load_setting, make_mission
+from replan.study.settings import PAPER_SETTINGS, builtin_settings
+
+GOOD = """
+world = "rover"
+n = 5
+horizon = 12
+planning_horizon = 4
+budget = 3
+[drift]
+kind = "piecewise"
+slip = 0.03
+quiet = 0.001
+bursts = [[0.2, 0.4, 0.02]]
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text: str):
+        path = tmp_path / "setting.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("late-burst", (14, 80, 8, 2)),
+        ("two-burst", (12, 50, 7, 4)),
+        ("alternating", (12, 50, 7, 4)),
+        ("sinusoidal-medium", (12, 50, 7, 3)),
+        ("narrow-late", (14, 70, 8, 2)),
+        ("sparse-late-60", (12, 60, 7, 4)),
+        ("sparse-late-50", (12, 50, 7, 5)),
+        ("three-short", (12, 60, 7, 6)),
+    ],
+)
+def test_built_in_settings_have_the_papers_sizes(name, sizes):
+    setting = load_setting(name)
+    assert (setting.n, setting.horizon, setting.planning_horizon, setting.budget) == sizes
+    assert check_tvmdp(make_mission(setting).world) == []
+
+
+def test_the_papers_settings_come_first():
+    assert tuple(builtin_settings()[:8]) == PAPER_SETTINGS
+
+
+def test_a_file_is_read(written):
+    mission = make_mission(load_setting(written(GOOD)), execution="belief")
+    assert (mission.horizon, mission.budget, mission.planning_horizon) == (12, 3, 4)
+    assert mission.execution == "belief"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("budget = 3", "budgett = 3"), "missing key 'budget'"),
+        (("budget = 3", "budget = 3\ncolour = 1"), "unknown key 'colour'"),
+        (("quiet = 0.001", "quiet = 0.001\nloud = 1"), "unknown key 'drift.loud'"),
+        (("slip = 0.03\n", ""), "missing key 'drift.slip'"),
+        (("slip = 0.03", "slip = 1.3"), "'drift.slip' should be less than or equal to 1, not 1.3"),
+        (("slip = 0.03", 'slip = "wet"'), "'drift.slip' should be a valid number"),
+        (("n = 5", "n = 5.5"), "'n' should be a valid integer"),
+        (("n = 5", "n = true"), "'n' should be a valid integer"),
+        (('kind = "piecewise"', 'kind = "jumpy"'), "'drift.kind' must be one of"),
+        (('kind = "piecewise"\n', ""), "missing key 'drift.kind'"),
+        (('world = "rover"', 'world = "moon"'), "'world' must be one of"),
+        (('world = "rover"\n', ""), "missing key 'world'"),
+        (("[0.2, 0.4, 0.02]", "[0.4, 0.2, 0.02]"), "a burst must end after it begins"),
+        (("[0.2, 0.4, 0.02]", "[0.2, 0.4]"), "drift.bursts"),
+        (("budget = 3", 'budget = 3\nties = "best"'), "ties must be"),
+        (("budget = 3", "budget = = 3"), "not valid TOML"),
+        (("budget = 3", "budget = 0"), "budget must lie between 1 and 11"),
+        (("budget = 3", "budget = 12"), "budget must lie between 1 and 11"),
+        (("horizon = 12", "horizon = 1"), "'horizon' should be greater than or equal to 2"),
+        (("budget = 3", "budget = 3\nobstacles = [[9, 9]]"), "lies outside the 5 x 5 grid"),
+        (("budget = 3", "budget = 3\nobstacles = [[0, 0]]"), "on the start or the goal"),
+        (("budget = 3", "budget = 3\ndrift_bounds = [0.1]"), "drift bounds must be 11 numbers"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(written, change, said):
+    with pytest.raises(InputError) as caught:
+        make_mission(load_setting(written(GOOD.replace(*change))))
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_neither_file_nor_name():
+    with pytest.raises(InputError, match="neither a TOML file nor a built-in setting"):
+        load_setting("three-bursts")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_setting("nowhere.toml")
+
+
+def test_a_world_of_ones_own_from_arrays(written, tmp_path):
+    kernel = np.full((3, 2, 3), 1 / 3)
+    np.savez(tmp_path / "world.npz", kernels=kernel, rewards=np.zeros((3, 2)))
+    text = 'world = "arrays"\nfile = "world.npz"\nhorizon = 9\nplanning_horizon = 3\nbudget = 2\n'
+    assert make_mission(load_setting(written(text))).world.states == 3
+    kernel[1, 0] = [0.5, 0.5, 0.5]
+    np.savez(tmp_path / "world.npz", kernels=kernel, rewards=np.zeros((3, 2)))
+    with pytest.raises(InputError, match=r"sum to 1\.5, not 1, at t=0, s=1, a=0"):
+        make_mission(load_setting(written(text)))
