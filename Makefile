@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: setup setup-all browser reproduce test test-slow lint format bench clean
+.PHONY: setup setup-all browser reproduce test test-slow lint format bench docs clean
 
 setup: $(VENV)/.core
 setup-all: $(VENV)/.all
@@ -43,6 +43,9 @@ lint: setup-all
 format: setup-all
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: setup-all
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 bench: setup-all
 	$(BIN)/python -m benchmarks

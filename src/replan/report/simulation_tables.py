@@ -142,22 +142,23 @@ def write_run(results: Sequence[SettingResult], folder: Path, *, search: str) ->
             for result in results
         },
     }
-    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+    suffix = _suffix(search)
+    (folder / f"run{suffix}.json").write_text(json.dumps(run, indent=1) + "\n")
     lines = ["setting,seed,oracle," + ",".join(METHODS)]
     for result in results:
         columns = [result.oracle_returns, *(entry.measured.returns for entry in result.entries.values())]
         for seed, row in zip(HELD_OUT_SEEDS, np.stack(columns, axis=1), strict=True):
             lines.append(f"{result.name},{seed}," + ",".join(f"{value:.10g}" for value in row))
-    (folder / "returns.csv").write_text("\n".join(lines) + "\n")
+    (folder / f"returns{suffix}.csv").write_text("\n".join(lines) + "\n")
 
 
 def write_tables(results: Sequence[SettingResult], folder: Path, *, search: str) -> Table:
     """All files of both tables; returns Table 1."""
     one, two = table_1(results, search=search), table_2(results)
-    name = "table1" if search == "paper" else f"table1-{search}"
-    one.write(folder, name)
-    two.write(folder, "table2")
-    write_csv(folder / f"{name}.csv", records(results))
+    suffix = _suffix(search)
+    one.write(folder, f"table1{suffix}")
+    two.write(folder, f"table2{suffix}")
+    write_csv(folder / f"table1{suffix}.csv", records(results))
     names = ("precision", "coverage", "mean_stale_drift", "max_stale_drift")
     figures = [
         {"method": method}
@@ -165,6 +166,10 @@ def write_tables(results: Sequence[SettingResult], folder: Path, *, search: str)
         | dict(zip(names, placement_figures(results, method), strict=True))
         for method in METHODS
     ]
-    write_csv(folder / "table2.csv", figures)
+    write_csv(folder / f"table2{suffix}.csv", figures)
     write_run(results, folder, search=search)
     return one
+
+
+def _suffix(search: str) -> str:
+    return "" if search == "paper" else f"-{search}"
