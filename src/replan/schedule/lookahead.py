@@ -8,7 +8,7 @@ It solves the programme anew at every update.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import ceil
 from typing import ClassVar, Literal, get_args
@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import Indices, Kernel
+from replan.model.kernel import Array, Indices, Kernel
 from replan.plan.backward_induction import Plan, plan
 from replan.schedule.forecast import growing
 from replan.schedule.rule import Context, Decision, Knowledge
@@ -25,6 +25,7 @@ from replan.skip.segments import course
 
 Forecast = Literal["frozen", "grow", "profile"]
 
+ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 
 
@@ -65,26 +66,39 @@ class Lookahead:
 
     def decide(self, context: Context) -> Decision:
         """Whether this is the time that was chosen at the last update."""
-        chosen = self.next_update(replace(context, time=context.last_update))
+        chosen, worth = self._choice(context)
         due = context.time >= chosen
-        return Decision(due, f"the best next update is at {chosen}", terms={"next update": float(chosen)})
+        return Decision(due, f"the best next update is at {chosen}", terms={"expected return": worth})
+
+    def explain(self, context: Context) -> Decision:
+        """The decision at the chosen time."""
+        return self.decide(context)
 
     def next_update(self, context: Context) -> int:
         """The best next update time (T: none)."""
-        if context.budget_left == 0:
-            return context.horizon
-        solution = self.solve(context, np.array([context.state]), context.budget_left)
-        return int(solution.next_times[0, context.budget_left])
+        return self._choice(context)[0]
 
     def next_updates(self, context: Context, states: Indices) -> Indices:
-        """(R,) the best next update times of robots that saw `states` and otherwise share the context."""
+        """(R,) the best next update times of robots that saw `states` and otherwise share the context.
+
+        Where some of them are left out of a single decision as hardly ever reached, the two can differ by as
+        much as the tolerance is worth.
+        """
         if context.budget_left == 0:
             return np.full(len(states), context.horizon)
         everyone = np.arange(context.kernel.states)
-        asked = everyone if len(everyone) <= ALL_STATES_LIMIT else states
-        table = _next_times(_Question(self, context, asked.tobytes()))
-        rows = states if asked is everyone else np.arange(len(states))
-        return table[rows, context.budget_left]
+        together = len(everyone) <= ALL_STATES_LIMIT
+        asked = everyone if together else np.asarray(states, dtype=np.int64)
+        times, _ = _answers(_Question(self, context, context.budget - 1, asked.tobytes()))
+        return times[states if together else slice(None), context.budget_left]
+
+    def _choice(self, context: Context) -> tuple[int, float]:
+        """The best next update time and the return expected from the last update on."""
+        left = context.budget_left
+        if left == 0:
+            return context.horizon, 0.0
+        times, best = _answers(_Question(self, context, left, np.array([context.state]).tobytes()))
+        return int(times[0, left]), float(best[0, left])
 
     def solve(self, context: Context, states: Indices, budget_left: int) -> Programme:
         """The dynamic programme behind the decision."""
@@ -128,26 +142,26 @@ class Lookahead:
         return lambda t: context.kernel
 
 
-ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
-
-
 @dataclass(frozen=True)
 class _Question:
-    """What the answers for many states depend on; two with the same last update and kernel are one."""
+    """What answers depend on: two with the same estimate at the same update are one question."""
 
     rule: Lookahead
     context: Context = field(compare=False)
+    budget_left: int
     states: bytes
-    key: tuple = field(init=False)
+    key: tuple = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         at = self.context
         key = (at.last_update, at.horizon, at.planning_horizon, at.budget, at.kernel, at.plan.ties, at.reward)
-        object.__setattr__(self, "key", (*key, at.execution, at.drift_bounds.tobytes()))
+        bounds = at.drift_bounds.tobytes() if self.rule.forecast == "grow" else b""
+        object.__setattr__(self, "key", (*key, at.execution, bounds))
 
 
 @lru_cache(maxsize=256)
-def _next_times(question: _Question) -> Indices:
-    """(R, B) best next update times for every number of updates left."""
+def _answers(question: _Question) -> tuple[Indices, Array]:
+    """(R, B + 1) best next update times by updates left, and what they are worth."""
     states = np.frombuffer(question.states, dtype=np.int64)
-    return question.rule.solve(question.context, states, question.context.budget - 1).next_times
+    solution = question.rule.solve(question.context, states, question.budget_left)
+    return solution.next_times, solution.best

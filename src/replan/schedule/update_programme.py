@@ -202,8 +202,8 @@ class _Table:
             first += len(block.states)
 
     def _unshared(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
-        known, made = self.kept.get(time, (None, None))
-        if made is None or not np.array_equal(known, states):
+        known, made = self.kept.get(time, (states[:0], []))
+        if not np.array_equal(known, states):
             made = self._make(time, states, time)
             if self.room > 0:
                 made = list(made)
