@@ -47,7 +47,7 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     value = gained + float(arrival[programme.states] @ programme.best[:, mission.budget - 1])
     search = _FixedSearch(mission, programme, nodes)
     search.extend((FIRST_UPDATE,), gained, arrival)
-    return Optimum(best, search.times, best - search.value, search.nodes >= 0, best - value)
+    return Optimum(best, search.times, best - search.value, search.proved, best - value)
 
 
 def feedback(mission: Mission, states: Indices) -> Programme:
@@ -78,6 +78,7 @@ class _FixedSearch:
         self.mission, self.programme, self.nodes = mission, programme, nodes
         self.times: tuple[int, ...] = ()
         self.value = -np.inf
+        self.proved = True
 
     def extend(self, times: tuple[int, ...], gained: float, mass: Array) -> None:
         """Continue a schedule that has gained so much by its last update, where it sees (S,) `mass`."""
@@ -91,7 +92,10 @@ class _FixedSearch:
         candidates = np.arange(last + 1, horizon - left + 1 if self.mission.exact_budget else horizon)
         bounds = gained + more[candidates - last] + self._ahead(spread, candidates, left - 1)
         for i in np.argsort(-bounds, kind="stable"):
-            if bounds[i] <= self.value + 1e-12 or self.nodes < 0:
+            if bounds[i] <= self.value + 1e-12:
+                return
+            if self.nodes <= 0 and self.times:
+                self.proved = False
                 return
             u = int(candidates[i])
             if left == 1 and self.mission.exact_budget:
