@@ -11,12 +11,14 @@ from replan.evaluate.exact import (
     from_start,
     regret,
 )
+from replan.evaluate.optimum import Optimum, optimum
 from replan.evaluate.placement import Placement, placement, pooled, stale_drifts, top_quartile_intervals
 from replan.evaluate.rollout import Rollouts, SampledRegret, oracle_rollout, rollout, sampled_regret
 
 __all__ = [
     "ALL_STARTS_LIMIT",
     "Evaluation",
+    "Optimum",
     "Placement",
     "Rollouts",
     "RuleFinding",
@@ -27,6 +29,7 @@ __all__ = [
     "evaluate",
     "evaluate_times",
     "from_start",
+    "optimum",
     "oracle_rollout",
     "placement",
     "pooled",

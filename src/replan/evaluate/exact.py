@@ -16,9 +16,9 @@ import numpy as np
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.plan.backward_induction import Oracle, oracle
-from replan.schedule.budget import FIRST_UPDATE, check_times, next_update_law
+from replan.schedule.budget import FIRST_UPDATE, check_times, clamp, next_update_law
 from replan.schedule.fixed import FixedTimes
-from replan.schedule.rule import Rule
+from replan.schedule.rule import Rule, plans_many_ahead
 from replan.skip.interval import skip_interval
 
 ALL_STARTS_LIMIT = (
@@ -83,6 +83,12 @@ def regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float
 
 def update_laws(mission: Mission, rule: Rule, time: int, left: int, states: Indices) -> Array:
     """(R, T + 1) probability of each next update time, for robots that saw `states` at `time`."""
+    if plans_many_ahead(rule) and left > 0:
+        at_update = mission.context_at(rule, last_update=time, budget_left=left, state=int(states[0]))(-1)
+        laws = np.zeros((len(states), mission.horizon + 1))
+        for row, chosen in enumerate(rule.next_updates(at_update, states)):
+            laws[row, clamp(chosen, at_update, exact=mission.exact_budget)] = 1.0
+        return laws
     asked = states if rule.uses_state else states[:1]
     laws = [
         next_update_law(

@@ -14,11 +14,12 @@ from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.loaded import BackLoaded, FrontLoaded
+from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic, periodic_times
 from replan.schedule.random import DrawnTimes, Random
 from replan.schedule.registry import RULES, make_rule, parse_parameters, rule_parameters
 from replan.schedule.regret_guided import THRESHOLDS, WEIGHTS, RegretGuided
-from replan.schedule.rule import Context, Decision, Explains, PlansAhead, RandomRule, Rule
+from replan.schedule.rule import Context, Decision, Explains, PlansAhead, PlansManyAhead, RandomRule, Rule
 from replan.schedule.score import ScoreTerms, proxy_terms, stale_drift, theorem_terms
 from replan.schedule.self_triggered import SelfTriggered
 
@@ -36,8 +37,10 @@ __all__ = [
     "FixedTimes",
     "FrontLoaded",
     "LazyValue",
+    "Lookahead",
     "Periodic",
     "PlansAhead",
+    "PlansManyAhead",
     "Random",
     "RandomRule",
     "RegretGuided",

@@ -14,6 +14,7 @@ from replan.schedule.best_offset import BestOffset
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.lazy_value import LazyValue
 from replan.schedule.loaded import BackLoaded, FrontLoaded
+from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
 from replan.schedule.random import Random
 from replan.schedule.regret_guided import RegretGuided
@@ -32,6 +33,7 @@ RULES: dict[str, type] = {
         DriftThreshold,
         SelfTriggered,
         LazyValue,
+        Lookahead,
     )
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, TypeGuard, runtime_checkable
 
-from replan.model.kernel import Array, Kernel
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.plan.backward_induction import Plan
 from replan.skip.propagate import Execution
@@ -73,6 +73,15 @@ class PlansAhead(Rule, Protocol):
 
 
 @runtime_checkable
+class PlansManyAhead(PlansAhead, Protocol):
+    """A rule that answers for many states at once faster than one by one."""
+
+    def next_updates(self, context: Context, states: Indices) -> Indices:
+        """(R,) `next_update` of contexts that differ in the state alone."""
+        ...
+
+
+@runtime_checkable
 class Explains(Rule, Protocol):
     """A rule that plans ahead and can put the time it named into numbers."""
 
@@ -97,6 +106,11 @@ class RandomRule(Rule, Protocol):
 def plans_ahead(rule: Rule) -> TypeGuard[PlansAhead]:
     """Whether the rule names its next update at once."""
     return hasattr(rule, "next_update")
+
+
+def plans_many_ahead(rule: Rule) -> TypeGuard[PlansManyAhead]:
+    """Whether the rule answers for many states at once."""
+    return hasattr(rule, "next_updates")
 
 
 def draws(rule: Rule) -> TypeGuard[RandomRule]:

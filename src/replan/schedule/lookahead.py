@@ -1,0 +1,167 @@
+"""`lookahead`: the next update by value, from a dynamic programme in a forecast of the dynamics.
+
+Nothing is seen between updates, so at an update the rule can weigh every candidate for the next one: what
+blind execution gains until then, plus what going on from there is worth with all later updates placed best.
+It solves the programme anew at every update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import ceil
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Indices, Kernel
+from replan.plan.backward_induction import Plan, plan
+from replan.schedule.forecast import growing
+from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.update_programme import Problem, Programme, solve
+from replan.skip.segments import course
+
+Forecast = Literal["frozen", "grow", "profile"]
+
+ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
+CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
+
+
+@dataclass(frozen=True)
+class Lookahead:
+    """Place the next update where the forecast says that it is worth most.
+
+    `frozen` holds the last estimate fixed and knows nothing else; `grow` lets it drift as fast as the bounds
+    allow; `profile` takes the kernels of the future as given. What `tolerance` and `effort` save and cost is
+    measured in benchmarks/lookahead.py.
+    """
+
+    forecast: Forecast = "frozen"
+    profile: Callable[[int], Kernel] | None = field(default=None, repr=False)  # t -> P_t
+    tolerance: float = 1e-5  # masses below this are dropped
+    effort: float = (
+        1e11  # S^2 (T - tau)^2 B / 2 above this: weigh later updates at every 2nd, 3rd, ... time only
+    )
+
+    name: ClassVar[str] = "lookahead"
+    uses_state: ClassVar[bool] = True
+    paced: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.forecast not in get_args(Forecast):
+            raise InputError(f'forecast must be "frozen", "grow" or "profile", not {self.forecast!r}')
+        if (self.forecast == "profile") != (self.profile is not None):
+            raise InputError('forecast = "profile" and a profile of kernels go together')
+        if not 0 <= self.tolerance < 0.01:
+            raise InputError(f"tolerance must lie between 0 and 0.01, not {self.tolerance}")
+        if not self.effort > 0:
+            raise InputError(f"effort must be positive, not {self.effort}")
+
+    @property
+    def knows(self) -> Knowledge:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The drift profile, unless the forecast is `frozen`."""
+        return "nothing" if self.forecast == "frozen" else "drift profile"
+
+    def decide(self, context: Context) -> Decision:
+        """Whether this is the time that was chosen at the last update."""
+        chosen, worth = self._choice(context)
+        due = context.time >= chosen
+        return Decision(due, f"the best next update is at {chosen}", terms={"expected return": worth})
+
+    def explain(self, context: Context) -> Decision:
+        """The decision at the chosen time."""
+        return self.decide(context)
+
+    def next_update(self, context: Context) -> int:
+        """The best next update time (T: none)."""
+        return self._choice(context)[0]
+
+    def next_updates(self, context: Context, states: Indices) -> Indices:
+        """(R,) the best next update times of robots that saw `states` and otherwise share the context.
+
+        Where some of them are left out of a single decision as hardly ever reached, the two can differ by as
+        much as the tolerance is worth.
+        """
+        if context.budget_left == 0:
+            return np.full(len(states), context.horizon)
+        everyone = np.arange(context.kernel.states)
+        together = len(everyone) <= ALL_STATES_LIMIT
+        asked = everyone if together else np.asarray(states, dtype=np.int64)
+        times, _ = _answers(_Question(self, context, context.budget - 1, asked.tobytes()))
+        return times[states if together else slice(None), context.budget_left]
+
+    def _choice(self, context: Context) -> tuple[int, float]:
+        """The best next update time and the return expected from the last update on."""
+        left = context.budget_left
+        if left == 0:
+            return context.horizon, 0.0
+        times, best = _answers(_Question(self, context, left, np.array([context.state]).tobytes()))
+        return int(times[0, left]), float(best[0, left])
+
+    def solve(self, context: Context, states: Indices, budget_left: int) -> Programme:
+        """The dynamic programme behind the decision."""
+        tau, horizon = context.last_update, context.horizon
+        work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * context.budget
+        coarsest = max(1, (horizon - tau) // (CANDIDATES_PER_UPDATE * context.budget))
+        stride = min(max(1, ceil((work / self.effort) ** 0.5)), coarsest)
+        return solve(self.problem(context), tau, states, budget_left, stride=stride)
+
+    def problem(self, context: Context) -> Problem:
+        """The world as forecast from the last update on."""
+        kernel = self._forecast(context)
+        along = course(kernel, context.reward, first=context.last_update, horizon=context.horizon)
+
+        @lru_cache
+        def plan_at(time: int) -> tuple[Plan, Kernel]:
+            if time == context.last_update:
+                return context.plan, context.kernel
+            estimate = kernel(time - 1)
+            horizon = min(context.planning_horizon, context.horizon - time)
+            ties = context.plan.ties
+            return plan(estimate, context.reward, time=time, horizon=horizon, ties=ties), estimate
+
+        same_plans = (
+            self.forecast == "frozen" and along.constant_reward and context.plan.ties.kind != "random"
+        )
+        return Problem(
+            along,
+            plan_at,
+            context.execution,
+            shared_until=context.horizon - context.planning_horizon if same_plans else -1,
+            tolerance=self.tolerance,
+        )
+
+    def _forecast(self, context: Context) -> Callable[[int], Kernel]:
+        """t -> the kernel expected at t."""
+        if self.profile is not None:
+            return self.profile
+        if self.forecast == "grow":
+            return growing(context.kernel, context.drift_bounds, since=context.last_update - 1)
+        return lambda t: context.kernel
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What answers depend on: two with the same estimate at the same update are one question."""
+
+    rule: Lookahead
+    context: Context = field(compare=False)
+    budget_left: int
+    states: bytes
+    key: tuple = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        at = self.context
+        key = (at.last_update, at.horizon, at.planning_horizon, at.budget, at.kernel, at.plan.ties, at.reward)
+        bounds = at.drift_bounds.tobytes() if self.rule.forecast == "grow" else b""
+        object.__setattr__(self, "key", (*key, at.execution, bounds))
+
+
+@lru_cache(maxsize=256)
+def _answers(question: _Question) -> tuple[Indices, Array]:
+    """(R, B + 1) best next update times by updates left, and what they are worth."""
+    states = np.frombuffer(question.states, dtype=np.int64)
+    solution = question.rule.solve(question.context, states, question.budget_left)
+    return solution.next_times, solution.best

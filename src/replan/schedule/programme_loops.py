@@ -1,0 +1,50 @@
+"""The loops behind `update_programme`. Imported on first use."""
+
+import numpy as np
+
+from replan.model.jit import jit
+
+
+@jit
+def reach(begin, rows, weights, steps, offsets, cells, masses, candidate, out):
+    """Add weighted distributions of some rows of segments to (T + 1, S) `out`, at every candidate time."""
+    length = candidate.size - begin
+    for i in range(rows.size):
+        for k in range(1, length):
+            if candidate[begin + k]:
+                first = rows[i] * (steps + 1) + k
+                for e in range(offsets[first], offsets[first + 1]):
+                    out[begin + k, cells[e]] += weights[i] * masses[e]
+
+
+@jit
+def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, values, best, chosen):
+    """Fill (R, C) `best` and `chosen`: the best next update time and its value, by updates left.
+
+    Column c of `values` (T + 1, S, ...) is what going on is worth with c updates after the next one; the last
+    column is 1 for states whose value is known, and rows are scaled up to these. Earlier times win ties.
+    """
+    columns, known = best.shape[1], values.shape[2] - 1
+    length = candidate.size - begin
+    total = np.empty(columns)
+    for i in range(rows.size):
+        for k in range(1, length):
+            u = begin + k
+            if not candidate[u] or u > latest[0]:
+                continue
+            first = rows[i] * gained.shape[1] + k
+            total[:] = 0.0
+            weight = 0.0
+            for e in range(offsets[first], offsets[first + 1]):
+                ahead = values[u, cells[e]]
+                weight += masses[e] * ahead[known]
+                for c in range(columns):
+                    total[c] += masses[e] * ahead[c]
+            if weight <= 0.0:
+                continue
+            for c in range(columns):
+                if u <= latest[c]:
+                    value = gained[rows[i], k] + total[c] / weight
+                    if value > best[i, c] + 1e-12:
+                        best[i, c] = value
+                        chosen[i, c] = u

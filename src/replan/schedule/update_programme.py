@@ -1,0 +1,264 @@
+"""The best next update, by dynamic programming over (update time, updates left, state).
+
+V(tau, b, s) = max over u of gained_u(s) + sum over s' of D_u(s, s') V(u, b - 1, s'), where from an update at
+tau in s a blind robot gains gained_u(s) until u and is then at s' with probability D_u(s, s'). V(tau, 0, s)
+is what it gains by the end of the horizon. The look-ahead rule solves this in its forecast, and
+`replan.evaluate.optimum` in the world itself.
+
+With a tolerance, masses below it are dropped from every D, and states that no update sees with at least this
+probability are left out; what remains is scaled up. `Programme.error` bounds what that can change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from replan.model.kernel import Array, Indices, Kernel
+from replan.plan.backward_induction import Plan
+from replan.skip.propagate import Execution
+from replan.skip.segments import Course, Segments, segments
+
+ENTRIES_AT_ONCE = 20_000_000  # probabilities in a block of rows, at most
+ENTRIES_KEPT = 30_000_000  # probabilities kept for the second of two passes; 12 bytes each
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Where updates are to be placed: a course of kernels and rewards, and what an update leaves behind."""
+
+    along: Course
+    plan_at: Callable[[int], tuple[Plan, Kernel]] = field(
+        repr=False
+    )  # what an update at this time plans, with what
+    execution: Execution
+    exact_budget: bool = True
+    shared_until: int = -1  # updates up to here have one and the same plan and segments
+    tolerance: float = 0.0  # masses below this are dropped
+
+    @property
+    def horizon(self) -> int:
+        """T."""
+        return self.along.horizon
+
+
+@dataclass(frozen=True)
+class Programme:
+    """The solution from one update on."""
+
+    states: Indices  # (R,) seen at the update
+    next_times: Indices = field(repr=False)  # (R, B + 1) best next update with b left; T: none
+    best: Array = field(repr=False)  # (R, B + 1) and what it is worth
+    values: Array = field(repr=False)  # (T + 1, S, B + 1) V of later updates; last column 1 where it is known
+    error: Array | None = field(repr=False)  # (R, B + 1) by which `best` can be wrong at most
+    table: _Table = field(repr=False)
+
+    def onward(self, time: int, mass: Array) -> tuple[Array, Array]:
+        """(L + 1,) gains of robots that update at `time` where `mass` is, and (T + 1, S) where they go.
+
+        Mass on states that were left out is spread over the others.
+        """
+        from replan.schedule import programme_loops
+
+        seen = self.states if time == self.table.begin else np.flatnonzero(self.values[time, :, -1])
+        weights = mass[seen] / mass[seen].sum()
+        gained, spread = 0.0, np.zeros(self.values.shape[:2])
+        for block, rows, places in self.table.blocks(time, seen):
+            gained = gained + weights[places] @ block.gained[rows, : self.table.problem.horizon - time + 1]
+            programme_loops.reach(
+                time, rows, weights[places], block.steps, block.offsets, block.cells, block.masses,
+                self.table.candidate, spread,
+            )  # fmt: skip
+        return np.asarray(gained), spread
+
+
+def solve(
+    problem: Problem,
+    begin: int,
+    states: Indices,
+    budget_left: int,
+    *,
+    stride: int = 1,
+    with_error: bool = False,
+) -> Programme:
+    """The best next update after one at `begin`, for every number of updates left up to `budget_left`.
+
+    With a `stride`, later updates are placed only at every so many times from begin + 1 on, and values in
+    between are interpolated, so that the next update can still be at any time. `with_error` asks for a bound
+    on what pruning changes: it holds for `map` execution (a pruned belief can also choose another action).
+    """
+    states = np.asarray(states, dtype=np.int64)
+    table = _Table(problem, begin, stride, budget_left)
+    reached = table.reached(states)
+    values = np.zeros((problem.horizon + 1, problem.along.states, budget_left + 1))
+    errors = _unknown_errors(problem, values.shape) if with_error else None
+    for u in table.times[::-1] if budget_left else []:
+        seen = np.flatnonzero(reached[u])
+        values[u, seen, :-1] = table.best_next(u, seen, values, budget_left - 1)[0]
+        values[u, seen, -1] = 1.0
+        if errors is not None:
+            errors[u, seen, :-1] = table.errors(u, seen, errors, budget_left - 1)
+    table.fill_in(values)
+    best, chosen = table.best_next(begin, states, values, budget_left)
+    error = None if errors is None else table.errors(begin, states, errors, budget_left)
+    return Programme(states, chosen, best, values, error, table)
+
+
+class _Table:
+    """One solution in the making: candidate times, and segments from each, shared where they are the same."""
+
+    def __init__(self, problem: Problem, begin: int, stride: int, budget_left: int) -> None:
+        self.problem, self.begin, self.stride = problem, begin, stride
+        self.times = list(range(begin + 1, problem.horizon, stride))
+        self.candidate = np.zeros(problem.horizon + 1, dtype=bool)
+        self.candidate[self.times] = True
+        self.latest = np.full(
+            budget_left, self.times[-1] if self.times else -1
+        )  # (B,) that leaves room for c more
+        if problem.exact_budget:
+            room = self.times[::-1][:budget_left]
+            self.latest[:] = [*room, *[-1] * (budget_left - len(room))]
+        self.shared: list[Segments] = []
+        self.row_of = np.full(problem.along.states, -1)  # (S,) row in the shared blocks, counted through
+        self.kept: dict[int, tuple[Indices, list[Segments]]] = {}  # of other times, as long as there is room
+        self.room = ENTRIES_KEPT
+
+    def reached(self, states: Indices) -> np.ndarray:
+        """(T + 1, S) whether an update at that time can see that state, with more than the tolerance."""
+        from replan.schedule import programme_loops
+
+        size = self.problem.along.states
+        if len(states) == size:
+            return np.ones((self.problem.horizon + 1, size), dtype=bool)
+        if self.problem.tolerance == 0.0:
+            return _possible(self.problem.along, self.begin, states)
+        most = np.zeros(
+            (self.problem.horizon + 1, size)
+        )  # the probability of seeing it, had all looks been fixed
+        most[self.begin, states] = 1.0
+        for u in [self.begin, *self.times]:
+            if u <= self.problem.shared_until and u != self.begin:
+                self._share(np.flatnonzero((most > self.problem.tolerance).any(axis=0)), u)
+            seen = np.flatnonzero(most[u] > self.problem.tolerance)
+            spread = np.zeros_like(most)
+            for block, rows, places in self.blocks(u, seen):
+                programme_loops.reach(
+                    u, rows, most[u, seen[places]], block.steps, block.offsets, block.cells, block.masses,
+                    self.candidate, spread,
+                )  # fmt: skip
+            np.maximum(most, spread, out=most)
+        return most > self.problem.tolerance
+
+    def fill_in(self, values: Array) -> None:
+        """Interpolate values between candidate times, where both are known, and make these candidates too."""
+        for before, after in zip(self.times, self.times[1:], strict=False):
+            for u in range(before + 1, after):
+                share = (u - before) / self.stride
+                values[u] = (1 - share) * values[before] + share * values[after]
+                values[u, :, -1] = values[before, :, -1] * values[after, :, -1]
+                self.candidate[u] = True
+
+    def best_next(self, time: int, states: Indices, values: Array, columns: int) -> tuple[Array, Indices]:
+        """(R, columns + 1) V(time, b, s) and the next update time behind it."""
+        horizon = self.problem.horizon
+        best = np.full((len(states), columns + 1), -np.inf)
+        chosen = np.full((len(states), columns + 1), horizon)
+        for block, rows, places in self.blocks(time, states):
+            best[places, 0] = block.gained[rows, horizon - time]
+            if not self.problem.exact_budget:
+                best[places, 1:] = best[places, :1]
+            self._improve(block, rows, places, time, block.gained, values, best, chosen)
+        return best, chosen
+
+    def errors(self, time: int, states: Indices, errors: Array, columns: int) -> Array:
+        """(R, columns + 1) by how much V(time, b, s) can be wrong."""
+        ranges = self.problem.along.reward_range
+        still = np.concatenate([np.cumsum(ranges[::-1])[::-1], [0.0]])  # (T + 1,) span of any value from t on
+        worst = np.zeros((len(states), columns + 1))
+        chosen = np.zeros((len(states), columns + 1), dtype=np.int64)
+        for block, rows, places in self.blocks(time, states):
+            steps = self.problem.horizon - time
+            lost = block.lost[:, : steps + 1]
+            missed = np.zeros_like(block.lost)
+            missed[:, 1 : steps + 1] = np.cumsum(lost[:, 1:] * ranges[time:], axis=1)
+            missed[:, : steps + 1] += lost * still[time:]
+            worst[places, 0] = missed[rows, steps]
+            self._improve(block, rows, places, time, missed, errors, worst, chosen)
+        return worst
+
+    def blocks(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
+        """Blocks of segments from `time`, with some of their rows and the places in `states` of these."""
+        if time > self.problem.shared_until or time == self.begin:
+            yield from self._unshared(time, states)
+            return
+        self._share(states, time)
+        first = 0
+        for block in self.shared:
+            rows = self.row_of[states] - first
+            places = np.flatnonzero((rows >= 0) & (rows < len(block.states)))
+            yield block, rows[places], places
+            first += len(block.states)
+
+    def _unshared(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
+        known, made = self.kept.get(time, (states[:0], []))
+        if not np.array_equal(known, states):
+            made = self._make(time, states, time)
+            if self.room > 0:
+                made = list(made)
+                self.kept[time] = states, made
+                self.room -= sum(len(block.cells) for block in made)
+        first = 0
+        for block in made:
+            yield block, np.arange(len(block.states)), np.arange(first, first + len(block.states))
+            first += len(block.states)
+
+    def _share(self, states: Indices, plan_time: int) -> None:
+        """Make the shared segments of `states`, those that are missing; many at once, since calls cost."""
+        missing = states[self.row_of[states] < 0]
+        self.row_of[missing] = sum(len(block.states) for block in self.shared) + np.arange(len(missing))
+        self.shared += self._make(self.begin + 1, missing, plan_time)
+
+    def _make(self, begin: int, states: Indices, plan_time: int) -> Iterator[Segments]:
+        plan, kernel = self.problem.plan_at(plan_time)
+        keep = np.arange(self.problem.horizon - begin + 1) % (1 if begin == self.begin else self.stride) == 0
+        at_once = max(1, ENTRIES_AT_ONCE // int(keep.sum() * self.problem.along.states))
+        for first in range(0, len(states), at_once):
+            yield segments(
+                self.problem.along, plan, kernel, self.problem.execution, states[first : first + at_once],
+                begin=begin, keep=keep, tolerance=self.problem.tolerance,
+            )  # fmt: skip
+
+    def _improve(
+        self, block: Segments, rows, places, time: int, gained: Array, ahead: Array, best, chosen
+    ) -> None:
+        """Raise (R, B + 1) `best` where a candidate for the next update is better."""
+        from replan.schedule import programme_loops
+
+        value, at = best[places, 1:], chosen[places, 1:]
+        if value.size:
+            programme_loops.best_next(
+                time, rows, gained, block.offsets, block.cells, block.masses, self.candidate, self.latest,
+                ahead, value, at,
+            )  # fmt: skip
+            best[places, 1:], chosen[places, 1:] = value, at
+
+
+def _possible(along: Course, begin: int, states: Indices) -> np.ndarray:
+    """(T + 1, S) whether any actions lead there."""
+    possible = np.zeros((along.horizon + 1, along.states), dtype=bool)
+    possible[begin, states] = True
+    for t in range(begin, along.horizon):
+        here, kernel = np.flatnonzero(possible[t]), along.kernel_of[t]
+        likely = (along.probabilities[kernel, here] > 0).any(axis=1)
+        possible[t + 1, along.successors[kernel, here][likely]] = True
+    return possible
+
+
+def _unknown_errors(problem: Problem, shape: tuple[int, ...]) -> Array:
+    """(T + 1, S, B + 1) errors of unknown values: their whole span. The last column is 1, as in `values`."""
+    spans = np.concatenate([np.cumsum(problem.along.reward_range[::-1])[::-1], [0.0]])
+    errors = np.broadcast_to(spans[:, None, None], shape).copy()
+    errors[:, :, -1] = 1.0
+    return errors

@@ -1,0 +1,169 @@
+"""What lies between an update and each later time, for many states at once.
+
+From an update on, the actions of a blind robot are settled (`commands`), so where it can be k steps later and
+what it has gained by then depend on nothing else: not on when the next update is, nor on how many are left.
+One walk to the end of the horizon therefore serves every candidate for the next update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reward import Reward
+from replan.plan.backward_induction import Plan
+from replan.plan.ties import TIE_TOLERANCE, Ties
+from replan.skip.propagate import Execution, propagation
+
+
+@dataclass(frozen=True)
+class Course:
+    """Kernels and rewards of the times first..T-1, stacked for compiled loops; equal ones are kept once."""
+
+    horizon: int
+    successors: Indices = field(repr=False)  # (K, S, k)
+    probabilities: Array = field(repr=False)  # (K, S, A, k)
+    kernel_of: Indices = field(repr=False)  # (T,) which of the K serves at t
+    state_action: Array = field(repr=False)  # (M, S, A), or (1, 0, 0) where no reward has this part
+    next_state: Array = field(repr=False)  # (M, S), or (1, 0)
+    reward_of: Indices = field(repr=False)  # (T,)
+    reward_range: Array = field(repr=False)  # (T,) greatest minus least reward of one step
+
+    @property
+    def states(self) -> int:
+        """Number of states S."""
+        return self.successors.shape[1]
+
+    @property
+    def constant_reward(self) -> bool:
+        """Whether every time has the same reward."""
+        return not self.reward_of.any()
+
+
+def course(
+    kernel: Callable[[int], Kernel], reward: Callable[[int], Reward], *, first: int, horizon: int
+) -> Course:
+    """The course of a world, or of a forecast of it, from `first` on."""
+    kernels, kernel_of = _distinct(kernel, first, horizon)
+    rewards, reward_of = _distinct(reward, first, horizon)
+    lists = [one.general() for one in kernels]
+    states, actions = lists[0].states, lists[0].actions
+    width = max(one.successors.shape[1] for one in lists)
+    successors = np.zeros((len(lists), states, width), dtype=np.int64)
+    probabilities = np.zeros((len(lists), states, actions, width))
+    for i, one in enumerate(lists):
+        successors[i, :, : one.successors.shape[1]] = one.successors
+        probabilities[i, :, :, : one.successors.shape[1]] = one.probabilities
+    state_action = _stacked([one.state_action for one in rewards], (states, actions))
+    next_state = _stacked([one.next_state for one in rewards], (states,))
+    ranges = np.array([high - low for low, high in (one.bounds() for one in rewards)])
+    return Course(
+        horizon, successors, probabilities, kernel_of, state_action, next_state, reward_of, ranges[reward_of]
+    )
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Robots that saw `states` at `begin` and nothing since, after k = 0..L steps."""
+
+    begin: int
+    states: Indices  # (R,)
+    gained: Array  # (R, L + 1) expected reward of the first k steps
+    lost: Array  # (R, L + 1) mass pruned by then: total-variation distance to the exact distribution at most
+    offsets: (
+        Indices  # (R * (L + 1) + 1,) where row r after k steps begins in the two below, at r * (L + 1) + k
+    )
+    cells: np.ndarray  # (N,) occupied states
+    masses: Array  # (N,) their probability
+
+    @property
+    def steps(self) -> int:
+        """L."""
+        return self.gained.shape[1] - 1
+
+
+def segments(
+    along: Course,
+    plan: Plan,
+    kernel: Kernel,
+    execution: Execution,
+    states: Indices,
+    *,
+    begin: int,
+    keep: np.ndarray | None = None,
+    tolerance: float = 0.0,
+) -> Segments:
+    """The segments from an update at `begin` that left `plan`, made with `kernel`, to the end of the horizon.
+
+    Distributions are kept for the numbers of steps in `keep` (L + 1,); masses below `tolerance` are dropped
+    and the rest is scaled up.
+    """
+    from replan.skip import segment_loops
+
+    steps = along.horizon - begin
+    keep = np.ones(steps + 1, dtype=bool) if keep is None else keep
+    states = np.asarray(states, dtype=np.int64)
+    actions = commands(plan, kernel, execution, states, steps=steps, tolerance=tolerance)
+    parts = segment_loops.walk(
+        along.successors, along.probabilities, along.kernel_of, along.state_action, along.next_state,
+        along.reward_of, begin, states, actions, keep, tolerance,
+    )  # fmt: skip
+    return Segments(begin, states, *parts)
+
+
+def commands(
+    plan: Plan, kernel: Kernel, execution: Execution, states: Indices, *, steps: int, tolerance: float = 0.0
+) -> Indices:
+    """(R, steps) the actions of robots that saw `states` when they made the plan, and nothing since."""
+    if execution == "belief":
+        from replan.skip import segment_loops
+
+        lists = kernel.general()
+        order = preference(plan.ties, plan.time, kernel.actions)
+        return segment_loops.belief_commands(
+            lists.successors,
+            lists.probabilities,
+            plan.q_values,
+            order,
+            TIE_TOLERANCE,
+            tolerance,
+            states,
+            steps,
+        )
+    how = propagation(execution, plan, kernel)
+    estimate = how.begin(states)
+    actions = np.empty((len(states), steps), dtype=np.int64)
+    for k in range(steps):
+        actions[:, k] = how.act(estimate)
+        estimate = how.advance(estimate, actions[:, k])
+    return actions
+
+
+def preference(ties: Ties, plan_time: int, actions: int) -> Indices:
+    """(A,) the actions in the order in which the tie rule prefers them, the same for all rows of a plan."""
+    open_actions = np.zeros((1, actions))
+    order = []
+    while len(order) < actions:
+        order.append(int(ties.choose(open_actions, plan_time=plan_time)[0]))
+        open_actions[0, order[-1]] = -np.inf
+    return np.array(order)
+
+
+def _distinct(of_time: Callable, first: int, horizon: int) -> tuple[list, Indices]:
+    """The distinct objects of the times first..T-1, and (T,) which of them each time has."""
+    found, which = [], np.zeros(horizon, dtype=np.int64)
+    for t in range(first, horizon):
+        one = of_time(t)
+        if not found or one is not found[-1]:
+            found.append(one)
+        which[t] = len(found) - 1
+    return found, which
+
+
+def _stacked(parts: list[Array | None], shape: tuple[int, ...]) -> Array:
+    if all(part is None for part in parts):
+        return np.zeros((1,) + (0,) * len(shape))
+    return np.stack([np.zeros(shape) if part is None else part for part in parts])

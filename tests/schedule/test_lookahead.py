@@ -1,0 +1,165 @@
+"""Look-ahead chooses by value, in the forecast that it declares."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replan.errors import InputError
+from replan.evaluate import check_rule, optimum, regret
+from replan.execute import Mission
+from replan.model import SlipKernel, constant, drift
+from replan.plan.ties import Ties
+from replan.schedule import Lookahead, PlansManyAhead
+from replan.schedule.forecast import growing
+from replan.schedule.update_programme import solve
+from replan.worlds.rover import rover
+from tiny_worlds import random_kernel, tiny_missions
+
+EXACT = {"tolerance": 0.0, "effort": 1e30}
+
+
+def at_update(mission, rule, *, time=1, state=0, left=None):
+    left = mission.budget - 1 if left is None else left
+    return mission.context_at(rule, last_update=time, budget_left=left, state=state)(-1)
+
+
+def small_grid(execution="map", *, n=5, horizon=24, budget=4, **options):
+    slip = drift.piecewise(horizon, slip=0.05, quiet=0.002, bursts=[(0.3, 0.6, 0.03)])
+    return Mission(rover(n, slip), budget=budget, planning_horizon=5, execution=execution, **options)
+
+
+@given(tiny_missions(max_horizon=7))
+def test_with_the_true_profile_it_is_the_optimum(mission):
+    rule = Lookahead("profile", profile=mission.world.kernel, **EXACT)
+    assert regret(mission, rule) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
+
+
+@given(tiny_missions(max_horizon=7))
+def test_in_a_world_that_stands_still_a_frozen_forecast_is_the_optimum(mission):
+    still = mission.world.kernel(0)
+    mission = replace(mission, world=replace(mission.world, kernel=constant(still)))
+    assert regret(mission, Lookahead(**EXACT)) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_shared_segments_give_the_same_answers_as_separate_ones(execution, ties):
+    mission = small_grid(execution, ties=Ties(ties))
+    rule = Lookahead(**EXACT)
+    context = at_update(mission, rule)
+    shared = rule.solve(context, np.arange(25), 3)
+    reward = mission.world.reward(0)
+    separate = rule.solve(replace(context, reward=lambda t: replace(reward)), np.arange(25), 3)
+    assert rule.problem(context).shared_until > 10
+    np.testing.assert_allclose(shared.best, separate.best, atol=1e-12)
+    np.testing.assert_array_equal(shared.next_times, separate.next_times)
+
+
+@settings(max_examples=30)
+@given(tiny_missions(min_horizon=6, max_horizon=10, executions=("map",)), st.sampled_from([1e-4, 1e-3, 9e-3]))
+def test_pruning_changes_values_by_no_more_than_stated(mission, tolerance):
+    if mission.budget == 1:
+        mission = replace(mission, budget=2)
+    exact, pruned = Lookahead(**EXACT), Lookahead(tolerance=tolerance, effort=1e30)
+    left, state = mission.budget - 1, np.array([0])
+    context = at_update(mission, exact)
+    truth = exact.solve(context, state, left).best[0, left]
+    solution = solve_with_error(pruned, context, state, left)
+    assert abs(solution.best[0, left] - truth) <= solution.error[0, left] + 1e-12
+
+
+def test_the_stated_error_on_a_grid_is_small_and_true():
+    mission = small_grid(n=7, horizon=30)
+    exact, pruned = Lookahead(**EXACT), Lookahead(tolerance=1e-6)
+    context, state = at_update(mission, exact), np.array([0])
+    truth = exact.solve(context, state, 3).best[0, 3]
+    solution = solve_with_error(pruned, context, state, 3)
+    assert 0 < solution.error[0, 3] < 0.05
+    assert abs(solution.best[0, 3] - truth) <= solution.error[0, 3]
+    assert (solution.values[..., -1].sum(axis=1) < 49).any()
+
+
+def solve_with_error(rule, context, states, left):
+    return solve(rule.problem(context), context.last_update, states, left, with_error=True)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_thinned_out_candidates_cost_little(execution):
+    mission = small_grid(execution, horizon=40)
+    thinned = Lookahead(effort=1e5)
+    best = optimum(mission).feedback_regret
+    assert regret(mission, thinned) - regret(mission, Lookahead(**EXACT)) <= 0.02 * best
+
+
+def test_one_state_and_all_states_get_the_same_answer():
+    mission = small_grid()
+    rule = Lookahead(**EXACT)
+    states = np.array([0, 7, 12, 24])
+    for left in (1, 2, 3):
+        together = rule.next_updates(at_update(mission, rule, time=3, left=left), states)
+        alone = [rule.next_update(at_update(mission, rule, time=3, left=left, state=int(s))) for s in states]
+        assert together.tolist() == alone
+
+
+@pytest.mark.parametrize("forecast", ["frozen", "grow"])
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_it_is_a_sound_rule(forecast, execution):
+    rule = Lookahead(forecast)
+    assert isinstance(rule, PlansManyAhead)
+    assert rule.knows == ("nothing" if forecast == "frozen" else "drift profile")
+    assert check_rule(rule, small_grid(execution, horizon=12)) == []
+
+
+def test_it_decides_at_the_time_that_it_named():
+    mission = small_grid()
+    rule = Lookahead()
+    chosen = rule.next_update(at_update(mission, rule))
+    contexts = [mission.context(rule, t, last_update=1, budget_left=3, state=0) for t in range(2, chosen + 1)]
+    assert [rule.decide(context).update for context in contexts] == [False] * (chosen - 2) + [True]
+    assert str(chosen) in rule.decide(contexts[-1]).reason
+
+
+def test_two_burst_comes_within_two_per_cent_of_the_optimum():
+    slip = drift.piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)])
+    mission = Mission(rover(12, slip), budget=4, planning_horizon=7)
+    assert regret(mission, Lookahead()) <= 0.345
+
+
+def test_growth_moves_the_largest_entry_by_the_bound():
+    slip = SlipKernel((5, 5), 0.1)
+    general = random_kernel(np.random.default_rng(1), 4, 2)
+    bounds = np.array([0.5, 0.01, 0.02, 0.03])
+    for kernel in (slip, general):
+        grown = growing(kernel, bounds, since=1)
+        assert grown(0) is grown(1) is kernel
+        assert kernel.entrywise_distance(grown(2)).max() == pytest.approx(0.01)
+        assert kernel.entrywise_distance(grown(4)).max() == pytest.approx(0.06)
+        np.testing.assert_allclose(grown(4).general().probabilities.sum(axis=2), 1)
+
+
+def test_growth_ends_at_pure_chance():
+    general = random_kernel(np.random.default_rng(1), 4, 2)
+    far = growing(general, np.full(9, 0.5), since=0)(9).general()
+    possible = (general.probabilities > 0).any(axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        far.probabilities, np.repeat(possible / possible.sum(axis=2, keepdims=True), 2, axis=1)
+    )
+    assert growing(SlipKernel((3, 3), 0.5), np.full(9, 0.5), since=0)(9).slip.max() == 1.0  # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"forecast": "guess"},
+        {"forecast": "profile"},
+        {"tolerance": 0.5},
+        {"tolerance": -1.0},
+        {"effort": 0.0},
+    ],
+)
+def test_wrong_parameters_are_named(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        Lookahead(**wrong)

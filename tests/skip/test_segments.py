@@ -1,0 +1,52 @@
+"""Segments are the skip intervals of every row, kept at every step."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan.skip.interval import skip_interval
+from replan.skip.segments import course, segments
+from tiny_worlds import tiny_missions
+
+
+def made(mission, time, tolerance=0.0):
+    along = course(mission.world.kernel, mission.world.reward, first=time, horizon=mission.horizon)
+    update, states = mission.update(time), np.arange(mission.world.states)
+    return segments(
+        along, update.plan, update.kernel, mission.execution, states, begin=time, tolerance=tolerance
+    )
+
+
+def distribution(parts, row, k, size):
+    first = row * (parts.steps + 1) + k
+    out = np.zeros(size)
+    span = slice(parts.offsets[first], parts.offsets[first + 1])
+    out[parts.cells[span]] = parts.masses[span]
+    return out
+
+
+@given(tiny_missions(), st.integers(0, 2))
+def test_segments_equal_pushing_dense_distributions(mission, time):
+    world, states = mission.world, np.arange(mission.world.states)
+    parts = made(mission, time)
+    gained = np.zeros(len(states))
+    how = mission.update(time).propagation
+    for step in skip_interval(world.kernel, world.reward, how, states, begin=time, end=mission.horizon):
+        k = step.time - time + 1
+        gained = gained + step.reward
+        np.testing.assert_allclose(parts.gained[:, k], gained, atol=1e-12)
+        for row in states:
+            np.testing.assert_allclose(distribution(parts, row, k, len(states)), step.after[row], atol=1e-12)
+    assert not parts.lost.any()
+
+
+@given(tiny_missions(executions=("map",)), st.sampled_from([0.05, 0.2, 0.4]))
+def test_pruned_distributions_stay_within_the_mass_that_was_lost(mission, tolerance):
+    exact, pruned = made(mission, 1), made(mission, 1, tolerance)
+    states = mission.world.states
+    for row in range(states):
+        for k in range(1, exact.steps + 1):
+            after = distribution(pruned, row, k, states)
+            apart = 0.5 * np.abs(after - distribution(exact, row, k, states)).sum()
+            assert abs(after.sum() - 1) < 1e-12
+            assert apart <= pruned.lost[row, k] + 1e-12
