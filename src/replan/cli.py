@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from replan.commands import regret, reproduce, schedule
+from replan.commands import optimum, regret, reproduce, schedule
 from replan.errors import InputError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("regret")(regret.regret)
 app.command("schedule")(schedule.schedule)
+app.command("optimum")(optimum.optimum)
 app.command("reproduce")(reproduce.reproduce)
 
 

@@ -1,0 +1,29 @@
+"""`replan optimum`: the best update times that exist, the floor under every rule."""
+
+from __future__ import annotations
+
+from replan.commands.common import ExecutionOption, JsonOption, SettingArgument, check_execution
+from replan.commands.output import emit
+
+
+def optimum(setting: SettingArgument, execution: ExecutionOption = "map", as_json: JsonOption = False) -> None:
+    """The best fixed schedule, and the best one that may depend on the states seen."""
+    from replan.evaluate.optimum import optimum as find
+    from replan.study.settings import load_setting, make_mission
+
+    mission = make_mission(load_setting(setting), execution=check_execution(execution))
+    best = find(mission)
+    answer = {
+        "setting": setting,
+        "execution": execution,
+        "ties": str(mission.ties),
+        "oracle_return": best.oracle_return,
+        "fixed": {"times": best.fixed_times, "regret": best.fixed_regret, "label": best.fixed_label},
+        "feedback": {"regret": best.feedback_regret},
+    }
+    lines = [
+        f"fixed     {best.fixed_regret:.4f}   at {', '.join(str(t) for t in best.fixed_times)} ({best.fixed_label})",
+        f"feedback  {best.feedback_regret:.4f}   each next time chosen by the state just seen",
+        f"execution {execution}, ties {mission.ties}",
+    ]
+    emit(answer, as_json=as_json, lines=lines)
