@@ -41,7 +41,7 @@ def pessimistic_returns(
 
     def cost(t: int, cell: int) -> Array:
         part = reward(t).state_action
-        return uncertain.plain(np.zeros((len(successors), 1)) if part is None else -part)
+        return uncertain.plain(np.zeros((len(successors), uncertain.actions)) if part is None else -part)
 
     def arrival(t: int) -> Array | None:
         part = reward(t).next_state
@@ -87,7 +87,7 @@ def worst_case(
     states = len(successors)
     for leg in course:
         table: list[Array] = []
-        reached = list(leg.reached(successors))
+        reached = leg.reached(successors)
         for k in range(len(leg) - 1, -1, -1):
             t = leg.time + k
             ahead = _ahead(leg, k, at_update, table, horizon, states)

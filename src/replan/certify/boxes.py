@@ -58,6 +58,11 @@ class RowBoxes:
                 "than the drift bounds allow: the bounds are too small"
             )
 
+    @property
+    def actions(self) -> int:
+        """Number of actions A."""
+        return self.bounds(0)[0].shape[1]
+
     def cells(self, t: int) -> int:
         """One."""
         return 1

@@ -26,8 +26,6 @@ from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
 
 When = Literal["after the fact", "in advance"]
-CELLS = 4  # into how many intervals the slip's range is cut at each time
-
 
 @dataclass(frozen=True)
 class Tightening:
@@ -36,7 +34,7 @@ class Tightening:
     both_ends: bool = True  # bound P_t by the estimates after t too, not only by the last before it
     one_kernel: bool = True  # the same kernel for oracle and robot: regret as one problem
     one_slip: bool | None = None  # one slip for the whole grid; None: where every estimate is such a kernel
-    joint_time: bool = True  # the slip moves along a path, not afresh at every step
+    slip_cells: int = 4  # the slip moves along a path: intervals its range is cut into; 1: afresh at every step
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def uncertainty(known: Known, tightening: Tightening, possible: ArrayLike | None
     if tightening.one_slip and not can:
         raise InputError("one_slip: not every estimate is a grid with one slip")
     if tightening.one_slip or (tightening.one_slip is None and can):
-        return SlipRange(known, both_ends=tightening.both_ends, cells=CELLS if tightening.joint_time else 1)
+        return SlipRange(known, both_ends=tightening.both_ends, cells=tightening.slip_cells)
     return RowBoxes(known, possible=possible, both_ends=tightening.both_ends)
 
 

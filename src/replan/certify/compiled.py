@@ -34,6 +34,18 @@ def ascending(gains, order):
 
 
 @jit
+def spread_places(successors, where):
+    """(X, S) the places that one step can lead to."""
+    out = np.zeros_like(where)
+    for x in range(where.shape[0]):
+        for s in range(where.shape[1]):
+            if where[x, s]:
+                for k in range(successors.shape[1]):
+                    out[x, successors[s, k]] = True
+    return out
+
+
+@jit
 def best_rows(successors, lower, upper, values):
     """(S, A) greatest expectation of values."""
     states, actions, width = lower.shape
@@ -151,8 +163,38 @@ def row_losses(successors, centre, shifts, reward, apart):
 
 
 @jit
-def slip_pairs(moves, law, low, high, reward, apart):
-    """(S, S) bound on V_t(s) - V_t(s') for one slip between low and high, the same in both states."""
+def slip_pairs(moves, law, low, high, apart):
+    """(S, S) bound on V_t(s) - V_t(s') for one slip between low and high, the same in both states.
+
+    The best move against the best move, then against each other the moves that slips make.
+    """
+    states, actions = moves.shape
+    answered, slipped, out = np.empty((states, states)), np.empty((states, states)), np.empty((states, states))
+    for i in range(states):
+        for other in range(states):
+            least = apart[i, moves[other, 0]]
+            for b in range(1, actions):
+                least = min(least, apart[i, moves[other, b]])
+            answered[i, other] = least
+    for s in range(states):
+        slipped[s] = 0.0
+        made = out[s]
+        made[:] = answered[moves[s, 0]]
+        for c in range(actions):
+            row, follow = apart[moves[s, c]], answered[moves[s, c]]
+            for other in range(states):
+                slipped[s, other] += law[c] * row[moves[other, c]]
+                made[other] = max(made[other], follow[other])
+        for other in range(states):
+            rho = low if made[other] > slipped[s, other] else high
+            made[other] = (1.0 - rho) * made[other] + rho * slipped[s, other]
+        made[s] = 0.0
+    return out
+
+
+@jit
+def slip_pairs_with_reward(moves, law, low, high, reward, apart):
+    """As `slip_pairs`, with a reward (S, A) of the action: the answer is fixed before the slip is."""
     states, actions = moves.shape
     out = np.zeros((states, states))
     for s in range(states):

@@ -5,7 +5,6 @@ Between updates nothing is seen, so the actions after an update are known for ev
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,16 +28,14 @@ class Leg:
     def __len__(self) -> int:
         return len(self.actions)
 
-    def reached(self, successors: Indices) -> Iterator[Array]:
+    def reached(self, successors: Indices) -> list[Array]:
         """(X, S) for each step, where a robot may be that saw x."""
-        where = np.eye(len(successors), dtype=bool)
-        for _ in range(len(self)):
-            yield where
-            after = np.zeros_like(where)
-            for slot in successors.T:
-                rows, states = np.nonzero(where)
-                after[rows, slot[states]] = True
-            where = after
+        from replan.certify import compiled
+
+        where = [np.eye(len(successors), dtype=bool)]
+        for _ in range(len(self) - 1):
+            where.append(compiled.spread_places(successors, where[-1]))
+        return where
 
 
 def legs(mission: Mission, rule: Rule) -> list[Leg]:

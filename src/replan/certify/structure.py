@@ -74,6 +74,11 @@ class SlipRange:
         """(2,) the least and the greatest slip of a cell."""
         return self._edges[t][cell : cell + 2]
 
+    @property
+    def actions(self) -> int:
+        """Number of actions A."""
+        return self.moves.shape[1]
+
     def cells(self, t: int) -> int:
         """The number of intervals at time t."""
         return len(self._edges[t]) - 1
@@ -123,7 +128,10 @@ class SlipRange:
                 ends = self.ends(t, cell)
                 ahead = apart[self.following(t, cell)].max(axis=0) if t + 1 < self.horizon else apart[0]
                 here.append(compiled.slip_losses(self.moves, ends, cost, ahead))
-                pairs.append(compiled.slip_pairs(self.moves, self.law, ends[0], ends[1], cost, ahead))
+                if step.state_action is None:
+                    pairs.append(compiled.slip_pairs(self.moves, self.law, *ends, ahead))
+                else:
+                    pairs.append(compiled.slip_pairs_with_reward(self.moves, self.law, *ends, cost, ahead))
             found.append(here)
             apart = np.stack(pairs)
         return found[::-1]

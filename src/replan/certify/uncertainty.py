@@ -18,6 +18,11 @@ class Uncertainty(Protocol):
 
     contradiction: str | None  # why no kernel at all is possible
 
+    @property
+    def actions(self) -> int:
+        """Number of actions A."""
+        ...
+
     def cells(self, t: int) -> int:
         """The number of cells at time t."""
         ...
