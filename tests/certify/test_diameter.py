@@ -40,7 +40,8 @@ def test_a_target_that_moves_ahead_of_the_robot_takes_longer():
 
 def test_the_last_kernel_is_held_after_the_horizon():
     slow, fast = corridor(4, 0.5), corridor(4, 1.0)
-    world = TVMDP(2, lambda t: (slow, fast)[t], constant(Reward(next_state=np.array([0.0, 0, 0, 1]))))
+    at_the_end = Reward(state_action=np.array([[0.0] * 2, [0] * 2, [0] * 2, [1] * 2]))
+    world = TVMDP(2, lambda t: (slow, fast)[t], constant(at_the_end))
     # One slow step from the far end, then 3 or 2 fast ones.
     assert diameter(oracle(world)) == pytest.approx(1 + 0.5 * 3 + 0.5 * 2)
 

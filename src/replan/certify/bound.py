@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from replan.certify.course import Leg
-from replan.certify.uncertainty import Uncertainty
+from replan.certify.uncertainty import Uncertainty, action_reward, losses
 from replan.model.kernel import Array, Indices
 from replan.model.reward import Reward
 
@@ -40,8 +40,7 @@ def pessimistic_returns(
     """Minus the least return from each update on (C, S), and from each step of each leg on."""
 
     def cost(t: int, cell: int) -> Array:
-        part = reward(t).state_action
-        return uncertain.plain(np.zeros((len(successors), uncertain.actions)) if part is None else -part)
+        return uncertain.plain(-action_reward(uncertain, reward(t), len(successors)))
 
     def arrival(t: int) -> Array | None:
         part = reward(t).next_state
@@ -61,13 +60,13 @@ def joint_regret(
     returns: Tables,
 ) -> dict[Node, Array]:
     """(C, S) bound on the regret from each update on, as one problem, never above the difference of two."""
-    losses = uncertain.losses(reward)
+    given_away = losses(uncertain, reward, horizon, len(successors))
 
     def limit(leg: Leg, k: int) -> Array:
         return best[leg.time + k][:, None, :] + returns[leg.time, leg.left][k]
 
     return worst_case(
-        uncertain, course, successors, horizon, cost=lambda t, cell: losses[t][cell], limit=limit
+        uncertain, course, successors, horizon, cost=lambda t, cell: given_away[t][cell], limit=limit
     )[0]
 
 

@@ -5,14 +5,12 @@ Rows are free of each other and of time ("rectangular"), so each inner problem i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
 from replan.certify.knowledge import Known, possible_successors, spread
 from replan.model.kernel import Array, Indices
-from replan.model.reward import Reward
 
 CONTRADICTION_TOLERANCE = 1e-9
 
@@ -94,28 +92,34 @@ class RowBoxes:
         share = (1 - lower.sum(axis=2)) / np.maximum(room.sum(axis=2), 1e-300)
         return lower + np.clip(share, 0, 1)[:, :, None] * room
 
-    def losses(self, reward: Callable[[int], Reward]) -> list[list[Array]]:
-        """For every t, (1, S, A) a bound on V*_t(s) - Q*_t(s, a).
-
-        `apart` bounds V*_t(s) - V*_t(s') for all pairs: the two rows are coupled at their centres, and each
-        may then shift within its box.
-        """
+    def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
+        """(1, S, A, A) a bound on Q_t(s, b) - Q_t(s, a): rows coupled at their centres, shifted in their boxes."""
         from replan.certify import compiled
 
-        states = len(self.successors)
-        apart, nominal = np.zeros((states, states)), np.zeros(states)
-        found: list[list[Array]] = []
-        for t in range(self.horizon - 1, -1, -1):
-            step = reward(t)
-            lower, upper = self.bounds(t)
-            centre = self.centre(t)
-            cost = np.zeros(lower.shape[:2]) if step.state_action is None else step.state_action
-            if step.next_state is not None:
-                apart = apart + step.next_state[:, None] - step.next_state[None, :]
-                nominal = nominal + step.next_state
-            values = cost + np.einsum("sak,sk->sa", centre, nominal[self.successors])
-            shifts = compiled.row_shifts(self.successors, lower, centre, upper, apart)
-            found.append([compiled.row_losses(self.successors, centre, shifts, cost, apart)[None]])
-            apart = compiled.row_pairs(self.successors, centre, shifts, cost, values.argmax(axis=1), apart)
-            nominal = values.max(axis=1)
-        return found[::-1]
+        centre = self.centre(t)
+        shifts = compiled.row_shifts(self.successors, *self._around(t, centre), apart)
+        return compiled.row_advantages(self.successors, centre, shifts, reward, apart)
+
+    def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
+        """(S, S) a bound on V_t(s) - V_t(s'), answered in s' by the action that is best in the middle."""
+        from replan.certify import compiled
+
+        centre = self.centre(t)
+        shifts = compiled.row_shifts(self.successors, *self._around(t, centre), apart)
+        answer = self._middle_values(t, reward, nominal).argmax(axis=1)
+        return compiled.row_pairs(self.successors, centre, shifts, reward, answer, apart)
+
+    def middle(self, t: int, reward: Array, nominal: Array) -> Array:
+        """(S,) V_t under the centres."""
+        return self._middle_values(t, reward, nominal).max(axis=1)
+
+    def rows(self, t: int) -> tuple[Indices, Array, Array]:
+        """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
+        return self.successors, *self.bounds(t)
+
+    def _around(self, t: int, centre: Array) -> tuple[Array, Array, Array]:
+        lower, upper = self.bounds(t)
+        return lower, centre, upper
+
+    def _middle_values(self, t: int, reward: Array, nominal: Array) -> Array:
+        return reward + np.einsum("sak,sk->sa", self.centre(t), nominal[self.successors])

@@ -149,16 +149,16 @@ def row_pairs(successors, centre, shifts, reward, answer, apart):
 
 
 @jit
-def row_losses(successors, centre, shifts, reward, apart):
-    """(S, A) bound on V_t(s) - Q_t(s, a)."""
+def row_advantages(successors, centre, shifts, reward, apart):
+    """(1, S, A, A) bound on Q_t(s, b) - Q_t(s, a), b first."""
     states, actions, _ = centre.shape
-    out = np.zeros((states, actions))
+    out = np.zeros((1, states, actions, actions))
     for s in range(states):
-        for a in range(actions):
-            for b in range(actions):
-                if b != a:
-                    value = reward[s, b] - reward[s, a] + coupled(successors, centre, s, b, s, a, apart)
-                    out[s, a] = max(out[s, a], value + shifts[0, s, b] + shifts[1, s, a])
+        for b in range(actions):
+            for a in range(actions):
+                if a != b:
+                    moved = coupled(successors, centre, s, b, s, a, apart)
+                    out[0, s, b, a] = reward[s, b] - reward[s, a] + moved + shifts[0, s, b] + shifts[1, s, a]
     return out
 
 
@@ -217,16 +217,16 @@ def slip_pairs_with_reward(moves, law, low, high, reward, apart):
 
 
 @jit
-def slip_losses(moves, slips, reward, apart):
-    """(V, S, A) bound on V_t(s) - Q_t(s, a) at each slip."""
+def slip_advantages(moves, slips, reward, apart):
+    """(V, S, A, A) bound on Q_t(s, b) - Q_t(s, a) at each slip, b first."""
     states, actions = moves.shape
-    out = np.zeros((slips.size, states, actions))
+    out = np.zeros((slips.size, states, actions, actions))
     for v in range(slips.size):
         for s in range(states):
-            for a in range(actions):
-                for b in range(actions):
-                    gap = reward[s, b] - reward[s, a] + (1.0 - slips[v]) * apart[moves[s, b], moves[s, a]]
-                    out[v, s, a] = max(out[v, s, a], gap)
+            for b in range(actions):
+                for a in range(actions):
+                    gap = (1.0 - slips[v]) * apart[moves[s, b], moves[s, a]]
+                    out[v, s, b, a] = reward[s, b] - reward[s, a] + gap
     return out
 
 

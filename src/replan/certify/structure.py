@@ -8,13 +8,10 @@ every bound is linear or convex in the slip, so its two ends suffice and nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from replan.certify.knowledge import Known
+from replan.certify.knowledge import Known, possible_successors, spread
 from replan.model.kernel import Array, Indices, Kernel
-from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 
 NARROW = 1e-12  # ranges of slip below this are one point
@@ -28,9 +25,13 @@ def has_one_slip(kernel: Kernel) -> bool:
 
 def entry_steepness(kernel: SlipKernel) -> Array:
     """(S, A) the largest change of an entry for a unit change of the slip."""
+    return with_slip(kernel, 0.0).entrywise_distance(with_slip(kernel, 1.0))
+
+
+def with_slip(kernel: SlipKernel, slip: float) -> SlipKernel:
+    """The same grid with another slip."""
     blocked = kernel.blocked if kernel.blocked.size > 1 else None
-    ends = [SlipKernel(kernel.shape, slip, law=kernel.law, blocked=blocked) for slip in (0.0, 1.0)]
-    return ends[0].entrywise_distance(ends[1])
+    return SlipKernel(kernel.shape, slip, law=kernel.law, blocked=blocked)
 
 
 class SlipRange:
@@ -42,7 +43,7 @@ class SlipRange:
         kernel = known.estimates[0].kernel
         assert isinstance(kernel, SlipKernel)
         self.horizon = len(known.drift_bounds) + 1
-        self.moves, self.law = kernel.destinations(), kernel.law
+        self.kernel, self.moves, self.law = kernel, kernel.destinations(), kernel.law
         steepness = entry_steepness(kernel)
         self.drift_bounds = known.drift_bounds / steepness.max()
         self.low, self.high = np.zeros(self.horizon), np.ones(self.horizon)
@@ -108,30 +109,27 @@ class SlipRange:
         """(2, S, A) the same at both ends."""
         return np.ascontiguousarray(np.broadcast_to(cost, (2, *cost.shape)))
 
-    def losses(self, reward: Callable[[int], Reward]) -> list[list[Array]]:
-        """For every t and cell, (2, S, A) a bound on V*_t(s) - Q*_t(s, a) at the two ends.
-
-        `apart` bounds V*_t(s) - V*_t(s') for all pairs, with the same slip in both states.
-        """
+    def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
+        """(2, S, A, A) a bound on Q_t(s, b) - Q_t(s, a) at the two ends: slips lead both alike."""
         from replan.certify import compiled
 
-        states, actions = self.moves.shape
-        apart = np.zeros((1, states, states))
-        found: list[list[Array]] = []
-        for t in range(self.horizon - 1, -1, -1):
-            step = reward(t)
-            cost = np.zeros((states, actions)) if step.state_action is None else step.state_action
-            if step.next_state is not None:
-                apart = apart + step.next_state[:, None] - step.next_state[None, :]
-            here, pairs = [], []
-            for cell in range(self.cells(t)):
-                ends = self.ends(t, cell)
-                ahead = apart[self.following(t, cell)].max(axis=0) if t + 1 < self.horizon else apart[0]
-                here.append(compiled.slip_losses(self.moves, ends, cost, ahead))
-                if step.state_action is None:
-                    pairs.append(compiled.slip_pairs(self.moves, self.law, *ends, ahead))
-                else:
-                    pairs.append(compiled.slip_pairs_with_reward(self.moves, self.law, *ends, cost, ahead))
-            found.append(here)
-            apart = np.stack(pairs)
-        return found[::-1]
+        return compiled.slip_advantages(self.moves, self.ends(t, cell), reward, apart)
+
+    def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
+        """(S, S) a bound on V_t(s) - V_t(s'), with the same slip in both states."""
+        from replan.certify import compiled
+
+        low, high = self.ends(t, cell)
+        if reward.any():
+            return compiled.slip_pairs_with_reward(self.moves, self.law, low, high, reward, apart)
+        return compiled.slip_pairs(self.moves, self.law, low, high, apart)
+
+    def middle(self, t: int, reward: Array, nominal: Array) -> Array:
+        """Nothing: every answer is tried."""
+        return nominal
+
+    def rows(self, t: int) -> tuple[Indices, Array, Array]:
+        """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
+        successors, entries = possible_successors(self.kernel)
+        ends = [spread(with_slip(self.kernel, float(slip)), successors, entries) for slip in (self.low[t], self.high[t])]
+        return successors, np.minimum(*ends), np.maximum(*ends)
