@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 
 from replan.execute import Mission
 from replan.model import GeneralKernel, Reward, TVMDP, constant
+from replan.plan import Ties
 from replan.worlds.rover import rover
+
+
+any_ties = st.sampled_from([Ties("first"), Ties("last"), Ties("random", 5)])
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def general_cases(draw, *, drift: float = 0.4, execution=None) -> Case:
     ]
     world = TVMDP(horizon, lambda t: kernels[t], lambda t: rewards[t], stated_bounds=eps)
     execution = execution or draw(st.sampled_from(["map", "belief"]))
-    mission = Mission(world, budget, draw(st.integers(1, 6)), execution=execution)
+    mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
     return Case(mission, random_times(generator, horizon, budget))
 
 
@@ -84,5 +88,6 @@ def slip_cases(draw, *, drift: float = 0.3) -> Case:
     if generator.integers(2):
         reward = Reward(state_action=generator.normal(size=(side * side, 5)), next_state=generator.normal(size=side**2))
         world = TVMDP(horizon, world.kernel, constant(reward), grid=(side, side))
-    mission = Mission(world, budget, draw(st.integers(1, 5)), execution=draw(st.sampled_from(["map", "belief"])))
+    execution = draw(st.sampled_from(["map", "belief"]))
+    mission = Mission(world, budget, draw(st.integers(1, 5)), ties=draw(any_ties), execution=execution)
     return Case(mission, random_times(generator, horizon, budget))

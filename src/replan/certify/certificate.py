@@ -104,7 +104,7 @@ def certificate(
         estimates="learned" if known.learned else "true kernel",
         probability=1 - known.delta if known.learned else 1.0,
         tightening=tightening,
-        assumed=_assumed(known, uncertain),
+        assumed=assumptions(known, uncertain),
         contradiction=uncertain.contradiction,
         from_starts=from_starts,
     )
@@ -124,7 +124,8 @@ def _one_per_time(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
     return tuple({e.time: e for e in sorted(estimates, key=lambda e: e.time)}.values())
 
 
-def _assumed(known: Known, uncertain: RowBoxes | SlipRange) -> tuple[str, ...]:
+def assumptions(known: Known, uncertain: RowBoxes | SlipRange) -> tuple[str, ...]:
+    """What has to hold for the promise to hold, in words."""
     times = ", ".join(str(e.time) for e in known.estimates)
     bounds = known.drift_bounds
     lines = [
