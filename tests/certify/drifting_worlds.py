@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from replan.execute import Mission
-from replan.model import GeneralKernel, Reward, TVMDP, constant
+from replan.model import TVMDP, GeneralKernel, Reward, constant
 from replan.plan import Ties
 from replan.worlds.rover import rover
-
 
 any_ties = st.sampled_from([Ties("first"), Ties("last"), Ties("random", 5)])
 
@@ -59,7 +58,9 @@ def general_cases(draw, *, drift: float = 0.4, execution=None) -> Case:
     budget = draw(st.integers(1, horizon - 1))
     eps = generator.uniform(0, drift, horizon - 1) * generator.integers(0, 2, horizon - 1)
     style = draw(st.sampled_from(["any way", "one way"]))
-    kernels = [GeneralKernel.from_dense(k) for k in drifting_kernels(generator, horizon, states, 2, eps, style)]
+    kernels = [
+        GeneralKernel.from_dense(k) for k in drifting_kernels(generator, horizon, states, 2, eps, style)
+    ]
     rewards = [
         Reward(
             state_action=generator.normal(size=(states, 2)) if generator.integers(2) else None,
@@ -86,7 +87,9 @@ def slip_cases(draw, *, drift: float = 0.3) -> Case:
         slips[t + 1] = np.clip(slips[t] + steps[t], 0, 1)
     world = rover(side, slips, goal=(int(generator.integers(side)), int(generator.integers(side))))
     if generator.integers(2):
-        reward = Reward(state_action=generator.normal(size=(side * side, 5)), next_state=generator.normal(size=side**2))
+        reward = Reward(
+            state_action=generator.normal(size=(side * side, 5)), next_state=generator.normal(size=side**2)
+        )
         world = TVMDP(horizon, world.kernel, constant(reward), grid=(side, side))
     execution = draw(st.sampled_from(["map", "belief"]))
     mission = Mission(world, budget, draw(st.integers(1, 5)), ties=draw(any_ties), execution=execution)

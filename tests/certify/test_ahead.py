@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.certify.drifting_worlds import general_cases, slip_cases
+from tests.certify.test_certificate import regrets, two_burst
 
 from replan.certify import Tightening, certify, certify_ahead
 from replan.errors import InputError
 from replan.model import TVMDP
 from replan.schedule import periodic_times
-from tests.certify.drifting_worlds import general_cases, slip_cases
-from tests.certify.test_certificate import regrets, two_burst
 
 SWITCHES = [Tightening(False, one, slip, 1) for one in (True, False) for slip in (None, False)]
 

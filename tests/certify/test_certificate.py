@@ -5,20 +5,22 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.certify.drifting_worlds import general_cases, slip_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.certify.drifting_worlds import general_cases, slip_cases
 
-from replan.certify import Tightening, certify
+from replan.certify import Certified, Tightening, certify
 from replan.evaluate import all_returns
 from replan.execute import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant, piecewise
 from replan.plan import oracle
-from replan.schedule import FixedTimes, periodic_times
+from replan.schedule import FixedTimes, Random, periodic_times
 from replan.worlds.rover import rover
 
 ROWS = [Tightening(both, one, one_slip=False) for both, one in product([True, False], repeat=2)]
-SLIPS = [Tightening(both, one, True, cells) for both, one in product([True, False], repeat=2) for cells in (1, 4)]
+SLIPS = [
+    Tightening(both, one, True, cells) for both, one in product([True, False], repeat=2) for cells in (1, 4)
+]
 
 
 def regrets(mission, times):
@@ -66,7 +68,11 @@ def test_every_tightening_tightens(case):
     assert value(True, False, False) <= loose + 1e-9
     assert value(False, True, False) <= loose + 1e-9
     assert value(False, False, True, 1) <= loose + 1e-9
-    assert value(False, True, True, 4) <= value(False, True, True, 1) + 1e-9 <= value(False, False, True, 1) + 2e-9
+    assert (
+        value(False, True, True, 4)
+        <= value(False, True, True, 1) + 1e-9
+        <= value(False, False, True, 1) + 2e-9
+    )
 
 
 def two_burst(execution="map", **changes):
@@ -79,7 +85,9 @@ def test_two_burst_with_the_periodic_schedule():
     regret = regrets(mission, times)[0]
     assert regret == pytest.approx(0.7715, abs=1e-4)
     assert regret <= certify(mission, times).value <= 1.001 * regret
-    assert certify(mission, times, tightening=Tightening(False, False, False)).value == pytest.approx(2.662, abs=1e-3)
+    assert certify(mission, times, tightening=Tightening(False, False, False)).value == pytest.approx(
+        2.662, abs=1e-3
+    )
 
 
 def test_the_certificate_never_looks_at_kernels_that_no_update_reveals():
@@ -111,3 +119,20 @@ def test_a_way_that_no_estimate_has_seen_is_possible_unless_declared_otherwise()
     loose = Tightening(both_ends=False, one_kernel=False)
     assert certify(mission, (1,), tightening=loose, possible=[[0], [1]]).value == pytest.approx(0)
     assert certify(mission, (1,), tightening=loose).value > 0.1
+
+
+@settings(max_examples=30, deadline=None)
+@given(slip_cases(), st.sampled_from([0.0, 0.1, 0.5]))
+def test_a_rule_that_looks_at_the_state_is_certified_too(case, amount):
+    rule = Certified(amount)
+    found = certify(case.mission, rule)
+    gap = oracle(case.mission.world).values[0] - all_returns(case.mission, rule)
+    assert (gap <= found.from_starts + 1e-9).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(general_cases())
+def test_a_rule_that_draws_its_times_is_certified_too(case):
+    found = certify(case.mission, Random())
+    gap = oracle(case.mission.world).values[0] - all_returns(case.mission, Random())
+    assert (gap <= found.from_starts + 1e-9).all()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.certify.drifting_worlds import slip_cases
 
 from replan.certify import Certified
 from replan.certify.certified import going_on
@@ -12,11 +13,12 @@ from replan.plan import oracle
 from replan.schedule import Rule
 from replan.skip import skip_interval
 from replan.worlds.rover import rover
-from tests.certify.drifting_worlds import slip_cases
 
 
 def context(mission, *, last_update=1, time=2):
-    return mission.context(Certified(), time, last_update=last_update, budget_left=1, state=mission.world.start)
+    return mission.context(
+        Certified(), time, last_update=last_update, budget_left=1, state=mission.world.start
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -28,7 +30,9 @@ def test_blind_steps_give_away_no_more_than_the_rule_computes(case):
     lost = np.zeros(mission.world.states)
     everyone = np.arange(mission.world.states)
     how = mission.update(1).propagation
-    steps = skip_interval(mission.world.kernel, mission.world.reward, how, everyone, begin=1, end=mission.horizon)
+    steps = skip_interval(
+        mission.world.kernel, mission.world.reward, how, everyone, begin=1, end=mission.horizon
+    )
     for k, step in enumerate(steps):
         lost = lost + (step.before * best.loss(step.time).T[step.actions]).sum(axis=1)
         assert (lost <= bounds[k] + 1e-9).all()

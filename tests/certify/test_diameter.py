@@ -50,7 +50,9 @@ def test_a_state_that_cannot_reach_the_best_one_makes_it_infinite():
     trap = np.zeros((3, 1, 3))
     trap[0, 0] = [0, 0.5, 0.5]
     trap[1, 0, 1] = trap[2, 0, 2] = 1
-    world = TVMDP(3, constant(GeneralKernel.from_dense(trap)), constant(Reward(next_state=np.array([0.0, 0, 1]))))
+    world = TVMDP(
+        3, constant(GeneralKernel.from_dense(trap)), constant(Reward(next_state=np.array([0.0, 0, 1])))
+    )
     assert diameter(oracle(world)) == np.inf
 
 

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 import pytest
+from tests.certify.drifting_worlds import drifting_kernels
 
 from replan.certify import Estimate, Transitions, certify, learned_estimate
 from replan.errors import InputError
@@ -12,7 +13,6 @@ from replan.evaluate import regret
 from replan.execute import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant
 from replan.schedule import FixedTimes
-from tests.certify.drifting_worlds import drifting_kernels
 
 HORIZON, TIMES, SAMPLES = 8, (1, 4), 40
 UNIFORM = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
@@ -39,7 +39,9 @@ class LearnedMission(Mission):
 
 def world_of(generator, drift=0.02):
     eps = np.full(HORIZON - 1, drift)
-    kernels = [GeneralKernel.from_dense(k) for k in drifting_kernels(generator, HORIZON, 2, 2, eps, "any way")]
+    kernels = [
+        GeneralKernel.from_dense(k) for k in drifting_kernels(generator, HORIZON, 2, 2, eps, "any way")
+    ]
     reward = Reward(state_action=generator.normal(size=(2, 2)))
     return TVMDP(HORIZON, lambda t: kernels[t], constant(reward), stated_bounds=eps)
 
@@ -78,7 +80,9 @@ def test_the_promise_is_broken_no_more_often_than_delta():
         found = certify(mission, TIMES, estimates=estimates, delta=delta)
         assert (found.estimates, found.probability) == ("learned", 1 - delta)
         broken += regret(mission, FixedTimes(TIMES)) > found.value + 1e-9
-        outside += any((world.kernel(e.time).entrywise_distance(e.kernel) > e.radius).any() for e in estimates)
+        outside += any(
+            (world.kernel(e.time).entrywise_distance(e.kernel) > e.radius).any() for e in estimates
+        )
     assert broken <= delta * trials
     assert outside <= delta * trials
 

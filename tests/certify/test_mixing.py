@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.certify.drifting_worlds import general_cases
 
 from replan.certify.mixing import Chains, overlap_coefficient, overlap_profile
-from tests.certify.drifting_worlds import general_cases
 
 
 def by_paths(world, policies, t, m, s, end):
@@ -32,7 +32,9 @@ def test_overlap_is_that_of_the_definition(case, m, t, seed):
     first, second = generator.integers(0, 2, (2, world.horizon + 3, world.states))
     states = range(world.states)
     expected = min(
-        sum(min(by_paths(world, first, t, m, i, end), by_paths(world, second, t, m, j, end)) for end in states)
+        sum(
+            min(by_paths(world, first, t, m, i, end), by_paths(world, second, t, m, j, end)) for end in states
+        )
         for i in states
         for j in states
     )

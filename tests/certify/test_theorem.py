@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.certify.drifting_worlds import general_cases
+from tests.certify.test_certificate import two_burst
 
 from replan.certify import theorem
 from replan.certify.diameter import diameter
@@ -15,8 +17,6 @@ from replan.execute import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant
 from replan.plan import oracle
 from replan.schedule import FixedTimes, periodic_times
-from tests.certify.drifting_worlds import general_cases
-from tests.certify.test_certificate import two_burst
 
 
 def arrival_values(world, best, t):

@@ -1,9 +1,9 @@
 """A certificate in advance: for update times that are still to come, from the estimates made so far.
 
-What later updates will find is unknown, and so are the plans they will make. But the estimate will lie in the set
-that drift allows, so only some actions can be planned in a state and only some successors can be the likeliest.
-Regret is bounded over all of these too: at every step the believed state may take any action that some possible
-plan takes there. For MAP execution, whose estimate is a state.
+What later updates will find is unknown, and so are the plans they will make. But the estimate will lie in the
+set that drift allows, so only some actions can be planned in a state and only some successors can be the
+likeliest. Regret is bounded over all of these too: at every step the believed state may take any action that
+some possible plan takes there. For MAP execution, whose estimate is a state.
 """
 
 from __future__ import annotations
@@ -41,16 +41,23 @@ class Possible:
 def certify_ahead(
     mission: Mission, times: Sequence[int], *, known_until: int = 0, tightening: Tightening = ADVANCE
 ) -> Certificate:
-    """The certificate of update times in advance, from what is known at the update at `known_until` (0: P_0 alone)."""
+    """The certificate of update times in advance, from what is known at `known_until` (0: P_0 alone)."""
     if mission.execution != "map":
-        raise InputError('a certificate in advance is for execution = "map": a belief is not known in advance')
+        raise InputError(
+            'a certificate in advance is for execution = "map": a belief is not known in advance'
+        )
     times = check_times(times, budget=mission.budget, horizon=mission.horizon)
-    made = [0, *(t for t in times if t <= max(known_until, FIRST_UPDATE))]  # the first plan is made on P_0 too
+    made = [
+        0,
+        *(t for t in times if t <= max(known_until, FIRST_UPDATE)),
+    ]  # the first plan is made on P_0 too
     found = {max(t - 1, 0): Estimate(max(t - 1, 0), mission.update(t).kernel) for t in made}
     known = Known(tuple(found.values()), mission.world.drift_bounds)
     uncertain = uncertainty(known, tightening)
     behaviours = {
-        tau: _known_behaviour(mission, uncertain, tau) if tau in made else possible_behaviour(mission, uncertain, tau)
+        tau: _known_behaviour(mission, uncertain, tau)
+        if tau in made
+        else possible_behaviour(mission, uncertain, tau)
         for tau in (0, *times)
     }
     return _bounded(mission, (0, *times), known, uncertain, behaviours, tightening)
@@ -115,7 +122,10 @@ def possible_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Po
         if h == 0:
             advantages = uncertain.advantages(t, 0, of_action, apart)
             break
-        apart, nominal = uncertain.pairs(t, 0, of_action, apart, nominal), uncertain.middle(t, of_action, nominal)
+        apart, nominal = (
+            uncertain.pairs(t, 0, of_action, apart, nominal),
+            uncertain.middle(t, of_action, nominal),
+        )
     actions = plannable(advantages.max(axis=0), mission.ties)
     successors, lower, upper = uncertain.rows(t)
     following = (upper >= lower.max(axis=2, keepdims=True) - MAP_TOLERANCE) & (upper > 0)
@@ -127,12 +137,13 @@ def plannable(advantages: Array, ties: Ties) -> Array:
 
     An action is out where another is surely better, or surely as good and preferred by the tie rule.
     """
-    possible = (advantages >= -TIE_TOLERANCE).all(axis=2)
+    possible = np.asarray((advantages >= -TIE_TOLERANCE).all(axis=2))
     if ties.kind == "random":
         return possible
     never_better = advantages <= SURELY_TIED
     preferred = np.tri(advantages.shape[1], k=-1, dtype=bool)  # [a, b]: b comes before a
-    return possible & ~(never_better & (preferred if ties.kind == "first" else preferred.T)).any(axis=2)
+    beaten = never_better & (preferred if ties.kind == "first" else preferred.T)
+    return np.asarray(possible & ~beaten.any(axis=2))
 
 
 def _known_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Possible:
@@ -156,7 +167,7 @@ def worst_ahead(
     arrival: Callable[[int], Array | None] = lambda t: None,
     limit: Callable[[int], Array] | None = None,
 ) -> tuple[Array, list[Array]]:
-    """(S,) the greatest total of costs from the start, and for every t (X, S) from a believed and a true state on."""
+    """(S,) the greatest total of costs, and for every t (X, S) from a believed and a true state on."""
     states = len(next(iter(behaviours.values())).successors)
     tables: list[Array] = []
     table = np.zeros((states, states))
@@ -173,7 +184,7 @@ def worst_ahead(
 
 
 def _step(uncertain: Uncertainty, t: int, may: Possible, cost: Array, ahead: Array) -> Array:
-    """(X, S) the worst action that a plan may take in each believed state, the worst place the belief may go to."""
+    """(X, S) the worst action that a plan may take in each believed state, the worst place it may go to."""
     out = np.full(ahead.shape, -np.inf)
     for a in range(may.actions.shape[1]):
         believed = np.flatnonzero(may.actions[:, a])

@@ -20,7 +20,9 @@ Node = tuple[int, int]  # time of an update, updates left after it
 Tables = dict[Node, list[Array]]  # per step of the leg (C, X, S)
 
 
-def optimistic_values(uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int) -> list[Array]:
+def optimistic_values(
+    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
+) -> list[Array]:
     """For t = 0..T, (C, S) the best that the oracle could do from t on."""
     values = [np.zeros((1, states))]
     for t in range(horizon - 1, -1, -1):
@@ -35,7 +37,11 @@ def optimistic_values(uncertain: Uncertainty, reward: Callable[[int], Reward], h
 
 
 def pessimistic_returns(
-    uncertain: Uncertainty, reward: Callable[[int], Reward], course: Sequence[Leg], successors: Indices, horizon: int
+    uncertain: Uncertainty,
+    reward: Callable[[int], Reward],
+    course: Sequence[Leg],
+    successors: Indices,
+    horizon: int,
 ) -> tuple[dict[Node, Array], Tables]:
     """Minus the least return from each update on (C, S), and from each step of each leg on."""
 
@@ -106,7 +112,9 @@ def worst_case(
     return at_update, tables
 
 
-def _ahead(leg: Leg, k: int, at_update: dict[Node, Array], table: list[Array], horizon: int, states: int) -> Array:
+def _ahead(
+    leg: Leg, k: int, at_update: dict[Node, Array], table: list[Array], horizon: int, states: int
+) -> Array:
     """(C, X, S) what follows step k: the next update where it comes, else the leg's next step."""
     t, stop = leg.time + k + 1, leg.stops[k][None, :, None]
     if t == horizon:

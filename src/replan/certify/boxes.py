@@ -93,7 +93,7 @@ class RowBoxes:
         return lower + np.clip(share, 0, 1)[:, :, None] * room
 
     def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
-        """(1, S, A, A) a bound on Q_t(s, b) - Q_t(s, a): rows coupled at their centres, shifted in their boxes."""
+        """(1, S, A, A) a bound on Q_t(s, b) - Q_t(s, a): rows coupled at their centres, then shifted."""
         from replan.certify import compiled
 
         centre = self.centre(t)

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.certify.boxes import RowBoxes
 from replan.certify.bound import joint_regret, optimistic_values, pessimistic_returns
+from replan.certify.boxes import RowBoxes
 from replan.certify.course import Leg, legs
 from replan.certify.knowledge import Estimate, Known, possible_successors
 from replan.certify.structure import SlipRange, has_one_slip
@@ -27,6 +27,7 @@ from replan.schedule.rule import Rule
 
 When = Literal["after the fact", "in advance"]
 
+
 @dataclass(frozen=True)
 class Tightening:
     """What the certificate makes use of; each can be switched off."""
@@ -34,7 +35,9 @@ class Tightening:
     both_ends: bool = True  # bound P_t by the estimates after t too, not only by the last before it
     one_kernel: bool = True  # the same kernel for oracle and robot: regret as one problem
     one_slip: bool | None = None  # one slip for the whole grid; None: where every estimate is such a kernel
-    slip_cells: int = 4  # the slip moves along a path: intervals its range is cut into; 1: afresh at every step
+    slip_cells: int = (
+        4  # the slip moves along a path: intervals its range is cut into; 1: afresh at every step
+    )
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,10 @@ def certify(
     `possible` (S, k) declares where steps can lead. `estimates` are those of the updates with their radii,
     where they are learned; without it an update reveals the true kernel of the step before.
     """
-    rule = schedule if isinstance(schedule, Rule) else FixedTimes(
-        check_times(schedule, budget=mission.budget, horizon=mission.horizon)
+    rule = (
+        schedule
+        if isinstance(schedule, Rule)
+        else FixedTimes(check_times(schedule, budget=mission.budget, horizon=mission.horizon))
     )
     course = legs(mission, rule)
     if estimates is None:
@@ -79,7 +84,12 @@ def certify(
 
 
 def certificate(
-    mission: Mission, course: Sequence[Leg], known: Known, *, tightening: Tightening, possible: ArrayLike | None = None
+    mission: Mission,
+    course: Sequence[Leg],
+    known: Known,
+    *,
+    tightening: Tightening,
+    possible: ArrayLike | None = None,
 ) -> Certificate:
     """The certificate of a course from what is known."""
     world = mission.world
@@ -110,7 +120,9 @@ def certificate(
     )
 
 
-def uncertainty(known: Known, tightening: Tightening, possible: ArrayLike | None = None) -> RowBoxes | SlipRange:
+def uncertainty(
+    known: Known, tightening: Tightening, possible: ArrayLike | None = None
+) -> RowBoxes | SlipRange:
     """The set of kernels that is left possible."""
     can = all(has_one_slip(estimate.kernel) for estimate in known.estimates)
     if tightening.one_slip and not can:
@@ -133,7 +145,9 @@ def assumptions(known: Known, uncertain: RowBoxes | SlipRange) -> tuple[str, ...
         f"{bounds.max():.6g} at most in one step"
     ]
     if known.learned:
-        lines.append(f"the estimates of P_t at t = {times} are within their radii, with probability {1 - known.delta:g}")
+        lines.append(
+            f"the estimates at t = {times} are within their radii, with probability {1 - known.delta:g}"
+        )
     else:
         lines.append(f"the estimates at t = {times} are the true kernels")
     if isinstance(uncertain, SlipRange):

@@ -1,7 +1,8 @@
 """`certified`: update when the certificate of going on exceeds a promised amount.
 
-What the robot's blind steps since the last update can have given away, and would with one more, is bounded over
-all kernels within the drift bounds of the last estimate. The rule goes on while that stays within the amount.
+What the robot's blind steps since the last update can have given away, and would with one more, is bounded
+over all kernels within the drift bounds of the last estimate. The rule goes on while that stays within the
+amount.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Certified:
         """Whether one more blind step would exceed the amount."""
         bound = float(going_on(context, self.amount)[context.time - context.last_update, context.state])
         due = bound > self.amount
-        reason = f"going on may have given away {bound:.4g}, {'more' if due else 'not more'} than {self.amount:g}"
+        reason = (
+            f"going on may have given away {bound:.4g}, {'more' if due else 'not more'} than {self.amount:g}"
+        )
         return Decision(due, reason, score=bound, threshold=self.amount, terms={"certificate": bound})
 
 

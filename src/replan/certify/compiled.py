@@ -82,7 +82,8 @@ def row_shifts(successors, lower, centre, upper, apart):
     """(2, S, A) the most that p V - c V and c V - p V can be, for rows p between the bounds, c the centre.
 
     Nothing is known of V but V(i) - V(j) <= apart[i, j]. Mass moves by way of the likeliest successor; the
-    gain of each entry is convex in how far it moves, so that its chord bounds it, and chords are filled sorted.
+    gain of each entry is convex in how far it moves, so that its chord bounds it, and chords are filled
+    sorted.
     """
     states, actions, width = lower.shape
     out = np.zeros((2, states, actions))
@@ -142,7 +143,9 @@ def row_pairs(successors, centre, shifts, reward, answer, apart):
                 b = answer[other]
                 best = -np.inf
                 for a in range(actions):
-                    value = reward[s, a] - reward[other, b] + coupled(successors, centre, s, a, other, b, apart)
+                    value = (
+                        reward[s, a] - reward[other, b] + coupled(successors, centre, s, a, other, b, apart)
+                    )
                     best = max(best, value + shifts[0, s, a] + shifts[1, other, b])
                 out[s, other] = best
     return out
@@ -169,7 +172,11 @@ def slip_pairs(moves, law, low, high, apart):
     The best move against the best move, then against each other the moves that slips make.
     """
     states, actions = moves.shape
-    answered, slipped, out = np.empty((states, states)), np.empty((states, states)), np.empty((states, states))
+    answered, slipped, out = (
+        np.empty((states, states)),
+        np.empty((states, states)),
+        np.empty((states, states)),
+    )
     for i in range(states):
         for other in range(states):
             least = apart[i, moves[other, 0]]
@@ -248,37 +255,3 @@ def slip_step(moves, law, slips, cost, actions, ahead, where):
                     best = max(best, cost[v, s, a] + (1.0 - slips[v]) * made + slips[v] * slipped)
                 out[x, s] = best
     return out
-
-
-@jit
-def chain_step(successors, probabilities, matrix):
-    """(S, S) matrix times the sparse rows."""
-    states, width = successors.shape
-    out = np.zeros(matrix.shape)
-    for row in range(matrix.shape[0]):
-        for s in range(states):
-            mass = matrix[row, s]
-            if mass != 0.0:
-                for k in range(width):
-                    out[row, successors[s, k]] += mass * probabilities[s, k]
-    return out
-
-
-@jit
-def least_overlap(first, second, at_most):
-    """Least shared mass of a row of one and a row of the other; a pair is left once it shares `at_most`.
-
-    Put the states with the most mass first: most pairs are then left early.
-    """
-    least = at_most
-    for i in range(first.shape[0]):
-        for j in range(second.shape[0]):
-            shared = 0.0
-            for s in range(first.shape[1]):
-                shared += min(first[i, s], second[j, s])
-                if shared >= least:
-                    break
-            least = min(least, shared)
-            if least == 0.0:
-                return 0.0
-    return least

@@ -1,7 +1,8 @@
 """The diameter D of a world, by its definition: the longest expected time to the moving best state.
 
-The target at time t is the state with the greatest V*_t; after the horizon kernel and target are held. One policy
-in absolute time is best for every starting time at once, so backward induction gives the definition's value.
+The target at time t is the state with the greatest V*_t; after the horizon kernel and target are held. One
+policy in absolute time is best for every starting time at once, so backward induction gives the definition's
+value.
 """
 
 from __future__ import annotations

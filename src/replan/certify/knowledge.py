@@ -1,6 +1,7 @@
 """What a certificate may use: the estimates that updates left, the drift bounds, and where a step can lead.
 
-Never the true kernels, except those that an update reveals (P-hat_{tau-1} = P_{tau-1} in the paper's simulator).
+Never the true kernels, except those that an update reveals (P-hat_{tau-1} = P_{tau-1} in the paper's
+simulator).
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def possible_successors(kernel: Kernel, declared: ArrayLike | None = None) -> tu
     if declared is not None:
         lists = np.sort(np.asarray(declared, dtype=np.int64), axis=1)
         if len(lists) != kernel.states or lists.min() < 0 or lists.max() >= kernel.states:
-            raise InputError(f"the declared successors must be a row of states for each of {kernel.states} states")
+            raise InputError(
+                f"the declared successors must be a row of states for each of {kernel.states} states"
+            )
     elif isinstance(kernel, SlipKernel):
         lists = np.sort(kernel.destinations(), axis=1)
     else:

@@ -55,11 +55,17 @@ def learned_estimate(
     drift = np.zeros((states, actions))
     np.add.at(counts, (transitions.states, transitions.actions, transitions.next_states), 1.0)
     reach = np.concatenate([[0.0], np.cumsum(drift_bounds)])
-    np.add.at(drift, (transitions.states, transitions.actions), np.abs(reach[transitions.times] - reach[time]))
+    np.add.at(
+        drift, (transitions.states, transitions.actions), np.abs(reach[transitions.times] - reach[time])
+    )
     seen = counts.sum(axis=2)
     if seen.max(initial=0) > most:
-        raise InputError(f"a pair was observed {int(seen.max())} times, more than the {most} declared possible")
+        raise InputError(
+            f"a pair was observed {int(seen.max())} times, more than the {most} declared possible"
+        )
     times_seen = np.maximum(seen, 1)
-    radius = np.sqrt(np.log(2 * states * actions * width * most / delta) / (2 * times_seen)) + drift / times_seen
+    radius = (
+        np.sqrt(np.log(2 * states * actions * width * most / delta) / (2 * times_seen)) + drift / times_seen
+    )
     dense = np.where(seen[:, :, None] > 0, counts / times_seen[:, :, None], nominal.general().dense())
     return Estimate(time, GeneralKernel.from_dense(dense), np.where(seen > 0, np.minimum(radius, 1.0), 1.0))

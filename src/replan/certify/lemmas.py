@@ -1,9 +1,9 @@
 """The lemmas behind the theorem, one function each, in the form that their proofs support.
 
-Differences from the printed appendix: rewards of the next state count as part of what follows, R_t + V*_{t+1};
-a span over actions of two kernels' expectations is at most *twice* total variation times span (one action may
-gain what another loses); mismatches in a skip interval are time-shifted, between P_{tau+j} and P_{t+j}; and
-with N = T - t - 1 steps left the exponents are floor(N / m). Paper's symbols: tau, t, m, alpha.
+Differences from the printed appendix: rewards of the next state count as part of what follows, R_t +
+V*_{t+1}; a span over actions of two kernels' expectations is at most *twice* total variation times span (one
+action may gain what another loses); mismatches in a skip interval are time-shifted, between P_{tau+j} and
+P_{t+j}; and with N = T - t - 1 steps left the exponents are floor(N / m). Paper's symbols: tau, t, m, alpha.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from replan.plan.backward_induction import Oracle
 def error_propagation(errors: Sequence[float], at_end: float, *, alpha: float, m: int) -> float:
     """Span of the difference of two worlds' values, N = len(errors) steps before it is `at_end`.
 
-    Each step adds twice its error, and each whole block of m steps contracts by alpha (the multi-stage lemma).
+    Each step adds twice its error, and each whole block of m steps contracts by alpha (the multi-stage
+    lemma).
     """
     blocks = len(errors) // m
     total = alpha**blocks * (2 * sum(errors[blocks * m :]) + at_end)
@@ -78,7 +79,7 @@ class Lemmas:
         return min(self.mission.planning_horizon, self.mission.horizon - tau)
 
     def estimate_errors(self, tau: int) -> list[float]:
-        """epsilon-hat_{tau, i} times the scale, for i = 0..H-1: how far the plan's kernel is from P_{tau+i}."""
+        """epsilon-hat_{tau, i} times the scale, i = 0..H-1: how far the plan's kernel is from P_{tau+i}."""
         estimate: Kernel = self.mission.update(tau).kernel
         kernel = self.mission.world.kernel
         return [

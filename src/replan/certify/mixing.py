@@ -1,4 +1,4 @@
-"""The overlap coefficient of two policies and the contraction alpha = 1 - eta (definition and assumption on mixing).
+"""The overlap coefficient eta of two policies (the paper's assumption on mixing); alpha = 1 - eta.
 
 A policy sequence is a function of time to (S,) actions. After the horizon kernel and policies are held.
 """
@@ -37,9 +37,9 @@ class Chains:
 
     def extend(self, matrix: Array, t: int, policy: Indices) -> Array:
         """(S, S) the matrix with one more step, at time t."""
-        from replan.certify import compiled
+        from replan.certify import compiled_chains
 
-        return compiled.chain_step(*policy_rows(self.kernel(t), policy), matrix)
+        return compiled_chains.chain_step(*policy_rows(self.kernel(t), policy), matrix)
 
     def matrix(self, begin: int, steps: int, policies: Policies) -> Array:
         """(S, S) P^pi over [begin, begin + steps)."""
@@ -51,10 +51,10 @@ class Chains:
 
 def overlap(first: Array, second: Array, *, at_most: float = 1.0) -> float:
     """Least mass that a row of the first and a row of the second matrix share, or `at_most` if it is more."""
-    from replan.certify import compiled
+    from replan.certify import compiled_chains
 
     order = np.argsort(-first.sum(axis=0))
-    return compiled.least_overlap(first[:, order], second[:, order], at_most)
+    return compiled_chains.least_overlap(first[:, order], second[:, order], at_most)
 
 
 def overlap_coefficient(world: TVMDP, first: Policies, second: Policies, *, t: int, m: int) -> float:

@@ -1,4 +1,4 @@
-"""The theorem's bound as printed, kept under its own name so that the two forms can be compared. It is false."""
+"""The theorem's bound as printed. It is false, and kept under its own name so that it can be compared."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from replan.certify.lemmas import Lemmas
 def printed_bound(
     lemmas: Lemmas, times: Sequence[int], *, diameter: float, alpha: float, m: int
 ) -> dict[str, float]:
-    """Its terms: no state mismatch, no term for t = 0, mismatches against P_tau, D without the reward's range."""
+    """Its terms: none for state mismatch or t = 0, mismatches against P_tau, D without the reward's range."""
     horizon = lemmas.mission.horizon
     D = diameter
-    terms = dict.fromkeys(("update_time", "inherited", "residual_horizon", "immediate_drift", "accumulated_drift"), 0.0)
+    terms: dict[str, float] = dict.fromkeys(
+        ("update_time", "inherited", "residual_horizon", "immediate_drift", "accumulated_drift"), 0.0
+    )
     for tau, following in zip(times, [*times[1:], horizon], strict=True):
         at_update = _update_time(lemmas, tau, D, alpha, m)
         terms["update_time"] += at_update
-        mismatch = [lemmas.kernel_change(tau, j) * D + _action_span(lemmas, tau, j) for j in range(tau, horizon)]
+        mismatch = [
+            lemmas.kernel_change(tau, j) * D + _action_span(lemmas, tau, j) for j in range(tau, horizon)
+        ]
         for t in range(tau + 1, following):
             blocks = (horizon - t) // m
             terms["inherited"] += at_update
@@ -42,7 +46,7 @@ def _update_time(lemmas: Lemmas, tau: int, D: float, alpha: float, m: int) -> fl
 
 
 def _action_span(lemmas: Lemmas, tau: int, j: int) -> float:
-    """Max over s of the span over actions of r_j - r_tau, with r the expected reward under each time's kernel."""
+    """Max over s of the span over actions of r_j - r_tau, each expected under its own time's kernel."""
     world = lemmas.mission.world
     change = world.reward(j).expected(world.kernel(j)) - world.reward(tau).expected(world.kernel(tau))
     return float(np.ptp(change, axis=1).max())

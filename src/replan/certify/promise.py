@@ -1,8 +1,9 @@
 """The smallest budget, and its update times, that certify in advance that regret is at most a given amount.
 
-Only P_0 and the drift bounds are used. Times are searched among fixed schedules: for each budget, a shortest path
-through update times by what each interval may give away, weighed by where a robot is expected to be; and the
-periodic schedule. Whatever is proposed is then certified whole, so the promise does not rest on the search.
+Only P_0 and the drift bounds are used. Times are searched among fixed schedules: for each budget, a shortest
+path through update times by what each interval may give away, weighed by where a robot is expected to be; and
+the periodic schedule. Whatever is proposed is then certified whole, so the promise does not rest on the
+search.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Promise:
 
 
 def promise(mission: Mission, amount: float) -> Promise:
-    """The smallest budget found whose certificate in advance is at most `amount`; the mission's own is not used."""
+    """The smallest budget found whose certificate in advance is at most `amount`, whatever the mission's."""
     horizon = mission.horizon
     proposed = _proposals(mission)
     tried: dict[int, float] = {}
@@ -90,7 +91,7 @@ def _proposals(mission: Mission) -> dict[int, tuple[int, ...]]:
 
 
 def interval_losses(mission: Mission) -> Array:
-    """(T, T + 1) what the steps from tau to t may give away, where a robot on the first plan is expected to be."""
+    """(T, T + 1) what the steps from tau to t may give away, weighed by where the first plan leads."""
     world, horizon = mission.world, mission.horizon
     first = mission.update(FIRST_UPDATE)
     uncertain = uncertainty(Known((Estimate(0, first.kernel),), world.drift_bounds), ADVANCE)

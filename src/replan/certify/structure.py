@@ -1,9 +1,9 @@
 """Known structure: one slip for the whole grid, so that the kernel is one number that drifts.
 
 A bound on an entry's change is a bound on the slip's: the entry that changes most with the slip does so by
-`steepness`, 0.8 on an open grid with a uniform law. Time is joined by cells: the range of the slip at each time
-is cut into intervals, and an interval leads only to those that one step's drift can reach. Within an interval
-every bound is linear or convex in the slip, so its two ends suffice and nothing is lost to rounding.
+`steepness`, 0.8 on an open grid with a uniform law. Time is joined by cells: the range of the slip at each
+time is cut into intervals, and an interval leads only to those that one step's drift can reach. Within an
+interval every bound is linear or convex in the slip, so its two ends suffice and nothing is lost to rounding.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ class SlipRange:
         drift = self.drift_bounds[t] + NARROW
         edges = self._edges[t + 1]
         first = int(np.clip(np.searchsorted(edges[1:], low - drift), 0, len(edges) - 2))
-        last = int(np.clip(np.searchsorted(edges[:-1], high + drift, side="right"), first + 1, len(edges) - 1))
+        last = int(
+            np.clip(np.searchsorted(edges[:-1], high + drift, side="right"), first + 1, len(edges) - 1)
+        )
         return slice(first, last)
 
     def best(self, t: int, cell: int, values: Array) -> Array:
@@ -131,5 +133,8 @@ class SlipRange:
     def rows(self, t: int) -> tuple[Indices, Array, Array]:
         """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
         successors, entries = possible_successors(self.kernel)
-        ends = [spread(with_slip(self.kernel, float(slip)), successors, entries) for slip in (self.low[t], self.high[t])]
+        ends = [
+            spread(with_slip(self.kernel, float(slip)), successors, entries)
+            for slip in (self.low[t], self.high[t])
+        ]
         return successors, np.minimum(*ends), np.maximum(*ends)

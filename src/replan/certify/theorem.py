@@ -1,9 +1,10 @@
 """The paper's theorem, term by term: as its proof supports it, and as printed.
 
-The printed form is false (with no drift and alpha = 0 it promises 0 where the regret can be large), so it is kept
-only to be compared. The supported form follows `replan.certify.lemmas`; it also bounds t = 0, and needs overlap of
-the policies that its proof couples: optimal against planned, and optimal against optimal at shifted times. Its bound
-on state mismatch allows any action, so it covers belief execution too, though the paper speaks of MAP.
+The printed form is false (with no drift and alpha = 0 it promises 0 where the regret can be large), so it is
+kept only to be compared. The supported form follows `replan.certify.lemmas`; it also bounds t = 0, and needs
+overlap of the policies that its proof couples: optimal against planned, and optimal against optimal at
+shifted times. Its bound on state mismatch allows any action, so it covers belief execution too, though the
+paper speaks of MAP.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class Theorem:
     says: str
 
 
-def theorem(mission: Mission, times: Sequence[int], *, spread: Literal["diameter", "span"] = "diameter") -> Theorem:
+def theorem(
+    mission: Mission, times: Sequence[int], *, spread: Literal["diameter", "span"] = "diameter"
+) -> Theorem:
     """The bound of an update schedule, at the m that makes it least.
 
     `spread="span"` puts the measured span of values in the place of D times the range of the reward.
@@ -109,7 +112,9 @@ def supported_overlap(
     return least
 
 
-def _coupled_blocks(mission: Mission, times: Sequence[int], optimal: Indices, m: int) -> Iterator[tuple[int, Indices]]:
+def _coupled_blocks(
+    mission: Mission, times: Sequence[int], optimal: Indices, m: int
+) -> Iterator[tuple[int, Indices]]:
     """(first step, (m, S) the other policy) of each block in the proof."""
     horizon = mission.horizon
     for tau in (0, *times):

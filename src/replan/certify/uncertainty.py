@@ -48,12 +48,13 @@ class Uncertainty(Protocol):
     def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
         """(V, S, A, A) a bound on Q_t(s, b) - Q_t(s, a), b first, that holds for every possible world.
 
-        `apart` (S, S) bounds the difference of what follows in two next states, `reward` (S, A) is of the action.
+        `apart` (S, S) bounds the difference of what follows in two next states, `reward` (S, A) is of the
+        action.
         """
         ...
 
     def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
-        """(S, S) a bound on V_t(s) - V_t(s'). `nominal` (S,) is a guess at what follows, to choose answers by."""
+        """(S, S) a bound on V_t(s) - V_t(s'); `nominal` (S,) guesses what follows, to choose answers by."""
         ...
 
     def middle(self, t: int, reward: Array, nominal: Array) -> Array:
@@ -70,11 +71,13 @@ def action_reward(uncertain: Uncertainty, reward: Reward, states: int) -> Array:
     return np.zeros((states, uncertain.actions)) if reward.state_action is None else reward.state_action
 
 
-def losses(uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int) -> list[list[Array]]:
+def losses(
+    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
+) -> list[list[Array]]:
     """For every t and cell, (V, S, A) a bound on V*_t(s) - Q*_t(s, a) that holds for every possible world.
 
-    `apart` bounds V*_t(s) - V*_t(s') for all pairs of states, by backward induction: differences are known far
-    better than levels.
+    `apart` bounds V*_t(s) - V*_t(s') for all pairs of states, by backward induction: differences are known
+    far better than levels.
     """
     apart, nominal = np.zeros((1, states, states)), np.zeros(states)
     found: list[list[Array]] = []

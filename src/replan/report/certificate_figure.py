@@ -1,4 +1,4 @@
-"""A figure of what can be promised: true regret, certificates and theorem against the budget, on a log scale."""
+"""A figure of what can be promised: true regret, certificates and theorem against the budget."""
 
 from __future__ import annotations
 
