@@ -1,0 +1,138 @@
+"""Regret never exceeds the certificate, whatever the world does within its bounds."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.certify.drifting_worlds import general_cases, slip_cases
+
+from replan.certify import Certified, Tightening, certify
+from replan.evaluate import all_returns
+from replan.execute import Mission
+from replan.model import TVMDP, GeneralKernel, Reward, constant, piecewise
+from replan.plan import oracle
+from replan.schedule import FixedTimes, Random, periodic_times
+from replan.worlds.rover import rover
+
+ROWS = [Tightening(both, one, one_slip=False) for both, one in product([True, False], repeat=2)]
+SLIPS = [
+    Tightening(both, one, True, cells) for both, one in product([True, False], repeat=2) for cells in (1, 4)
+]
+
+
+def regrets(mission, times):
+    """(S,) exact regret from every start."""
+    return oracle(mission.world).values[0] - all_returns(mission, FixedTimes(times))
+
+
+@settings(max_examples=700, deadline=None)
+@given(general_cases(), st.sampled_from(ROWS))
+def test_regret_is_below_the_certificate_of_any_drifting_world(case, tightening):
+    found = certify(case.mission, case.times, tightening=tightening)
+    assert found.contradiction is None
+    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+@settings(max_examples=700, deadline=None)
+@given(slip_cases(), st.sampled_from(SLIPS))
+def test_regret_is_below_the_certificate_of_any_drifting_slip(case, tightening):
+    found = certify(case.mission, case.times, tightening=tightening)
+    assert found.contradiction is None
+    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(general_cases(drift=0.0), st.booleans())
+def test_without_drift_the_certificate_is_the_regret(case, both_ends):
+    found = certify(case.mission, case.times, tightening=Tightening(both_ends))
+    assert found.from_starts == pytest.approx(regrets(case.mission, case.times), abs=1e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(slip_cases(drift=0.0), st.sampled_from(ROWS + SLIPS))
+def test_without_drift_the_certificate_of_a_grid_is_the_regret(case, tightening):
+    found = certify(case.mission, case.times, tightening=tightening)
+    assert found.from_starts == pytest.approx(regrets(case.mission, case.times), abs=1e-9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(slip_cases())
+def test_every_tightening_tightens(case):
+    def value(*switches):
+        return certify(case.mission, case.times, tightening=Tightening(*switches)).value
+
+    loose = value(False, False, False)
+    assert value(True, False, False) <= loose + 1e-9
+    assert value(False, True, False) <= loose + 1e-9
+    assert value(False, False, True, 1) <= loose + 1e-9
+    assert (
+        value(False, True, True, 4)
+        <= value(False, True, True, 1) + 1e-9
+        <= value(False, False, True, 1) + 2e-9
+    )
+
+
+def two_burst(execution="map", **changes):
+    slips = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)])
+    return Mission(rover(12, slips, **changes), budget=4, planning_horizon=7, execution=execution)
+
+
+def test_two_burst_with_the_periodic_schedule():
+    mission, times = two_burst(), periodic_times(50, 4)
+    regret = regrets(mission, times)[0]
+    assert regret == pytest.approx(0.7715, abs=1e-4)
+    assert regret <= certify(mission, times).value <= 1.001 * regret
+    assert certify(mission, times, tightening=Tightening(False, False, False)).value == pytest.approx(
+        2.662, abs=1e-3
+    )
+
+
+def test_the_certificate_never_looks_at_kernels_that_no_update_reveals():
+    mission, times = two_burst(), periodic_times(50, 4)
+    revealed = {max(t - 1, 0) for t in times}
+
+    def only_revealed(t):
+        assert t in revealed, f"P_{t} was looked at"
+        return mission.world.kernel(t)
+
+    hidden = TVMDP(50, only_revealed, mission.world.reward, stated_bounds=mission.world.drift_bounds)
+    assert certify(replace(mission, world=hidden), times).value == certify(mission, times).value
+
+
+def test_bounds_that_are_too_small_are_named():
+    mission, times = two_burst(stated_bounds=np.full(49, 0.001)), periodic_times(50, 4)
+    for tightening in (Tightening(), Tightening(one_slip=False)):
+        found = certify(mission, times, tightening=tightening)
+        assert found.value == np.inf
+        assert "the bounds are too small" in found.contradiction
+        assert "0.049 in all" in found.assumed[0]
+
+
+def test_a_way_that_no_estimate_has_seen_is_possible_unless_declared_otherwise():
+    stay = GeneralKernel.from_dense(np.eye(2)[:, None, :])
+    moved = Reward(next_state=np.array([0.0, 1.0]))
+    world = TVMDP(3, constant(stay), constant(moved), stated_bounds=np.full(2, 0.1))
+    mission = Mission(world, budget=1, planning_horizon=2)
+    loose = Tightening(both_ends=False, one_kernel=False)
+    assert certify(mission, (1,), tightening=loose, possible=[[0], [1]]).value == pytest.approx(0)
+    assert certify(mission, (1,), tightening=loose).value > 0.1
+
+
+@settings(max_examples=30, deadline=None)
+@given(slip_cases(), st.sampled_from([0.0, 0.1, 0.5]))
+def test_a_rule_that_looks_at_the_state_is_certified_too(case, amount):
+    rule = Certified(amount)
+    found = certify(case.mission, rule)
+    gap = oracle(case.mission.world).values[0] - all_returns(case.mission, rule)
+    assert (gap <= found.from_starts + 1e-9).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(general_cases())
+def test_a_rule_that_draws_its_times_is_certified_too(case):
+    found = certify(case.mission, Random())
+    gap = oracle(case.mission.world).values[0] - all_returns(case.mission, Random())
+    assert (gap <= found.from_starts + 1e-9).all()

@@ -1,0 +1,65 @@
+"""The rule `certified` keeps what blind steps can give away within its amount."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tests.certify.drifting_worlds import slip_cases
+
+from replan.certify import Certified
+from replan.certify.certified import going_on
+from replan.evaluate import evaluate
+from replan.execute import Mission
+from replan.plan import oracle
+from replan.schedule import Rule
+from replan.skip import skip_interval
+from replan.worlds.rover import rover
+
+
+def context(mission, *, last_update=1, time=2):
+    return mission.context(
+        Certified(), time, last_update=last_update, budget_left=1, state=mission.world.start
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(slip_cases())
+def test_blind_steps_give_away_no_more_than_the_rule_computes(case):
+    mission = case.mission
+    best = oracle(mission.world)
+    bounds = going_on(context(mission, last_update=1), np.inf)
+    lost = np.zeros(mission.world.states)
+    everyone = np.arange(mission.world.states)
+    how = mission.update(1).propagation
+    steps = skip_interval(
+        mission.world.kernel, mission.world.reward, how, everyone, begin=1, end=mission.horizon
+    )
+    for k, step in enumerate(steps):
+        lost = lost + (step.before * best.loss(step.time).T[step.actions]).sum(axis=1)
+        assert (lost <= bounds[k] + 1e-9).all()
+
+
+def sloping(budget=3):
+    return Mission(rover(5, np.linspace(0.05, 0.5, 14)), budget=budget, planning_horizon=4)
+
+
+def test_it_is_a_rule_that_updates_once_going_on_costs_too_much():
+    assert isinstance(Certified(), Rule)
+    mission = sloping()
+    for t in range(2, 14):
+        decision = Certified(0.05).decide(context(mission, time=t))
+        assert decision.update == (decision.score > 0.05)
+    scores = [Certified(10.0).decide(context(mission, time=t)).score for t in range(2, 14)]
+    assert scores == sorted(scores)
+
+
+def test_a_smaller_amount_updates_no_later():
+    def first_due(amount):
+        decisions = [Certified(amount).decide(context(sloping(), time=t)).update for t in range(2, 14)]
+        return decisions.index(True)
+
+    assert first_due(0.01) <= first_due(0.05) < first_due(0.15)
+
+
+def test_it_spends_its_budget():
+    found = evaluate(sloping(), Certified(0.05))
+    assert found.steps.update_probability.sum() == pytest.approx(3)
