@@ -1,5 +1,6 @@
 """How much a schedule or rule costs."""
 
+from replan.evaluate.decompose import Decomposition, Switches, decompose
 from replan.evaluate.exact import (
     ALL_STARTS_LIMIT,
     Evaluation,
@@ -13,9 +14,12 @@ from replan.evaluate.exact import (
 
 __all__ = [
     "ALL_STARTS_LIMIT",
+    "Decomposition",
     "Evaluation",
     "Steps",
+    "Switches",
     "all_returns",
+    "decompose",
     "evaluate",
     "evaluate_times",
     "from_start",
