@@ -6,7 +6,9 @@ from replan.commands.common import ExecutionOption, JsonOption, SettingArgument,
 from replan.commands.output import emit
 
 
-def optimum(setting: SettingArgument, execution: ExecutionOption = "map", as_json: JsonOption = False) -> None:
+def optimum(
+    setting: SettingArgument, execution: ExecutionOption = "map", as_json: JsonOption = False
+) -> None:
     """The best fixed schedule, and the best one that may depend on the states seen."""
     from replan.evaluate.optimum import optimum as find
     from replan.study.settings import load_setting, make_mission

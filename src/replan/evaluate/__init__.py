@@ -1,6 +1,7 @@
 """How much a schedule or rule costs."""
 
 from replan.evaluate.check_rule import RuleFinding, check_rule, require_valid_rule
+from replan.evaluate.decompose import Decomposition, Switches, decompose
 from replan.evaluate.exact import (
     ALL_STARTS_LIMIT,
     Evaluation,
@@ -17,6 +18,7 @@ from replan.evaluate.rollout import Rollouts, SampledRegret, oracle_rollout, rol
 
 __all__ = [
     "ALL_STARTS_LIMIT",
+    "Decomposition",
     "Evaluation",
     "Optimum",
     "Placement",
@@ -24,8 +26,10 @@ __all__ = [
     "RuleFinding",
     "SampledRegret",
     "Steps",
+    "Switches",
     "all_returns",
     "check_rule",
+    "decompose",
     "evaluate",
     "evaluate_times",
     "from_start",

@@ -1,0 +1,112 @@
+"""`replan certify`: what can be promised of a schedule from estimates and drift bounds alone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from replan.commands.common import (
+    ExecutionOption,
+    JsonOption,
+    RuleOption,
+    SeedOption,
+    SetOption,
+    SettingArgument,
+    TimesOption,
+    check_execution,
+    chosen_rule,
+)
+from replan.commands.output import emit
+from replan.errors import InputError
+
+
+def certify(
+    setting: SettingArgument,
+    times: TimesOption = None,
+    rule: RuleOption = None,
+    assignments: SetOption = None,
+    promise: Annotated[
+        float | None, typer.Option(help="Find the smallest budget that certifies this.")
+    ] = None,
+    execution: ExecutionOption = "map",
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """The certificate of a schedule or rule and the paper's bound beside it, or the price of a promise."""
+    from replan.study.settings import load_setting, make_mission
+
+    mission = make_mission(load_setting(setting), execution=check_execution(execution))
+    head = {"setting": setting, "execution": execution, "ties": str(mission.ties)}
+    if promise is not None:
+        if times is not None or rule is not None:
+            raise InputError("--promise finds its own schedule: leave --times and --rule out")
+        answer, lines = _promise(mission, promise)
+    else:
+        chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
+        head |= chosen.record
+        answer, lines = _certificate(mission, chosen.rule, seed)
+    emit(head | answer, as_json=as_json, lines=lines)
+
+
+def _certificate(mission, rule, seed: int) -> tuple[dict[str, Any], list[str]]:
+    from replan.certify import certify as certified
+    from replan.certify import theorem
+    from replan.evaluate.exact import regret
+    from replan.study.trace import trace_mission
+
+    found = certified(mission, rule)
+    true = regret(mission, rule)
+    times = trace_mission(mission, rule, seed=seed).times
+    bound = theorem(mission, times)
+    answer = {
+        "regret": true,
+        "certificate": found.value,
+        "dynamic_certificate": found.dynamic,
+        "when": found.when,
+        "estimates": found.estimates,
+        "probability": found.probability,
+        "assumed": found.assumed,
+        "contradiction": found.contradiction,
+        "times": times,
+        "theorem": {
+            "total": bound.total,
+            "terms": bound.terms,
+            "alpha": bound.alpha,
+            "m": bound.m,
+            "diameter": bound.diameter,
+            "says": bound.says,
+            "printed": {"total": bound.printed.total, "alpha": bound.printed.alpha, "m": bound.printed.m},
+        },
+    }
+    lines = [
+        f"regret       {true:.4f}",
+        f"certificate  {found.value:.4f}   ({found.when}, estimates: {found.estimates})",
+        f"theorem      {bound.total:.4g}   ({bound.says})",
+        f"   as printed, which is false: {bound.printed.total:.4g}",
+        *(f"assumed: {assumed}" for assumed in found.assumed),
+    ]
+    if found.contradiction:
+        lines.append(f"nothing is promised: {found.contradiction}")
+    return answer, lines
+
+
+def _promise(mission, amount: float) -> tuple[dict[str, Any], list[str]]:
+    from replan.certify import promise
+
+    found = promise(mission, amount)
+    answer = {
+        "promise": amount,
+        "budget": found.budget,
+        "times": found.times,
+        "certificate": found.certificate.value,
+        "when": found.certificate.when,
+        "assumed": found.certificate.assumed,
+        "tried": found.tried,
+    }
+    lines = [
+        f"{found.budget} updates at {', '.join(str(t) for t in found.times)}",
+        f"certify, {found.certificate.when}, that regret is at most {found.certificate.value:.4f}",
+        *(f"assumed: {assumed}" for assumed in found.certificate.assumed),
+    ]
+    return answer, lines
