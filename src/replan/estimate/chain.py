@@ -31,11 +31,13 @@ def solve_chain(
     tolerance: float = TOLERANCE,
     pull: float = 0.0,
     wanted: Array | None = None,
+    share: Array | None = None,
 ) -> ChainSolution:
     """Minimise -sum counts (N, m) log p with |p_{i+1} - p_i| <= drift[i], drift (N, m) with a last row of 0.
 
     `start` (N, m) must be strictly feasible; `multipliers` (N + 1, m) may be anything inside. A positive `pull` adds
-    pull |p - wanted|^2 / 2, a negative one -pull sum p log p: small, they choose among optima.
+    pull sum (p - wanted)^2 / share / 2, a negative one -pull sum p log(p / share): small, they choose among optima.
+    A coordinate that stands for several successors has their number as its share.
     """
     from replan.estimate import interior_point
 
@@ -54,6 +56,7 @@ def solve_chain(
         p,
         y,
         p if wanted is None else wanted.ravel(),
+        p if share is None else share.ravel(),
         *cuts,
         m,
         barrier,

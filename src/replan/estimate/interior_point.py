@@ -85,8 +85,9 @@ def substitute(band, rhs, dp, nodes, m):
 
 
 @compiled
-def newton(x, z, dx, dz, aim, n, lean, h, band, rhs, dp, pull, wanted, target, second, nodes, m):
-    """One Newton direction dx, dz towards x z = target (n where something was seen); `second`: 1 with corrector.
+def newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, target, second, nodes, m):
+    """One Newton direction dx, dz towards x z = target (n where something was seen); `second` weighs dx dz
+    of the direction before.
 
     x is p, then the slacks of the upper and of the lower bounds; z their multipliers.
     """
@@ -98,7 +99,7 @@ def newton(x, z, dx, dz, aim, n, lean, h, band, rhs, dp, pull, wanted, target, s
     for k in range(links):
         lean[k + m] = aim[size + k] - aim[size + links + k]
     for k in range(size):
-        gradient = pull * (x[k] - wanted[k]) if pull >= 0.0 else -pull * (np.log(x[k]) + 1.0)
+        gradient = pull * (x[k] - wanted[k]) / share[k] if pull >= 0.0 else -pull * np.log(x[k] / share[k])
         rhs[k] = aim[k] - gradient + lean[k + m] - lean[k]
     substitute(band, rhs, dp, nodes, m)
     for k in range(x.size):
@@ -161,7 +162,7 @@ def dual_bound(n, e, y, m):
 
 
 @compiled
-def solve(n, e, p, y, wanted, x, z, dx, dz, aim, lean, h, link, rhs, dp, band, m, mu, tolerance, pull):
+def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, band, m, mu, tolerance, pull):
     """Improve p and y in place until the certified gap is at most `tolerance`; see `chain.solve_chain`."""
     size = n.size
     nodes, links = size // m, size - m
@@ -180,14 +181,14 @@ def solve(n, e, p, y, wanted, x, z, dx, dz, aim, lean, h, link, rhs, dp, band, m
     for _ in range(ITERATIONS):
         mu = mismatch(x, z, dx, dz, 0.0, 0.0, n) / free
         for k in range(size):
-            h[k] = z[k] / x[k] + (pull if pull >= 0.0 else -pull / x[k])
+            h[k] = z[k] / x[k] + (pull / share[k] if pull >= 0.0 else -pull / x[k])
         for k in range(links):
             up, down = size + k, size + links + k
             link[k] = z[up] / x[up] + z[down] / x[down]
         factorise(h, link, band, nodes, m)
-        target, primal, dual = 0.0, 0.0, 0.0
-        for stage in range(2):
-            newton(x, z, dx, dz, aim, n, lean, h, band, rhs, dp, pull, wanted, target, stage, nodes, m)
+        target, primal, dual, ahead = 0.0, 0.0, 0.0, 0.0
+        for _ in range(2):  # predictor, then corrector: the second-order term as far as the predictor could go
+            newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, target, primal * dual, nodes, m)
             primal, dual = step_length(x, dx), step_length(z, dz)
             if pull != 0.0:
                 primal = dual = min(primal, dual)
@@ -204,12 +205,13 @@ def solve(n, e, p, y, wanted, x, z, dx, dz, aim, lean, h, link, rhs, dp, band, m
                 lean[k + m] = z[size + k] - z[size + links + k]
             bound = dual_bound(n, e, lean, m)
             patience -= 1
-            if objective - bound < least - best:
-                patience, least, best = PATIENCE, objective, bound
+            if pull != 0.0 or objective - bound < least - best:
+                least, best = objective, bound
+                patience = PATIENCE if pull == 0.0 else patience
                 for k in range(size):
                     p[k] = x[k]
                     y[k] = lean[k]
-            if patience == 0 or (least - best <= tolerance and (pull == 0.0 or ahead * free < tolerance)):
+            if patience == 0 or (least - best if pull == 0.0 else ahead * free) <= tolerance:
                 break
     return least, best
 
