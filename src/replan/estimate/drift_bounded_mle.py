@@ -140,13 +140,30 @@ class DriftBoundedMLE:
         return sum(pair.gap for pair in self.pairs())
 
     def save(self) -> dict[str, np.ndarray]:
-        """The transitions seen, (n, 4)."""
-        return {"transitions": np.array(self._seen, dtype=np.int64).reshape(-1, 4)}
+        """The transitions seen, (n, 4), and the solutions, so that a restored estimator goes on bit by bit alike."""
+        arrays = {"transitions": np.array(self._seen, dtype=np.int64).reshape(-1, 4)}
+        for (s, a), pair in self._pairs.items():
+            if pair.solution is not None and pair.filled is not None:
+                optimum, filled = pair.solution, pair.filled
+                arrays[f"solution {s} {a}"] = np.concatenate(
+                    [optimum.probabilities, optimum.multipliers, filled.probabilities]
+                )
+                scores = [optimum.log_likelihood, optimum.gap, filled.log_likelihood, filled.gap]
+                arrays[f"scores {s} {a}"] = np.array(scores)
+                arrays[f"nodes {s} {a}"] = optimum.nodes
+        return arrays
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Forget, then learn the transitions that were saved."""
+        """Forget, then take up what `save` gave."""
         self._pairs, self._seen = {}, []
         self.learn(transitions(arrays["transitions"]))
+        for (s, a), pair in self._pairs.items():
+            if (rows := arrays.get(f"solution {s} {a}")) is not None:
+                n = len(rows) // 3
+                optimum, gap, filled, filled_gap = arrays[f"scores {s} {a}"].tolist()
+                nodes = arrays[f"nodes {s} {a}"]
+                pair.solution = PairSolution(nodes, rows[:n], rows[n : 2 * n + 1], optimum, gap)
+                pair.filled = PairSolution(nodes, rows[2 * n + 1 :], rows[n : 2 * n + 1], filled, filled_gap)
 
     def _solved(self, key: tuple[int, int], pair: _Pair, wanted: Array) -> PairSolution:
         if pair.filled is None:

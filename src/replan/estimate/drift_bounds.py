@@ -24,7 +24,7 @@ class OnlineDriftBounds:
     """Bounds on the drift of a slip kernel, all of them true at once with the stated confidence.
 
     Interval j gets the share 1 / (j (j + 1)) of the allowed error, which adds up to 1 over any number of updates.
-    Before the second update nothing is known, and `initial` is the bound of every step.
+    Until two whole intervals have been seen nothing is known, and `initial` is the bound of every step.
     """
 
     def __init__(
@@ -42,11 +42,8 @@ class OnlineDriftBounds:
 
     def observe(self, seen: Observation) -> Array:
         """Learn from an update and give the bounds as they now stand."""
-        last = self._last
-        if last is None and seen.previous_state is not None:
-            last = (seen.time - 1, seen.previous_state)
-        if last is not None and seen.time > last[0]:
-            self._learn(last, seen)
+        if self._last is not None and seen.time > self._last[0]:
+            self._learn(self._last, seen)
         self._last = (seen.time, seen.state)
         return self.bounds()
 

@@ -23,6 +23,7 @@ Filling = Literal["nominal", "maximum-entropy", "pooled"]
 FILLINGS: tuple[Filling, ...] = ("nominal", "maximum-entropy", "pooled")
 
 PULL = 1e-5  # weight of the rule against the likelihood; what it costs in likelihood is of the order of its square
+TIGHT = 1e-10  # how well both together are solved, so that the rule itself is to TIGHT / PULL
 
 
 def check_filling(filling: str) -> None:
@@ -67,7 +68,7 @@ def fill_pair(
         start,
         np.ascontiguousarray(multipliers),
         barrier=0.01,
-        tolerance=1e-9,
+        tolerance=TIGHT,
         pull=-PULL if filling == "maximum-entropy" else PULL,
         wanted=np.tile(wanted @ gather, (nodes, 1)),
         share=np.tile(share, (nodes, 1)),
