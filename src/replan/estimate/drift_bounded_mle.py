@@ -1,0 +1,199 @@
+"""Maximum likelihood under the drift bound, the paper's appendix "Additional Details for the Skip-update Algorithm".
+
+    maximise   sum over observations of log P_t(next | s, a)
+    subject to |P_u(s' | s, a) - P_t(s' | s, a)| <= epsilon_t + ... + epsilon_{u-1}.
+
+It separates over (s, a). A new observation therefore re-solves only its own pair, starting from the last solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.estimate.drift_sums import DriftSums
+from replan.estimate.estimator import Observation
+from replan.estimate.filling import Filling, check_filling, fill_pair, later_rows, pooled_wanted
+from replan.estimate.observations import Transitions, transitions
+from replan.estimate.pair import PairSolution, solve_pair
+from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
+
+
+@dataclass
+class _Pair:
+    """The observations of one (s, a) and what was made of them."""
+
+    times: list[int] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
+    solution: PairSolution | None = None
+    filled: PairSolution | None = None  # None: new observations since
+
+
+@dataclass(frozen=True)
+class PairEstimate:
+    """The estimate of one (s, a) at the times at which it was seen."""
+
+    state: int
+    action: int
+    times: Indices  # (n,) distinct
+    successors: Indices  # (k,)
+    probabilities: Array  # (n, k)
+    log_likelihood: float
+    gap: float
+
+
+class DriftBoundedMLE:
+    """The paper's estimator. `nominal` tells each state's possible successors and, by default, fills what data leaves.
+
+    `drift_bounds` is one number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each pair.
+    """
+
+    def __init__(self, nominal: Kernel, drift_bounds: ArrayLike, *, filling: Filling = "nominal") -> None:
+        check_filling(filling)
+        general = nominal.general()
+        self.filling: Filling = filling
+        self.successors = general.successors
+        self.nominal = general.probabilities
+        self._real = np.ones(self.successors.shape, dtype=bool)  # padding repeats the successor before it
+        self._real[:, 1:] = self.successors[:, 1:] != self.successors[:, :-1]
+        self._widths = self._real.sum(axis=1)
+        states, actions, _ = self.nominal.shape
+        self._drift = DriftSums(drift_bounds, states=states, actions=actions)
+        offsets = self.successors - np.arange(len(self.successors))[:, None]
+        self._displacements = np.unique(offsets, return_inverse=True)[1].reshape(offsets.shape)
+        self._pairs: dict[tuple[int, int], _Pair] = {}
+        self._seen: list[tuple[int, int, int, int]] = []
+
+    def estimate(self, observation: Observation) -> Kernel:
+        """Learn the transition that the update revealed, if it did, and give the kernel of that step."""
+        t = observation.time - 1
+        if observation.previous_state is not None and observation.previous_action is not None:
+            self.learn(
+                transitions([[t, observation.previous_state, observation.previous_action, observation.state]])
+            )
+        return self.kernel(max(t, 0))
+
+    def learn(self, seen: Transitions) -> None:
+        """Take in transitions, none of them earlier than those before. Nothing is solved yet."""
+        seen.check(states=len(self.successors), actions=self.nominal.shape[1])
+        slots = self._slots(seen)
+        for t, s, a, following, slot in zip(
+            *(part.tolist() for part in (seen.times, seen.states, seen.actions, seen.next_states, slots)),
+            strict=True,
+        ):
+            if self._seen and t < self._seen[-1][0]:
+                raise InputError(f"t={t} is earlier than t={self._seen[-1][0]}, which was learned before")
+            pair = self._pairs.setdefault((s, a), _Pair())
+            pair.times.append(t)
+            pair.slots.append(slot)
+            pair.filled = None
+            self._seen.append((t, s, a, following))
+
+    def kernel(self, time: int) -> GeneralKernel:
+        """The whole kernel at a time not before the last observation: seen pairs as far as data and drift tell."""
+        if self._seen and time < self._seen[-1][0]:
+            raise InputError(
+                f"t={time} lies before the last observation, t={self._seen[-1][0]}; ask for pairs()"
+            )
+        wanted = self._wanted()
+        if not self._pairs:
+            return GeneralKernel(self.successors, wanted)
+        probabilities = wanted.copy()
+        s, a = (np.array(column) for column in zip(*self._pairs, strict=True))
+        rows = np.zeros((len(s), self.nominal.shape[2]))
+        for row, (key, pair) in zip(rows, self._pairs.items(), strict=True):
+            last = self._solved(key, pair, wanted).probabilities[-1]
+            row[: len(last)] = last
+        last_times = np.array([pair.times[-1] for pair in self._pairs.values()])
+        drift = self._drift.between(last_times, time, s, a)
+        probabilities[s, a] = later_rows(rows, drift, wanted[s, a], self._real[s])
+        return GeneralKernel(self.successors, probabilities)
+
+    def pairs(self) -> Iterable[PairEstimate]:
+        """The estimates of all pairs that were seen, at the times at which they were."""
+        wanted = self._wanted()
+        for (s, a), pair in self._pairs.items():
+            solution = self._solved((s, a), pair, wanted)
+            times, first = np.unique(pair.times, return_index=True)
+            yield PairEstimate(
+                state=s,
+                action=a,
+                times=times,
+                successors=self.successors[s, : self._widths[s]],
+                probabilities=solution.at_observations()[first],
+                log_likelihood=solution.log_likelihood,
+                gap=solution.gap,
+            )
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of everything learned."""
+        return sum(pair.log_likelihood for pair in self.pairs())
+
+    @property
+    def gap(self) -> float:
+        """The log-likelihood is certified to be at most this far below the greatest possible."""
+        return sum(pair.gap for pair in self.pairs())
+
+    def save(self) -> dict[str, np.ndarray]:
+        """The transitions seen, (n, 4), and the solutions, so that a restored estimator goes on bit by bit alike."""
+        arrays = {"transitions": np.array(self._seen, dtype=np.int64).reshape(-1, 4)}
+        for (s, a), pair in self._pairs.items():
+            if pair.solution is not None and pair.filled is not None:
+                optimum, filled = pair.solution, pair.filled
+                arrays[f"solution {s} {a}"] = np.concatenate(
+                    [optimum.probabilities, optimum.multipliers, filled.probabilities]
+                )
+                scores = [optimum.log_likelihood, optimum.gap, filled.log_likelihood, filled.gap]
+                arrays[f"scores {s} {a}"] = np.array(scores)
+                arrays[f"nodes {s} {a}"] = optimum.nodes
+        return arrays
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Forget, then take up what `save` gave."""
+        self._pairs, self._seen = {}, []
+        self.learn(transitions(arrays["transitions"]))
+        for (s, a), pair in self._pairs.items():
+            if (rows := arrays.get(f"solution {s} {a}")) is not None:
+                n = len(rows) // 3
+                optimum, gap, filled, filled_gap = arrays[f"scores {s} {a}"].tolist()
+                nodes = arrays[f"nodes {s} {a}"]
+                pair.solution = PairSolution(nodes, rows[:n], rows[n : 2 * n + 1], optimum, gap)
+                pair.filled = PairSolution(nodes, rows[2 * n + 1 :], rows[n : 2 * n + 1], filled, filled_gap)
+
+    def _solved(self, key: tuple[int, int], pair: _Pair, wanted: Array) -> PairSolution:
+        if pair.filled is None:
+            s, a = key
+            times, slots = np.array(pair.times), np.array(pair.slots)
+            sums = self._drift.up_to(pair.times[-1], s, a)
+            width = int(self._widths[s])
+            pair.solution = solve_pair(times, slots, sums, width, earlier=pair.solution)
+            pair.filled = fill_pair(pair.solution, times, slots, sums, wanted[s, a, :width], self.filling)
+        return pair.filled
+
+    def _wanted(self) -> Array:
+        """(S, A, k) what the filling rule would like, before any data of the pair itself."""
+        if self.filling == "maximum-entropy":
+            even = self._real / self._widths[:, None]
+            return np.repeat(even[:, None, :], self.nominal.shape[1], axis=1)
+        if self.filling == "pooled":
+            seen = np.array(self._seen, dtype=np.int64).reshape(-1, 4)
+            slots = (self.successors[seen[:, 1]] == seen[:, 3:]).argmax(axis=1)
+            moved = np.stack([seen[:, 2], self._displacements[seen[:, 1], slots]], axis=1)
+            return pooled_wanted(self.nominal, self._displacements, self._real, moved)
+        return self.nominal
+
+    def _slots(self, seen: Transitions) -> Indices:
+        """(n,) which successor each transition went to."""
+        match = self.successors[seen.states] == seen.next_states[:, None]
+        impossible = ~match.any(axis=1)
+        if impossible.any():
+            row = int(impossible.argmax())
+            raise InputError(
+                f"row {row + 1}: next={seen.next_states[row]} is not a successor of s={seen.states[row]}"
+            )
+        return match.argmax(axis=1)

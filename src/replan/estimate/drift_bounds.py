@@ -1,0 +1,131 @@
+"""Drift bounds epsilon_t that are not known: found online from what updates reveal, or deliberately wrong.
+
+Online, the skip interval before each update says where the average slip in it lies, with some confidence. From
+one interval to the next the average has then moved by no more than the distance of their far ends; taken to move
+at an even pace, that bounds every step in between. Steps not yet seen get the greatest bound so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.estimate.estimator import Observation
+from replan.estimate.slip_evidence import slip_evidence
+from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate
+from replan.model.kernel import Array
+from replan.model.slip import SlipKernel
+
+
+class OnlineDriftBounds:
+    """Bounds on the drift of a slip kernel, all of them true at once with the stated confidence.
+
+    Interval j gets the share 1 / (j (j + 1)) of the allowed error, which adds up to 1 over any number of updates.
+    Until two whole intervals have been seen nothing is known, and `initial` is the bound of every step.
+    """
+
+    def __init__(
+        self, nominal: SlipKernel, horizon: int, *, confidence: float = CONFIDENCE, initial: float = 1.0
+    ) -> None:
+        if not 0 < confidence < 1:
+            raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
+        if not 0 <= initial <= 1:
+            raise InputError(f"initial must lie between 0 and 1, not {initial}")
+        self.nominal, self.horizon, self.confidence, self.initial = nominal, horizon, confidence, initial
+        self._destinations = nominal.destinations()
+        self._last: tuple[int, int] | None = None
+        self.averages: list[SlipEstimate] = []  # of each interval, `time` being its last step
+        self.centres: list[float] = []  # the mean time of each interval
+
+    def observe(self, seen: Observation) -> Array:
+        """Learn from an update and give the bounds as they now stand."""
+        if self._last is not None and seen.time > self._last[0]:
+            self._learn(self._last, seen)
+        self._last = (seen.time, seen.state)
+        return self.bounds()
+
+    def bounds(self) -> Array:
+        """(T-1,) a bound on each step's greatest change of a kernel entry, as rules and certificates take it."""
+        bounds = np.full(self.horizon - 1, self.initial)
+        if len(self.centres) < 2:
+            return bounds
+        entry = 1 - float(self.nominal.law.min())  # a kernel entry changes by at most this much of the slip's change
+        low = np.array([average.low for average in self.averages])
+        high = np.array([average.high for average in self.averages])
+        moved = np.maximum(high[1:] - low[:-1], high[:-1] - low[1:])
+        rates = np.minimum(entry * moved / np.diff(self.centres), 1.0)
+        step = np.arange(self.horizon - 1) + 0.5
+        gap = np.searchsorted(self.centres, step) - 1
+        bounds = rates[np.clip(gap, 0, len(rates) - 1)]
+        bounds[step > self.centres[-1]] = rates.max()
+        return bounds
+
+    def save(self) -> dict[str, np.ndarray]:
+        """All that was learned, as arrays."""
+        rows = [(average.time, average.low, average.high, average.confidence) for average in self.averages]
+        return {
+            "averages": np.array(rows, dtype=float).reshape(-1, 4),
+            "centres": np.array(self.centres),
+            "last_update": np.array(() if self._last is None else self._last, dtype=np.int64),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take up what `save` gave."""
+        self.averages = [
+            SlipEstimate(int(time), (low + high) / 2, low, high, confidence)
+            for time, low, high, confidence in arrays["averages"].tolist()
+        ]
+        self.centres = arrays["centres"].tolist()
+        last = arrays["last_update"]
+        self._last = (int(last[0]), int(last[1])) if last.size else None
+
+    def _learn(self, last: tuple[int, int], seen: Observation) -> None:
+        """The slip of the interval since `last`, taken as one number."""
+        time, state = last
+        actions = seen.commanded[-(seen.time - time) :]
+        if len(actions) != seen.time - time:
+            raise InputError(f"t={seen.time}: {len(actions)} commanded actions for {seen.time - time} steps")
+        pieces = [(state, actions, seen.state, time)]
+        if seen.previous_state is not None and len(actions) > 1:
+            pieces = [
+                (state, actions[:-1], seen.previous_state, time),
+                (seen.previous_state, actions[-1:], seen.state, seen.time - 1),
+            ]
+        profile, still = NO_EVIDENCE, np.zeros(self.horizon + 1)
+        for start, commanded, end, first in pieces:
+            profile = profile.add(
+                slip_evidence(
+                    self._destinations, self.nominal.law, start=start, actions=commanded, end=end, first_time=first
+                ),
+                still,
+            )
+        j = len(self.averages) + 1
+        confidence = 1 - (1 - self.confidence) / (j * (j + 1))
+        prior = float(np.mean(self.nominal.slip))
+        self.averages.append(profile.at(seen.time - 1, still, prior=prior, confidence=confidence))
+        self.centres.append((time + seen.time - 1) / 2)
+
+
+def too_small(bounds: ArrayLike, factor: float = 4.0) -> Array:
+    """Bounds that promise less drift than there is."""
+    return np.asarray(bounds, dtype=float) / factor
+
+
+def too_large(bounds: ArrayLike, factor: float = 4.0) -> Array:
+    """Bounds that fear more drift than there is; no entry of a kernel can change by more than 1."""
+    return np.minimum(np.asarray(bounds, dtype=float) * factor, 1.0)
+
+
+def shifted(bounds: ArrayLike, steps: int = 10) -> Array:
+    """Bounds that come `steps` late (early where negative), going round at the end of the horizon."""
+    return np.roll(np.asarray(bounds, dtype=float), steps)
+
+
+MISSPECIFICATIONS: Mapping[str, Callable[[ArrayLike], Array]] = {
+    "too-small": too_small,
+    "too-large": too_large,
+    "shifted": shifted,
+}

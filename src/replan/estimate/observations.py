@@ -1,0 +1,82 @@
+"""Transitions that were seen, and how they are read from a file with the columns t, s, a, next."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.model.kernel import Indices
+
+COLUMNS = ("t", "s", "a", "next")
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """n transitions s -> next under a at time t, in order of time. Equal times are several robots, or several runs."""
+
+    times: Indices  # (n,)
+    states: Indices  # (n,)
+    actions: Indices  # (n,)
+    next_states: Indices  # (n,)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def check(self, *, states: int, actions: int) -> None:
+        """Refuse what does not fit, naming the row."""
+        limits = {"t": (self.times, None), "s": (self.states, states), "a": (self.actions, actions)}
+        for name, (values, limit) in (limits | {"next": (self.next_states, states)}).items():
+            outside = (values < 0) | (values >= limit) if limit is not None else values < 0
+            if outside.any():
+                row = int(outside.argmax())
+                within = f"(0 to {limit - 1})" if limit is not None else "(0 or more)"
+                raise InputError(f"row {row + 1}: {name}={values[row]} is out of range {within}")
+        unsorted = np.diff(self.times) < 0
+        if unsorted.any():
+            row = int(unsorted.argmax()) + 1
+            raise InputError(
+                f"row {row + 1}: t={self.times[row]} comes after t={self.times[row - 1]}; sort by t"
+            )
+
+
+def transitions(rows: ArrayLike) -> Transitions:
+    """From an (n, 4) array of t, s, a, next."""
+    table = np.asarray(rows, dtype=float)
+    table = table.reshape(0, 4) if table.size == 0 else table
+    if table.ndim != 2 or table.shape[1] != 4:
+        raise InputError(
+            f"observations have the four columns {', '.join(COLUMNS)}, not the shape {table.shape}"
+        )
+    broken = ~(np.isfinite(table) & (table == np.round(table)))
+    if broken.any():
+        row, column = np.argwhere(broken)[0]
+        raise InputError(f"row {row + 1}: {COLUMNS[column]}={table[row, column]} is not a whole number")
+    return Transitions(*np.ascontiguousarray(table.astype(np.int64).T))
+
+
+def read_transitions(path: str | Path) -> Transitions:
+    """From a CSV file whose header is t,s,a,next; rows are counted from 1 below the header."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            lines = [line for line in csv.reader(file) if line]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if not lines or tuple(cell.strip() for cell in lines[0]) != COLUMNS:
+        raise InputError(f"{path}: the first line must be {','.join(COLUMNS)}")
+    rows = np.empty((len(lines) - 1, 4))
+    for row, cells in enumerate(lines[1:]):
+        if len(cells) != 4:
+            raise InputError(f"{path}: row {row + 1} has {len(cells)} values, not 4")
+        for column, cell in enumerate(cells):
+            try:
+                rows[row, column] = int(cell)
+            except ValueError:
+                raise InputError(
+                    f"{path}: row {row + 1}: {COLUMNS[column]}={cell!r} is not a whole number"
+                ) from None
+    return transitions(rows)

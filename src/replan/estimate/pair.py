@@ -1,0 +1,115 @@
+"""The drift-bounded maximum likelihood of one state and action.
+
+Only the pair's own observation times matter, with the drift bounds added up between them. Observations between
+which nothing can drift are pooled; successors that were never seen are alike, so one coordinate stands for all.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.estimate.chain import COLD, TOLERANCE, WARM, solve_chain
+from replan.model.kernel import Array, Indices
+
+
+class PairSolution(NamedTuple):
+    """The optimum for one pair. Probabilities that the likelihood leaves open are some optimum's, not a rule's."""
+
+    nodes: Indices  # (K,) the node of each observation; observations of one node share a distribution
+    probabilities: Array  # (N, k)
+    multipliers: Array  # (N + 1, k) of the drift bounds into and out of each node
+    log_likelihood: float
+    gap: float  # the optimum is at most this much higher
+
+    def at_observations(self) -> Array:
+        """(K, k) the distribution at each observation."""
+        return self.probabilities[self.nodes]
+
+
+def solve_pair(
+    times: Indices,
+    outcomes: Indices,
+    cumulative: Array,
+    width: int,
+    *,
+    earlier: PairSolution | None = None,
+    tolerance: float = TOLERANCE,
+) -> PairSolution:
+    """Maximise the likelihood of `outcomes` (K,), slots 0..width-1, seen at the sorted `times` (K,).
+
+    cumulative (T,) holds the summed drift bounds, so that cumulative[u] - cumulative[t] bounds the drift from t to u.
+    `earlier`, the solution for the first observations alone, is where the search then starts.
+    """
+    from replan.estimate import interior_point
+
+    coordinate = np.full(width, -1)
+    node = np.empty(len(times), np.int64)
+    nodes, seen = interior_point.reduce(times, outcomes, cumulative, node, coordinate)
+    if nodes < 0:
+        raise InputError(_complaint(-nodes - 1, times, outcomes, cumulative, width))
+    if seen == 1 or nodes == 1:
+        return _pooled(outcomes, node, nodes, width)
+    unseen = width - seen
+    m = seen + (unseen > 0)
+    coordinate[coordinate < 0] = seen
+    counts, drift, start, y = (
+        np.zeros((nodes, m)),
+        np.zeros((nodes, m)),
+        np.empty((nodes, m)),
+        np.zeros((nodes + 1, m)),
+    )
+    old_p, old_y = _aggregate(earlier, coordinate, m)
+    interior_point.build(
+        times,
+        cumulative,
+        node,
+        coordinate[outcomes],
+        unseen,
+        m,
+        counts.ravel(),
+        drift.ravel(),
+        start.ravel(),
+        y.ravel(),
+        old_p,
+        old_y,
+    )
+    solved = solve_chain(counts, drift, start, y, barrier=WARM if old_p.size else COLD, tolerance=tolerance)
+    probabilities = solved.probabilities[:, coordinate]
+    if unseen > 1:
+        probabilities[:, coordinate == seen] /= unseen
+    gap = solved.objective - solved.bound
+    return PairSolution(node, probabilities, solved.multipliers[:, coordinate], -solved.objective, gap)
+
+
+def _pooled(outcomes: Indices, node: Indices, nodes: int, width: int) -> PairSolution:
+    """One node, or one successor ever seen: frequencies are the optimum."""
+    share = np.bincount(outcomes, minlength=width) / len(outcomes)
+    log_likelihood = float(np.log(share[outcomes]).sum())
+    return PairSolution(node, np.tile(share, (nodes, 1)), np.zeros((nodes + 1, width)), log_likelihood, 0.0)
+
+
+_NOTHING = np.empty(0)
+
+
+def _aggregate(earlier: PairSolution | None, coordinate: Indices, m: int) -> tuple[Array, Array]:
+    """An earlier solution in the new coordinates, flat; a coordinate newly seen takes its share along."""
+    if earlier is None:
+        return _NOTHING, _NOTHING
+    p = np.zeros((len(earlier.probabilities), m))
+    y = np.zeros((len(earlier.multipliers), m))
+    np.add.at(p, (slice(None), coordinate), earlier.probabilities)
+    y[:, coordinate] = earlier.multipliers
+    return p.ravel(), y.ravel()
+
+
+def _complaint(row: int, times: Indices, outcomes: Indices, cumulative: Array, width: int) -> str:
+    if not 0 <= times[row] < len(cumulative):
+        return (
+            f"observation {row}: time {times[row]} lies outside the drift bounds (0 to {len(cumulative) - 1})"
+        )
+    if not 0 <= outcomes[row] < width:
+        return f"observation {row}: outcome {outcomes[row]} is not one of the {width} successors"
+    return f"observation {row}: time {times[row]} comes after {times[row - 1]}; sort the observations by time"

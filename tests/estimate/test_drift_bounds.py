@@ -1,0 +1,73 @@
+"""Drift bounds found online hold with their confidence; the wrong ones are wrong in the stated way."""
+
+import numpy as np
+import pytest
+
+from replan.errors import InputError
+from replan.estimate import MISSPECIFICATIONS, Observation, OnlineDriftBounds, shifted, too_large, too_small
+from replan.model import SlipKernel
+
+GROUND = SlipKernel((12, 12), 0.05)
+
+
+def fly(rng, slips, updates):
+    destinations, states, actions, seen, last = GROUND.destinations(), [0], [], [], 0
+    for t, slip in enumerate(slips):
+        actions.append(int(rng.choice([0, 2])))
+        move = actions[-1] if rng.random() >= slip else int(rng.integers(5))
+        states.append(int(destinations[states[-1], move]))
+        if t + 1 in updates:
+            seen.append(Observation(t + 1, states[-1], states[-2], actions[-1], tuple(actions[last:])))
+            last = t + 1
+    return seen
+
+
+def test_bounds_hold_all_at_once_with_their_confidence():
+    slips = np.linspace(0.05, 0.45, 50)  # 0.8 times this is the drift of kernel entries
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(200):
+        online = OnlineDriftBounds(GROUND, 50)
+        for observation in fly(rng, slips, (1, 10, 20, 30, 40, 48)):
+            bounds = online.observe(observation)
+        assert bounds.shape == (49,)
+        held.append((bounds >= 0.8 * np.abs(np.diff(slips)) - 1e-12).all())
+    assert np.mean(held) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 200)
+
+
+def test_bounds_say_something():
+    online = OnlineDriftBounds(GROUND, 50)
+    for observation in fly(np.random.default_rng(1), np.full(50, 0.1), (1, 16, 31, 46)):
+        bounds = online.observe(observation)
+    assert bounds.max() < 0.1
+
+
+def test_nothing_is_promised_before_two_intervals():
+    online = OnlineDriftBounds(GROUND, 50, initial=0.3)
+    for observation in fly(np.random.default_rng(2), np.full(50, 0.1), (1, 16)):
+        assert (online.observe(observation) == 0.3).all()
+
+
+def test_save_and_restore_go_on_alike():
+    seen = fly(np.random.default_rng(3), np.full(50, 0.2), (1, 12, 24, 36))
+    one, two = OnlineDriftBounds(GROUND, 50), OnlineDriftBounds(GROUND, 50)
+    for observation in seen[:3]:
+        one.observe(observation)
+    two.restore(one.save())
+    assert np.array_equal(one.observe(seen[3]), two.observe(seen[3]))
+
+
+def test_missing_actions_are_refused():
+    online = OnlineDriftBounds(GROUND, 50)
+    online.observe(Observation(1, 1, 0, 0, (0,)))
+    with pytest.raises(InputError, match="t=5: 1 commanded actions for 4 steps"):
+        online.observe(Observation(5, 1, 1, 0, (0,)))
+
+
+def test_misspecified_bounds():
+    bounds = np.array([0.0] * 20 + [0.4] * 5 + [0.0] * 24)
+    assert too_small(bounds) == pytest.approx(bounds / 4)
+    assert too_large(bounds).max() == 1.0
+    assert np.flatnonzero(shifted(bounds)).tolist() == [30, 31, 32, 33, 34]
+    for wrong in MISSPECIFICATIONS.values():
+        assert wrong(bounds).shape == bounds.shape
