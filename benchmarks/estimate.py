@@ -63,7 +63,9 @@ def reference(times, outcomes, sums) -> tuple[float, float]:
     p = cvxpy.Variable((len(times), WIDTH), nonneg=True)
     drift = np.repeat(np.diff(sums)[:, None], WIDTH, axis=1)
     constraints = [cvxpy.sum(p, axis=1) == 1, cvxpy.abs(p[1:] - p[:-1]) <= drift]
-    problem = cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(cvxpy.log(p[np.arange(len(times)), outcomes]))), constraints)
+    problem = cvxpy.Problem(
+        cvxpy.Maximize(cvxpy.sum(cvxpy.log(p[np.arange(len(times)), outcomes]))), constraints
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem.solve(solver="CLARABEL")
@@ -101,7 +103,9 @@ def first_call(*, cached: bool) -> float:
     with tempfile.TemporaryDirectory() as empty:
         environment = dict(os.environ) | ({} if cached else {"NUMBA_CACHE_DIR": empty})
         command = [sys.executable, "-c", FIRST_CALL]
-        return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+        return float(
+            subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        )
 
 
 def main() -> None:

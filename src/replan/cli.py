@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from replan.commands import optimum, regret, reproduce, schedule
+from replan.commands import certify, explain, optimum, regret, reproduce, schedule
 from replan.errors import InputError
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 app.command("regret")(regret.regret)
 app.command("schedule")(schedule.schedule)
 app.command("optimum")(optimum.optimum)
+app.command("explain")(explain.explain)
+app.command("certify")(certify.certify)
 app.command("reproduce")(reproduce.reproduce)
 
 

@@ -6,6 +6,7 @@ import pytest
 from replan.errors import InputError
 from replan.estimate import solve_pair
 
+
 def certified(instance):
     solution = solve_pair(*instance)
     assert 0 <= solution.gap + 1e-12 <= 1e-8

@@ -26,9 +26,7 @@ def certify(
     times: TimesOption = None,
     rule: RuleOption = None,
     assignments: SetOption = None,
-    promise: Annotated[
-        float | None, typer.Option(help="Find the smallest budget that certifies this.")
-    ] = None,
+    promise: Annotated[float | None, typer.Option(help="Find the least budget that certifies it.")] = None,
     execution: ExecutionOption = "map",
     seed: SeedOption = 0,
     as_json: JsonOption = False,

@@ -15,6 +15,7 @@ def optimum(
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     best = find(mission)
+    times = ", ".join(str(t) for t in best.fixed_times)
     answer = {
         "setting": setting,
         "execution": execution,
@@ -24,7 +25,7 @@ def optimum(
         "feedback": {"regret": best.feedback_regret},
     }
     lines = [
-        f"fixed     {best.fixed_regret:.4f}   at {', '.join(str(t) for t in best.fixed_times)} ({best.fixed_label})",
+        f"fixed     {best.fixed_regret:.4f}   at {times} ({best.fixed_label})",
         f"feedback  {best.feedback_regret:.4f}   each next time chosen by the state just seen",
         f"execution {execution}, ties {mission.ties}",
     ]

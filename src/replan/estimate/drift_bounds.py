@@ -52,7 +52,9 @@ class OnlineDriftBounds:
         bounds = np.full(self.horizon - 1, self.initial)
         if len(self.centres) < 2:
             return bounds
-        entry = 1 - float(self.nominal.law.min())  # a kernel entry changes by at most this much of the slip's change
+        entry = 1 - float(
+            self.nominal.law.min()
+        )  # a kernel entry changes by at most this much of the slip's change
         low = np.array([average.low for average in self.averages])
         high = np.array([average.high for average in self.averages])
         moved = np.maximum(high[1:] - low[:-1], high[:-1] - low[1:])
@@ -98,7 +100,12 @@ class OnlineDriftBounds:
         for start, commanded, end, first in pieces:
             profile = profile.add(
                 slip_evidence(
-                    self._destinations, self.nominal.law, start=start, actions=commanded, end=end, first_time=first
+                    self._destinations,
+                    self.nominal.law,
+                    start=start,
+                    actions=commanded,
+                    end=end,
+                    first_time=first,
                 ),
                 still,
             )

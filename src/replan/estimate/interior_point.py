@@ -187,8 +187,28 @@ def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, 
             link[k] = z[up] / x[up] + z[down] / x[down]
         factorise(h, link, band, nodes, m)
         target, primal, dual, ahead = 0.0, 0.0, 0.0, 0.0
-        for _ in range(2):  # predictor, then corrector: the second-order term as far as the predictor could go
-            newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, target, primal * dual, nodes, m)
+        for _ in range(
+            2
+        ):  # predictor, then corrector: the second-order term as far as the predictor could go
+            newton(
+                x,
+                z,
+                dx,
+                dz,
+                aim,
+                n,
+                lean,
+                band,
+                rhs,
+                dp,
+                pull,
+                wanted,
+                share,
+                target,
+                primal * dual,
+                nodes,
+                m,
+            )
             primal, dual = step_length(x, dx), step_length(z, dz)
             if pull != 0.0:
                 primal = dual = min(primal, dual)

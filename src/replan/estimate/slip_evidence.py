@@ -27,7 +27,9 @@ class SlipEvidence:
         """(G,) for (G,) values of the slip strictly between 0 and 1."""
         k = np.arange(len(self.coefficients))
         with np.errstate(divide="ignore"):
-            logs = np.log(self.coefficients) + k * np.log(slips)[:, None] + k[::-1] * np.log1p(-slips)[:, None]
+            logs = (
+                np.log(self.coefficients) + k * np.log(slips)[:, None] + k[::-1] * np.log1p(-slips)[:, None]
+            )
         highest = logs.max(axis=1)
         return highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1))
 
@@ -48,7 +50,9 @@ def slip_evidence(
         reach[1:] += ahead @ law
     coefficients = reach[:, start]
     if not coefficients.any():
-        raise InputError(f"t={first_time}: no slip at all leads from s={start} to s={end} in {len(actions)} steps")
+        raise InputError(
+            f"t={first_time}: no slip at all leads from s={start} to s={end} in {len(actions)} steps"
+        )
     return SlipEvidence(first_time + np.arange(len(actions)), coefficients)
 
 

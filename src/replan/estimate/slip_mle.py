@@ -45,7 +45,9 @@ class PooledSlip:
         if not 0 < confidence < 1:
             raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
         # An entry of the kernel changes by at most (1 - law) times the slip's change, and one by as much.
-        self._drift = DriftSums(np.asarray(drift_bounds, dtype=float) / (1 - nominal.law.min()), states=0, actions=0)
+        self._drift = DriftSums(
+            np.asarray(drift_bounds, dtype=float) / (1 - nominal.law.min()), states=0, actions=0
+        )
         self.nominal = nominal
         self.evidence: Evidence = evidence
         self.confidence = confidence
@@ -53,7 +55,9 @@ class PooledSlip:
         self._destinations = nominal.destinations()
         slips = np.broadcast_to(nominal.slip, (nominal.states,))
         classes = range(int(self.terrain.max()) + 1)
-        self._prior = [float(slips[self.terrain == c].mean()) if (self.terrain == c).any() else 0.0 for c in classes]
+        self._prior = [
+            float(slips[self.terrain == c].mean()) if (self.terrain == c).any() else 0.0 for c in classes
+        ]
         self._profiles = [NO_EVIDENCE for _ in classes]
         self._last: tuple[int, int] | None = None  # time and state of the last update
         self.slips: tuple[SlipEstimate, ...] = tuple(

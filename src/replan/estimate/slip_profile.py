@@ -44,7 +44,9 @@ class SlipProfile:
     """What is known of the slip after some evidence. Immutable: evidence gives a new one."""
 
     values: Array  # (G,) log-likelihood of the best path that ends at each slip of the grid
-    centre: float | None = None  # where the last stretch lies, in drift summed from time 0; None: no evidence yet
+    centre: float | None = (
+        None  # where the last stretch lies, in drift summed from time 0; None: no evidence yet
+    )
 
     def add(self, evidence: SlipEvidence, drift: Array) -> SlipProfile:
         """With one more stretch; drift (T,) sums the bounds on the slip's change from time 0."""
