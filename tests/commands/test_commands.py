@@ -187,3 +187,41 @@ def test_a_machine_that_can_write_nowhere_still_runs(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) == pytest.approx(180.0)
+
+
+def test_optimum(answer):
+    found = answer("optimum", "two-burst")
+    assert found["fixed"]["regret"] == pytest.approx(0.353, abs=5e-4) and found["fixed"]["label"] == "optimal"
+    assert found["feedback"]["regret"] == pytest.approx(0.340, abs=5e-4)
+    given = answer("regret", "two-burst", "--times", ",".join(str(t) for t in found["fixed"]["times"]))
+    assert given["regret"] == pytest.approx(found["fixed"]["regret"], abs=1e-8)
+    belief = answer("optimum", "two-burst", "--execution", "belief")
+    assert belief["feedback"]["regret"] == pytest.approx(0.094, abs=5e-4)
+
+
+def test_lookahead_is_close_to_the_optimum(answer):
+    assert answer("regret", "two-burst", "--rule", "lookahead")["regret"] <= 0.345
+
+
+def test_explain_adds_up(answer):
+    found = answer("explain", "two-burst", "--rule", "periodic")
+    assert sum(found["parts"].values()) == pytest.approx(found["regret"])
+    assert found["regret"] == pytest.approx(0.7715, abs=1e-4)
+    assert len(found["combinations"]) == 8
+
+
+def test_certify(answer):
+    found = answer("certify", "two-burst", "--rule", "periodic")
+    assert found["regret"] == pytest.approx(0.7715, abs=1e-4)
+    assert found["regret"] <= found["certificate"] <= 2.66
+    assert found["theorem"]["total"] > 1000 and sum(found["theorem"]["terms"].values()) == pytest.approx(
+        found["theorem"]["total"]
+    )
+    assert 0 < found["theorem"]["alpha"] < 1 and found["theorem"]["m"] >= 1
+
+
+def test_the_price_of_a_promise(answer, replan):
+    found = answer("certify", "two-burst", "--promise", "1.0")
+    assert found["certificate"] <= 1.0 and len(found["times"]) == found["budget"]
+    status, _, err = replan("certify", "two-burst", "--promise", "1", "--rule", "periodic")
+    assert status == 2 and "finds its own schedule" in err

@@ -189,7 +189,9 @@ class _SwitchedRobot:
         if self.on.know:
             q_values = self.best.q_values(time)
             policy = mission.ties.choose(q_values, plan_time=time, states=np.arange(mission.world.states))
-            return Plan(time, policy, q_values, self.best.values[time + 1], mission.ties)
+            world = mission.world
+            ahead = self.best.values[time + 1]
+            return Plan(time, policy, ahead, world.kernel(time), world.reward(time), mission.ties)
         update = mission.update(tau)
         if time == tau:
             return update.plan

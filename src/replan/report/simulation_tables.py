@@ -84,7 +84,7 @@ def table_2(results: Sequence[SettingResult]) -> Table:
         rows=tuple(rows),
         notes=(
             "Ours by the printed definitions, updates pooled over the eight settings and held-out seeds.",
-            "The stale-drift columns come close; precision and coverage do not follow from those definitions.",
+            "The stale-drift columns come close; precision and coverage do not follow from the definitions.",
         ),
     )
 
