@@ -48,12 +48,13 @@ class LocalDrift:
 
 def planned_way(context: Context) -> tuple[Indices, Indices]:
     """States and actions from now to H steps ahead (or T), the most likely ones under the stale plan."""
-    following = context.kernel.most_likely()
+    policy = context.plan.policy
+    following = context.kernel.most_likely()[np.arange(len(policy)), policy]
     last = min(context.time + context.planning_horizon, context.horizon)
     states = np.empty(last - context.last_update, dtype=np.int64)
     state = context.state
     for k in range(len(states)):
         states[k] = state
-        state = following[state, context.plan.policy[state]]
+        state = following[state]
     states = states[context.time - context.last_update :]
-    return states, context.plan.policy[states]
+    return states, policy[states]
