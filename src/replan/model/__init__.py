@@ -1,7 +1,14 @@
 """What the world is."""
 
 from replan.model.checks import Finding, check_tvmdp, require_valid
-from replan.model.drift import burst_intervals, drift_bounds, linear, piecewise, sinusoidal
+from replan.model.drift import (
+    burst_intervals,
+    drift_bounds,
+    linear,
+    local_drift_bounds,
+    piecewise,
+    sinusoidal,
+)
 from replan.model.kernel import GeneralKernel, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel
@@ -23,6 +30,7 @@ __all__ = [
     "from_arrays",
     "linear",
     "load_npz",
+    "local_drift_bounds",
     "piecewise",
     "require_valid",
     "sinusoidal",

@@ -54,3 +54,15 @@ def drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
             bounds[t] = now.entrywise_distance(following).max()
         now = following
     return bounds
+
+
+def local_drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
+    """(T-1, S, A) the largest entrywise change of each state and action; its maximum is epsilon_t."""
+    now = kernel(0)
+    bounds = np.zeros((horizon - 1, now.states, now.actions))
+    for t in range(horizon - 1):
+        following = kernel(t + 1)
+        if following is not now:
+            bounds[t] = now.entrywise_distance(following)
+        now = following
+    return bounds

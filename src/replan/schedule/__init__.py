@@ -14,6 +14,7 @@ from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.loaded import BackLoaded, FrontLoaded
+from replan.schedule.local_drift import LocalDrift
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic, periodic_times
 from replan.schedule.random import DrawnTimes, Random
@@ -37,6 +38,7 @@ __all__ = [
     "FixedTimes",
     "FrontLoaded",
     "LazyValue",
+    "LocalDrift",
     "Lookahead",
     "Periodic",
     "PlansAhead",

@@ -1,0 +1,60 @@
+"""`local-drift`: update when the ground on the planned way has drifted, wherever else the world may have.
+
+The paper's drift-threshold rule adds up epsilon_l, the largest change anywhere, since the estimate was
+made. Here the sum is kept for every state and action, and only those count that the plan relies on: the
+most likely way under the stale plan, from where the robot is taken to be now to H steps ahead. The sum ends
+at the kernel that an update would reveal, P_{t-1}: what it cannot show is no reason for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Indices
+from replan.schedule.rule import Context, Decision, Knowledge
+
+
+@dataclass(frozen=True, eq=False)
+class LocalDrift:
+    """Update when the accumulated drift of some cell on the planned way reaches the threshold."""
+
+    bounds: Array = field(repr=False)  # (T-1, S, A) epsilon_t(s, a); what lies ahead is not read
+    threshold: float
+
+    name: ClassVar[str] = "local-drift"
+    knows: ClassVar[Knowledge] = "nothing"
+    uses_state: ClassVar[bool] = True
+    paced: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.bounds.ndim != 3 or not (self.bounds >= 0).all():
+            raise InputError(f"bounds must be (T-1, S, A) numbers of at least 0, not {self.bounds.shape}")
+        if not self.threshold > 0:
+            raise InputError(f"threshold must be above 0, not {self.threshold:g}")
+
+    def decide(self, context: Context) -> Decision:
+        """Whether the drift from P_{tau-1} to P_{t-1}, on the way ahead, has reached the threshold."""
+        states, actions = planned_way(context)
+        since = self.bounds[max(context.last_update - 1, 0) : context.time - 1]
+        drift = float(since[:, states, actions].sum(axis=0).max())
+        due = drift >= self.threshold
+        reason = f"drift on the planned way {'reached' if due else 'is below'} the threshold"
+        return Decision(due, reason, score=drift, threshold=self.threshold, terms={"drift": drift})
+
+
+def planned_way(context: Context) -> tuple[Indices, Indices]:
+    """States and actions from now to H steps ahead (or T), the most likely ones under the stale plan."""
+    policy = context.plan.policy
+    following = context.kernel.most_likely()[np.arange(len(policy)), policy]
+    last = min(context.time + context.planning_horizon, context.horizon)
+    states = np.empty(last - context.last_update, dtype=np.int64)
+    state = context.state
+    for k in range(len(states)):
+        states[k] = state
+        state = following[state]
+    states = states[context.time - context.last_update :]
+    return states, policy[states]

@@ -1,0 +1,99 @@
+"""Patches drift as told, and bounds per state and action beat one bound for the whole grid."""
+
+import numpy as np
+import pytest
+
+from replan.errors import InputError
+from replan.evaluate import regret
+from replan.execute import Mission
+from replan.model import local_drift_bounds
+from replan.plan import oracle
+from replan.schedule import LocalDrift
+from replan.schedule.local_drift import planned_way
+from replan.worlds import build_world, built_in_setting
+from replan.worlds.terrain import Patch, build
+
+
+def test_a_patch_drifts_in_a_straight_line_and_the_ground_around_it_not_at_all():
+    world = build(n=5, slip=0.1, patches=[Patch((1, 2), (3, 4), slip=0.2, final_slip=0.6, begin=2, end=6)])
+    for t, slip in ((0, 0.2), (2, 0.2), (3, 0.3), (5, 0.5), (6, 0.6), (39, 0.6)):
+        field = world.kernel(t).slip.reshape(5, 5)
+        assert field[1:3, 3:] == pytest.approx(slip)
+        assert np.delete(field.reshape(-1), [8, 9, 13, 14]) == pytest.approx(0.1)
+
+
+def test_later_patches_lie_over_earlier_ones_and_may_be_mappings():
+    patches = [Patch((0, 4), (0, 4), slip=0.3), {"rows": [2, 2], "columns": [2, 2], "slip": 0.5}]
+    slip = build(n=5, patches=patches).kernel(0).slip
+    assert slip[12] == 0.5
+    assert (np.delete(slip, 12) == 0.3).all()
+
+
+def test_walls_are_not_entered():
+    kernel = build(n=5, walls=[(2, 0, 2, 3)]).kernel(0).general().dense()
+    walled = np.arange(10, 14)
+    assert np.delete(kernel, walled, axis=0)[:, :, walled].max() == 0
+
+
+def test_what_cannot_be_built_is_refused_by_name():
+    patch = {"rows": [0, 1], "columns": [0, 1], "slip": 0.1}
+    for wrong, name in (
+        ({"patches": [{**patch, "rows": [3, 99]}]}, "rows"),
+        ({"patches": [{**patch, "final_slip": 1.5}]}, "final_slip"),
+        ({"patches": [{**patch, "begin": 5, "end": 5}]}, "end"),
+        ({"patches": [{**patch, "colour": "red"}]}, "colour"),
+        ({"walls": [[0, 0, 0]]}, "wall"),
+        ({"walls": [[0, 0, 0, 3]]}, "start"),
+        ({"goal": [12, 0]}, "goal"),
+    ):
+        with pytest.raises(InputError, match=name):
+            build(**wrong)
+
+
+def mission_with_dunes(degree, shift):
+    """The built-in setting with the drift of the dunes, where nobody goes, moved in time."""
+    setting = built_in_setting(f"terrain-{degree}")
+    for dune in setting["terrain"]["patches"][1:]:
+        dune["begin"] = (dune["begin"] + shift) % 36
+        dune["end"] = dune["begin"] + 3
+    return Mission(
+        build_world(setting), budget=setting["budget"], planning_horizon=setting["planning_horizon"]
+    )
+
+
+def both_bounds(world):
+    """Per state and action, and the uniform bound in the same shape."""
+    local = local_drift_bounds(world.kernel, world.horizon)
+    return local, np.broadcast_to(world.drift_bounds[:, None, None], local.shape)
+
+
+@pytest.mark.parametrize("degree", ["medium", "hard"])
+def test_one_bound_for_the_grid_adds_up_to_several_times_the_drift_on_the_way(degree):
+    mission = mission_with_dunes(degree, shift=0)
+    local, uniform = both_bounds(mission.world)
+    rule = LocalDrift(local, threshold=1)
+    states, actions = planned_way(
+        mission.context(rule, 1, last_update=1, budget_left=3, state=mission.world.start)
+    )
+    on_the_way = local[:, states, actions].sum(axis=0).max()
+    assert on_the_way > 0.7  # the sand at the gate does lie on it
+    assert uniform[:, 0, 0].sum() > 3.5 * on_the_way
+
+
+@pytest.mark.parametrize("degree", ["medium", "hard"])
+def test_bounds_per_state_and_action_take_a_third_off_the_regret_of_a_threshold_on_drift(degree):
+    """One threshold each for worlds that differ only in when the dunes shift.
+
+    In a single world a threshold on the uniform bound can be tuned until it fires at the right time by luck.
+    """
+    thresholds, shifts = (0.05, 0.55, 1.05), range(0, 36, 6)
+    local, uniform = [], []
+    for shift in shifts:
+        mission = mission_with_dunes(degree, shift)
+        best, (local_bounds, uniform_bounds) = oracle(mission.world), both_bounds(mission.world)
+        uniform.append([regret(mission, LocalDrift(uniform_bounds, at), best=best) for at in thresholds])
+        if shift in (0, 18):
+            local.append([regret(mission, LocalDrift(local_bounds, at), best=best) for at in thresholds])
+    assert np.ptp(local, axis=0).max() < 1e-3  # the dunes do not concern it, so two shifts speak for all
+    assert np.ptp(uniform, axis=0).max() > 1
+    assert np.mean(local, axis=0).min() < 0.67 * np.mean(uniform, axis=0).min()
