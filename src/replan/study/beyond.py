@@ -1,0 +1,77 @@
+"""Past the paper: every rule and look-ahead, both executions, the paper's settings and worlds where plans go stale.
+
+All figures are exact. A rule's hyper-parameters are those with the least exact regret among the paper's
+candidates, which can only favour the paper's rules; look-ahead has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from replan.evaluate.decompose import Decomposition, decompose
+from replan.evaluate.exact import regret
+from replan.evaluate.optimum import Optimum, optimum
+from replan.execute.mission import Mission
+from replan.plan.backward_induction import Oracle, oracle
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.registry import make_rule
+from replan.schedule.rule import Rule
+from replan.skip.propagate import EXECUTIONS, Execution
+from replan.study.candidates import candidates, distinct_schedules
+from replan.study.paper import METHODS
+from replan.study.settings import builtin_settings, load_setting, make_mission
+
+RULES = (*METHODS, "lookahead")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One rule."""
+
+    rule: Rule
+    parts: Decomposition
+
+    @property
+    def regret(self) -> float:
+        """Exact."""
+        return self.parts.regret
+
+
+@dataclass(frozen=True)
+class BeyondResult:
+    """One setting and execution."""
+
+    setting: str
+    execution: Execution
+    best: Optimum
+    entries: dict[str, Entry]  # by rule
+
+
+def beyond(names: Sequence[str] | None = None, *, workers: int = 2) -> Iterator[BeyondResult]:
+    """Setting by setting, as they are done; each runs in a process of its own."""
+    from joblib import Parallel, delayed
+
+    tasks = [(name, execution) for name in names or builtin_settings() for execution in EXECUTIONS]
+    run = Parallel(n_jobs=workers, return_as="generator")
+    yield from run(delayed(beyond_setting)(*task) for task in tasks)  # pyright: ignore[reportReturnType]
+
+
+def beyond_setting(name: str, execution: Execution) -> BeyondResult:
+    """All rules on one setting."""
+    mission = make_mission(load_setting(name), execution=execution)
+    best = oracle(mission.world)
+    entries = {}
+    for rule_name in RULES:
+        rule = best_candidate(mission, rule_name, best)
+        entries[rule_name] = Entry(rule, decompose(mission, rule, best=best))
+    return BeyondResult(name, execution, optimum(mission), entries)
+
+
+def best_candidate(mission: Mission, name: str, best: Oracle) -> Rule:
+    """The candidate with the least exact regret."""
+    rules = [make_rule(name)] if name == "lookahead" else candidates(name, mission)
+    if len(rules) == 1:
+        return rules[0]
+    schedules = distinct_schedules(mission, rules)
+    return schedules[min(schedules, key=lambda times: regret(mission, FixedTimes(times), best=best))][0]
