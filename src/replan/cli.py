@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from replan.commands import certify, explain, optimum, regret, reproduce, schedule
+from replan.commands import certify, estimate, explain, optimum, regret, reproduce, schedule
 from replan.errors import InputError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("schedule")(schedule.schedule)
 app.command("optimum")(optimum.optimum)
 app.command("explain")(explain.explain)
 app.command("certify")(certify.certify)
+app.command("estimate")(estimate.estimate)
 app.command("reproduce")(reproduce.reproduce)
 
 
