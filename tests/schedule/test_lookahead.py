@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replan.errors import InputError
-from replan.evaluate import check_rule, optimum, regret
+from replan.evaluate import check_rule, from_start, optimum, regret
 from replan.execute import Mission
 from replan.model import SlipKernel, constant, drift
 from replan.plan.ties import Ties
@@ -104,6 +104,12 @@ def test_one_state_and_all_states_get_the_same_answer():
         assert together.tolist() == alone
 
 
+@given(tiny_missions(max_horizon=8), st.sampled_from(["frozen", "grow"]))
+def test_exactly_the_budget_is_spent(mission, forecast):
+    steps = from_start(mission, Lookahead(forecast), None)[1]
+    assert steps.update_probability.sum() == pytest.approx(mission.budget)
+
+
 @pytest.mark.parametrize("forecast", ["frozen", "grow"])
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_it_is_a_sound_rule(forecast, execution):
@@ -119,7 +125,9 @@ def test_it_decides_at_the_time_that_it_named():
     chosen = rule.next_update(at_update(mission, rule))
     contexts = [mission.context(rule, t, last_update=1, budget_left=3, state=0) for t in range(2, chosen + 1)]
     assert [rule.decide(context).update for context in contexts] == [False] * (chosen - 2) + [True]
-    assert str(chosen) in rule.decide(contexts[-1]).reason
+    last = rule.decide(contexts[-1])
+    assert str(chosen) in last.reason
+    assert last.score == pytest.approx(sum(last.terms.values()))
 
 
 def test_two_burst_comes_within_two_per_cent_of_the_optimum():

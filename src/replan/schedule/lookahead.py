@@ -68,7 +68,8 @@ class Lookahead:
         """Whether this is the time that was chosen at the last update."""
         chosen, worth = self._choice(context)
         due = context.time >= chosen
-        return Decision(due, f"the best next update is at {chosen}", terms={"expected return": worth})
+        reason = f"the best next update is at {chosen}"
+        return Decision(due, reason, score=worth, terms={"expected return": worth})
 
     def explain(self, context: Context) -> Decision:
         """The decision at the chosen time."""

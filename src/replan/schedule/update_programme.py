@@ -22,6 +22,7 @@ from replan.skip.propagate import Execution
 from replan.skip.segments import Course, Segments, segments
 
 ENTRIES_AT_ONCE = 20_000_000  # probabilities in a block of rows, at most
+SOON = 8  # candidate times whose states get their shared segments together, since every call costs
 ENTRIES_KEPT = 30_000_000  # probabilities kept for the second of two passes; 12 bytes each
 
 
@@ -139,9 +140,10 @@ class _Table:
         )  # the probability of seeing it, had all looks been fixed
         most[self.begin, states] = 1.0
         for u in [self.begin, *self.times]:
-            if u <= self.problem.shared_until and u != self.begin:
-                self._share(np.flatnonzero((most > self.problem.tolerance).any(axis=0)), u)
             seen = np.flatnonzero(most[u] > self.problem.tolerance)
+            if self.begin < u <= self.problem.shared_until and (self.row_of[seen] < 0).any():
+                soon = most[u : u + SOON * self.stride] > self.problem.tolerance
+                self._share(np.flatnonzero(soon.any(axis=0)), u)
             spread = np.zeros_like(most)
             for block, rows, places in self.blocks(u, seen):
                 programme_loops.reach(
@@ -193,18 +195,19 @@ class _Table:
         if time > self.problem.shared_until or time == self.begin:
             yield from self._unshared(time, states)
             return
-        self._share(states, time)
+        self._share(states, self.begin + 1)
         first = 0
         for block in self.shared:
             rows = self.row_of[states] - first
             places = np.flatnonzero((rows >= 0) & (rows < len(block.states)))
-            yield block, rows[places], places
+            if len(places):
+                yield block, rows[places], places
             first += len(block.states)
 
     def _unshared(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
         known, made = self.kept.get(time, (states[:0], []))
         if not np.array_equal(known, states):
-            made = self._make(time, states, time)
+            made = self._make(time, states)
             if self.room > 0:
                 made = list(made)
                 self.kept[time] = states, made
@@ -214,14 +217,15 @@ class _Table:
             yield block, np.arange(len(block.states)), np.arange(first, first + len(block.states))
             first += len(block.states)
 
-    def _share(self, states: Indices, plan_time: int) -> None:
-        """Make the shared segments of `states`, those that are missing; many at once, since calls cost."""
+    def _share(self, states: Indices, begin: int) -> None:
+        """Make those shared segments of `states` that are missing, for updates from `begin` on."""
         missing = states[self.row_of[states] < 0]
-        self.row_of[missing] = sum(len(block.states) for block in self.shared) + np.arange(len(missing))
-        self.shared += self._make(self.begin + 1, missing, plan_time)
+        if len(missing):
+            self.row_of[missing] = sum(len(block.states) for block in self.shared) + np.arange(len(missing))
+            self.shared += self._make(begin, missing)
 
-    def _make(self, begin: int, states: Indices, plan_time: int) -> Iterator[Segments]:
-        plan, kernel = self.problem.plan_at(plan_time)
+    def _make(self, begin: int, states: Indices) -> Iterator[Segments]:
+        plan, kernel = self.problem.plan_at(begin)
         keep = np.arange(self.problem.horizon - begin + 1) % (1 if begin == self.begin else self.stride) == 0
         at_once = max(1, ENTRIES_AT_ONCE // int(keep.sum() * self.problem.along.states))
         for first in range(0, len(states), at_once):
