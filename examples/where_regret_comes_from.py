@@ -25,9 +25,7 @@ def mission_of(setting, execution="map"):
 
 
 def shares_table(names=SETTINGS) -> list[str]:
-    lines = [
-        f"{'setting':<17} {'acts on':<7} {'regret':>7} {'state':>7} {'plan':>7} {'model':>7} {'plan+model':>11}"
-    ]
+    lines = ["setting           acts on  regret   state    plan   model  plan+model"]
     for name in names:
         for execution in ("map", "belief"):
             parts = decompose(mission_of(built_in_setting(name), execution), Periodic())

@@ -13,7 +13,8 @@ from replan.evaluate.decompose import COMBINATIONS, shapley
 from replan.execute import Mission
 from replan.model import from_arrays, piecewise
 from replan.plan import Ties
-from replan.schedule import Decision, FixedTimes, Periodic
+from replan.schedule import RULES as REGISTERED
+from replan.schedule import Decision, FixedTimes, Periodic, make_rule
 from replan.worlds.rover import rover
 
 STATES, ACTIONS, HORIZON, BUDGET = 3, 2, 5, 2
@@ -194,3 +195,12 @@ def test_shapley_values_by_hand():
 def test_a_dummy_switch_gets_nothing_and_equals_share_alike():
     returns = {on: float(on.look or on.know) for on in COMBINATIONS}
     assert shapley(returns) == pytest.approx([0.5, 0, 0.5])
+
+
+@pytest.mark.parametrize("execution", EXECUTIONS)
+@pytest.mark.parametrize("name", [name for name in REGISTERED if name != "lookahead"])
+def test_every_rule_by_name_can_be_decomposed(name, execution):
+    slip = piecewise(12, slip=0.03, quiet=0.001, bursts=[(0.3, 0.7, 0.04)])
+    mission = Mission(rover(4, slip), budget=3, planning_horizon=5, execution=execution)
+    parts, exact = decompose(mission, make_rule(name)), evaluate(mission, make_rule(name))
+    assert parts.state + parts.plan + parts.model == pytest.approx(exact.regret, abs=1e-9)

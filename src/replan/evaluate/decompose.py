@@ -70,8 +70,8 @@ class Decomposition:
 
 def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Decomposition:
     """Split the exact regret of a rule by its Shapley values over the three switches."""
-    best = best or oracle(mission.world)
-    returns = {on: expected_return(mission, rule, on, best=best) for on in COMBINATIONS}
+    best, laws = best or oracle(mission.world), UpdateLaws(mission, rule)
+    returns = {on: expected_return(mission, laws, on, best=best) for on in COMBINATIONS}
     state, stale_plan, model = (float(gain) for gain in shapley(returns))
     return Decomposition(state, stale_plan, model, returns[ORACLE] - returns[ROBOT], returns)
 
@@ -89,17 +89,38 @@ def shapley(returns: Mapping[Switches, float]) -> Array:
     return gains / len(orders)
 
 
-def expected_return(mission: Mission, rule: Rule, on: Switches, *, best: Oracle | None = None) -> float:
+class UpdateLaws:
+    """When the next update comes: asked of the rule once for each update and state, for all eight robots."""
+
+    def __init__(self, mission: Mission, rule: Rule) -> None:
+        self.mission, self.rule = mission, rule
+        self._known: dict[tuple[int, int], dict[int, Array]] = defaultdict(dict)
+
+    def __call__(self, time: int, left: int, rows: Indices) -> Array:
+        """(R, T + 1) laws for robots that saw the states `rows` at `time`; the first update is at t = 1."""
+        shape = (len(rows), self.mission.horizon + 1)
+        if time == 0:
+            return np.broadcast_to(np.eye(1, shape[1], FIRST_UPDATE), shape)
+        known = self._known[time, left]
+        asked = rows.tolist() if self.rule.uses_state else [-1] * len(rows)
+        if new := [row for row, state in enumerate(asked) if state not in known]:
+            new = new if self.rule.uses_state else new[:1]
+            laws = update_laws(self.mission, self.rule, time, left, rows[new])
+            known.update(zip([asked[row] for row in new], laws, strict=True))
+        return np.stack([known[state] for state in asked])
+
+
+def expected_return(mission: Mission, next_laws: UpdateLaws, on: Switches, *, best: Oracle) -> float:
     """The exact expected return from the start with these switches on."""
-    robot = _SwitchedRobot(mission, on, best or oracle(mission.world))
+    robot = _SwitchedRobot(mission, on, best)
     states, horizon = mission.world.states, mission.horizon
     total = 0.0
     arrivals: dict[int, dict[int, Array]] = defaultdict(dict)  # time -> updates left -> (S,) mass
     arrivals[0][mission.budget] = np.eye(1, states, mission.world.start)[0]
     for time in range(horizon):
         for left, mass in sorted(arrivals.pop(time, {}).items()):
-            for rows, before in robot.groups(mass, apart=rule.uses_state):
-                laws = _laws(mission, rule, time, left, rows)
+            for rows, before in robot.groups(mass, apart=next_laws.rule.uses_state):
+                laws = next_laws(time, left, rows)
                 share = before.sum(axis=1)  # (R,) probability of having come here
                 still = share
                 end = int(np.flatnonzero(laws.any(axis=0))[-1])
@@ -111,13 +132,6 @@ def expected_return(mission: Mission, rule: Rule, on: Switches, *, best: Oracle 
                         here += leaving @ after
                     still = still - leaving
     return total
-
-
-def _laws(mission: Mission, rule: Rule, time: int, left: int, rows: Indices) -> Array:
-    """(R, T + 1) law of the next update; the first one is always at t = 1."""
-    if time == 0:
-        return np.broadcast_to(np.eye(1, mission.horizon + 1, FIRST_UPDATE), (len(rows), mission.horizon + 1))
-    return update_laws(mission, rule, time, left, rows)
 
 
 @dataclass(frozen=True)
@@ -187,11 +201,10 @@ class _SwitchedRobot:
         """The plan of `time` with what is known after an update at tau."""
         mission = self.mission
         if self.on.know:
-            q_values = self.best.q_values(time)
-            policy = mission.ties.choose(q_values, plan_time=time, states=np.arange(mission.world.states))
-            world = mission.world
-            ahead = self.best.values[time + 1]
-            return Plan(time, policy, ahead, world.kernel(time), world.reward(time), mission.ties)
+            world, q_values = mission.world, self.best.q_values(time)
+            policy = mission.ties.choose(q_values, plan_time=time, states=np.arange(world.states))
+            following = self.best.values[time + 1]
+            return Plan(time, policy, following, world.kernel(time), world.reward(time), mission.ties)
         update = mission.update(tau)
         if time == tau:
             return update.plan
