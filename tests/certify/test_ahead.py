@@ -14,7 +14,9 @@ from replan.errors import InputError
 from replan.model import TVMDP
 from replan.schedule import periodic_times
 
-SWITCHES = [Tightening(False, one, slip, 1) for one in (True, False) for slip in (None, False)]
+SWITCHES = [
+    Tightening(both, one, slip) for both in (True, False) for one in (True, False) for slip in (None, False)
+]
 
 
 @settings(max_examples=150, deadline=None)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.certify.drifting_worlds import general_cases, slip_cases
 
 from replan.certify import Certified, Tightening, certify
+from replan.errors import InputError
 from replan.evaluate import all_returns
 from replan.execute import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant, piecewise
@@ -136,3 +137,16 @@ def test_a_rule_that_draws_its_times_is_certified_too(case):
     found = certify(case.mission, Random())
     gap = oracle(case.mission.world).values[0] - all_returns(case.mission, Random())
     assert (gap <= found.from_starts + 1e-9).all()
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(st.one_of(general_cases(), slip_cases()), st.booleans(), st.booleans())
+def test_thousands_more_worlds_never_exceed_their_certificate(case, both_ends, one_kernel):
+    found = certify(case.mission, case.times, tightening=Tightening(both_ends, one_kernel))
+    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+def test_a_world_too_large_for_pairs_of_states_is_refused():
+    with pytest.raises(InputError, match="1024 are more than 1000"):
+        certify(Mission(rover(32, np.full(3, 0.1)), budget=1, planning_horizon=2), (1,))

@@ -9,7 +9,7 @@ some possible plan takes there. For MAP execution, whose estimate is a state.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,7 @@ def certify_ahead(
         raise InputError(
             'a certificate in advance is for execution = "map": a belief is not known in advance'
         )
+    tightening = replace(tightening, slip_cells=1)  # a path of slips is not followed here
     times = check_times(times, budget=mission.budget, horizon=mission.horizon)
     made = [
         0,

@@ -25,6 +25,7 @@ from replan.schedule.budget import check_times
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
 
+MOST_STATES = 1_000  # pairs of states are kept for every step
 When = Literal["after the fact", "in advance"]
 
 
@@ -68,6 +69,7 @@ def certify(
 ) -> Certificate:
     """The certificate of a rule or of update times, after the fact: every update has left its estimate.
 
+    For a rule whose times depend on the state, these are the estimates of all updates that it can reach.
     `possible` (S, k) declares where steps can lead. `estimates` are those of the updates with their radii,
     where they are learned; without it an update reveals the true kernel of the step before.
     """
@@ -93,6 +95,10 @@ def certificate(
 ) -> Certificate:
     """The certificate of a course from what is known."""
     world = mission.world
+    if world.states > MOST_STATES:
+        raise InputError(
+            f"a certificate compares all pairs of states: {world.states} are more than {MOST_STATES}"
+        )
     uncertain = uncertainty(known, tightening, possible)
     successors = possible_successors(known.estimates[0].kernel, possible)[0]
     best = optimistic_values(uncertain, world.reward, world.horizon, world.states)

@@ -4,6 +4,8 @@ import numpy as np
 
 from replan.model.jit import jit
 
+LONG = 24  # lists from here on are sorted by numpy
+
 
 @jit
 def fill(lower, upper, gains, order):
@@ -24,7 +26,10 @@ def fill(lower, upper, gains, order):
 
 @jit
 def ascending(gains, order):
-    """Insertion sort of indices; the lists are short."""
+    """Indices in ascending order of gains; insertion sort, since the lists are mostly short."""
+    if gains.size > LONG:
+        order[:] = np.argsort(gains)
+        return
     for i in range(gains.size):
         k = i
         while k > 0 and gains[order[k - 1]] > gains[i]:

@@ -43,7 +43,7 @@ def promise(mission: Mission, amount: float) -> Promise:
 
     def enough(budget: int) -> bool:
         if budget not in tried:
-            candidates = {proposed[budget], _periodic(horizon, budget)}
+            candidates = {proposed[budget], periodic_times(horizon, budget)}
             answers = [(t, certify_ahead(replace(mission, budget=budget), t)) for t in sorted(candidates)]
             best[budget] = min(answers, key=lambda answer: answer[1].value)
             tried[budget] = best[budget][1].value
@@ -62,10 +62,6 @@ def promise(mission: Mission, amount: float) -> Promise:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)
     return Promise(amount, low, *best[low], dict(sorted(tried.items())))
-
-
-def _periodic(horizon: int, budget: int) -> tuple[int, ...]:
-    return (FIRST_UPDATE,) if budget == 1 else periodic_times(horizon, budget)
 
 
 def _proposals(mission: Mission) -> dict[int, tuple[int, ...]]:

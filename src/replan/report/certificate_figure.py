@@ -35,7 +35,7 @@ def promises(mission: Mission, budgets: Iterable[int]) -> list[Promises]:
     found = []
     for budget in budgets:
         spending = replace(mission, budget=budget)
-        times = periodic_times(mission.horizon, budget) if budget > 1 else (1,)
+        times = periodic_times(mission.horizon, budget)
         found.append(
             Promises(
                 budget,
