@@ -1,4 +1,4 @@
-"""What fills the rest: the closest or the most spread-out kernel among the optimal ones, and nothing less likely."""
+"""What fills the rest: the closest or the most spread-out kernel among the optimal ones."""
 
 import warnings
 
@@ -45,9 +45,13 @@ def test_filling_is_the_best_among_optimal_kernels(filling, reference):
         wanted = rng.dirichlet(np.ones(width))
         filled = fill_pair(solve_pair(*instance), times, outcomes, sums, wanted, filling)
         rows = filled.at_observations()
-        expected = reference_filling(reference, instance, rows[np.arange(len(times)), outcomes], wanted, filling)
+        expected = reference_filling(
+            reference, instance, rows[np.arange(len(times)), outcomes], wanted, filling
+        )
         assert filled.gap <= 1e-8
-        assert objective(rows[first], wanted, filling) == pytest.approx(objective(expected, wanted, filling), abs=1e-4)
+        assert objective(rows[first], wanted, filling) == pytest.approx(
+            objective(expected, wanted, filling), abs=1e-4
+        )
         assert rows[first] == pytest.approx(expected, abs=3e-3)
         compared += 1
 
@@ -71,14 +75,18 @@ def test_later_rows_are_the_projection():
     possible = np.ones((6, 5), dtype=bool)
     for row, e, q, got in zip(rows, drift, wanted, later_rows(rows, drift, wanted, possible), strict=True):
         p = cvxpy.Variable(5, nonneg=True)
-        problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(p - q)), [cvxpy.sum(p) == 1, cvxpy.abs(p - row) <= e])
+        problem = cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.sum_squares(p - q)), [cvxpy.sum(p) == 1, cvxpy.abs(p - row) <= e]
+        )
         problem.solve(solver="CLARABEL")
         assert got == pytest.approx(p.value, abs=1e-6)
 
 
 def test_with_enough_drift_a_row_returns_to_what_is_wanted():
     rows, wanted = np.array([[1.0, 0, 0]]), np.array([[0.2, 0.3, 0.5]])
-    assert later_rows(rows, np.array([0.9]), wanted, np.ones((1, 3), bool)) == pytest.approx(wanted, abs=1e-12)
+    assert later_rows(rows, np.array([0.9]), wanted, np.ones((1, 3), bool)) == pytest.approx(
+        wanted, abs=1e-12
+    )
 
 
 def test_unknown_filling_is_refused():

@@ -1,4 +1,4 @@
-"""Pooled slip: exact likelihoods, the profile against brute force, and intervals that hold what they promise."""
+"""Pooled slip: exact likelihoods, the profile by enumeration, intervals that hold their promise."""
 
 from itertools import product
 
@@ -61,7 +61,9 @@ def test_interval_likelihood_is_what_the_kernel_says(slip):
 
 def test_an_impossible_interval_is_refused():
     with pytest.raises(InputError, match="t=3: no slip at all leads from s=0 to s=19 in 2 steps"):
-        slip_evidence(SlipKernel((4, 5), 0.1).destinations(), UNIFORM, start=0, actions=[0, 0], end=19, first_time=3)
+        slip_evidence(
+            SlipKernel((4, 5), 0.1).destinations(), UNIFORM, start=0, actions=[0, 0], end=19, first_time=3
+        )
 
 
 def test_profile_is_the_best_path():
@@ -117,15 +119,21 @@ def test_each_class_of_terrain_learns_from_its_own_cells():
     estimator = PooledSlip(GROUND, 0.0, terrain=terrain)
     for t in range(30):
         estimator.estimate(Observation(2 * t + 1, 14, 13, 0, (0,)))  # class 0 holds its ground
-        estimator.estimate(Observation(2 * t + 2, 20 if t % 2 else 8, 20, 2, (2,)))  # class 1 slips all the time
+        estimator.estimate(
+            Observation(2 * t + 2, 20 if t % 2 else 8, 20, 2, (2,))
+        )  # class 1 slips all the time
     assert estimator.slips[0].high < 0.3 < estimator.slips[1].low
-    assert estimator.estimate(Observation(70, 5)).slip[[13, 20]] == pytest.approx([s.slip for s in estimator.slips])
+    assert estimator.estimate(Observation(70, 5)).slip[[13, 20]] == pytest.approx(
+        [s.slip for s in estimator.slips]
+    )
 
 
 def test_an_interval_that_may_cross_classes_counts_only_its_last_transition():
     terrain = (np.arange(144) % 12 >= 6).astype(int)
     seen = fly(np.random.default_rng(0), np.full(20, 0.1), (1, 18))
-    whole, last = (PooledSlip(GROUND, 0.0, evidence=kind, terrain=terrain) for kind in ("intervals", "transitions"))
+    whole, last = (
+        PooledSlip(GROUND, 0.0, evidence=kind, terrain=terrain) for kind in ("intervals", "transitions")
+    )
     for observation in seen:
         whole.estimate(observation)
         last.estimate(observation)

@@ -1,12 +1,13 @@
 """The slip now, from all evidence so far, when it can have drifted by a known amount in between.
 
-The slip of each stretch of evidence is represented by its average over the stretch, and two averages differ by at
-most the difference of the averaged drift sums. The profile is the greatest log-likelihood over all paths of the
-slip that end at a given one: a dynamic programme over stretches, on a grid of slips.
+The slip of each stretch of evidence is represented by its average over the stretch, and two averages differ
+by at most the difference of the averaged drift sums. The profile is the greatest log-likelihood over all
+paths of the slip that end at a given one: a dynamic programme over stretches, on a grid of slips.
 
-The interval keeps every slip whose profile is within log(2 / alpha) of the best. For single transitions and a slip
-that stays the same this is Chernoff's bound, P(n KL(observed rate, true rate) >= x) <= 2 exp(-x), and holds for
-every number of observations; with drift and for whole intervals its coverage is measured (docs/estimation.md).
+The interval keeps every slip whose profile is within log(2 / alpha) of the best. For single transitions and
+a slip that stays the same this is Chernoff's bound, P(n KL(observed rate, true rate) >= x) <= 2 exp(-x),
+and holds for every number of observations; with drift and for whole intervals its coverage is measured
+(docs/estimation.md).
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class SlipProfile:
     """What is known of the slip after some evidence. Immutable: evidence gives a new one."""
 
     values: Array  # (G,) log-likelihood of the best path that ends at each slip of the grid
-    centre: float | None = None  # where the last stretch lies, in drift summed from time 0; None: no evidence yet
+    centre: float | None = (
+        None  # where the last stretch lies, in drift summed from time 0; None: no evidence yet
+    )
 
     def add(self, evidence: SlipEvidence, drift: Array) -> SlipProfile:
         """With one more stretch; drift (T,) sums the bounds on the slip's change from time 0."""
