@@ -30,7 +30,7 @@ def rows() -> list[Row]:
 
 
 def one_pair(observations: int) -> list[Row]:
-    """The likelihood of one state and action, against cvxpy from numbers to optimum and Clarabel's own solve."""
+    """The likelihood of one pair, against cvxpy from numbers to optimum and against Clarabel's part of it."""
     rng = np.random.default_rng(observations)
     outcomes = rng.choice(WIDTH, observations, p=[0.6, 0.1, 0.1, 0.1, 0.1])
     times, sums = np.arange(observations), BOUND * np.arange(observations)

@@ -56,7 +56,7 @@ class SlipProfile:
         return SlipProfile(_spread(self.values, moved) + evidence.log_likelihood(GRID), centre)
 
     def at(self, time: int, drift: Array, *, prior: float, confidence: float = CONFIDENCE) -> SlipEstimate:
-        """The slip at `time`, not before the evidence. Of equally likely slips, the one nearest to `prior`."""
+        """The slip at `time`, not before the evidence. Of equally likely ones, the one nearest to `prior`."""
         if self.centre is None:
             return SlipEstimate(time, prior, 0.0, 1.0, confidence)
         profile = _spread(self.values, drift[time] - self.centre)
