@@ -1,121 +1,107 @@
-"""The estimator against cvxpy with Clarabel, on the same instances in the same run: `python -m benchmarks.estimate`."""
+"""The estimators beside cvxpy with Clarabel, on the same instances: `python -m benchmarks.estimate`."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 
 import numpy as np
 
-from replan.estimate import DriftBoundedMLE, solve_pair, transitions
+from benchmarks.timing import Row, compare, seconds
+from replan.estimate import DriftBoundedMLE, Transitions, solve_pair, transitions
 from replan.model import SlipKernel
 
 BOUND = 0.02
-WIDTH = 5
+WIDTH = 5  # successors
+CALLS = 20  # of ours in one timing, so that the clock can tell
 
 
-def rows() -> list[dict]:
-    """One row a claim: what was timed, our seconds, the peer and its seconds."""
-    table = []
-    for observations, repeats in ((5, 7), (20, 7), (100, 5)):
-        times, outcomes, sums = instance(observations)
-        ours = fastest(lambda: solve_pair(times, outcomes, sums, WIDTH), repeats=20, inner=20)  # noqa: B023
-        whole, solver = zip(*(reference(times, outcomes, sums) for _ in range(repeats)), strict=True)
-        what = f"drift-bounded likelihood of one pair, {observations} observations"
-        table.append(row(what, ours, "cvxpy + Clarabel, end to end", min(whole)))
-        table.append(row(what, ours, "Clarabel alone", min(solver)))
-    table.append(row("whole kernel, n = 12, 50 updates", fastest(whole_kernel, repeats=20), None, None))
-    table.append(row("first call of a process, compiled code cached", first_call(cached=True), None, None))
-    table.append(row("first call of all, nothing cached", first_call(cached=False), None, None))
+def rows() -> list[Row]:
+    """One row a claim."""
+    table = [row for observations in (5, 20, 100) for row in one_pair(observations)]
+    kernel, seen = SlipKernel((12, 12), 0.2), mission()
+    table.append(compare("whole kernel, n = 12, 50 updates", lambda: whole_kernel(kernel, seen), repeat=20))
+    table.append(alone("first estimate of a process, compiled code cached", first_call(cached=True)))
+    table.append(alone("first estimate ever, nothing compiled yet", first_call(cached=False)))
     return table
 
 
-def row(what: str, ours: float, peer: str | None, theirs: float | None) -> dict:
-    return {"what": what, "ours_seconds": ours, "peer": peer, "peer_seconds": theirs}
-
-
-def instance(observations: int):
+def one_pair(observations: int) -> list[Row]:
+    """The likelihood of one pair, against cvxpy from numbers to optimum and against Clarabel's part of it."""
     rng = np.random.default_rng(observations)
     outcomes = rng.choice(WIDTH, observations, p=[0.6, 0.1, 0.1, 0.1, 0.1])
-    return np.arange(observations), outcomes, BOUND * np.arange(observations)
+    times, sums = np.arange(observations), BOUND * np.arange(observations)
+    solver: list[float] = []
+
+    def ours() -> None:
+        for _ in range(CALLS):
+            solve_pair(times, outcomes, sums, WIDTH)
+
+    def peer() -> None:
+        solver.append(convex_program(times, outcomes, sums))
+
+    what = f"drift-bounded likelihood of one pair, {observations} observations"
+    row = compare(what, ours, "cvxpy + Clarabel, end to end", peer, repeat=9)
+    row["ours_seconds"] /= CALLS
+    return [row, {**row, "peer": "Clarabel's solve alone", "peer_seconds": min(solver)}]
 
 
-def fastest(call, *, repeats: int, inner: int = 1) -> float:
-    """The least of several means: what the machine can do when nothing else disturbs it."""
-    call()
-    seconds = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        for _ in range(inner):
-            call()
-        seconds.append((time.perf_counter() - begin) / inner)
-    return min(seconds)
-
-
-def reference(times, outcomes, sums) -> tuple[float, float]:
-    """Seconds of cvxpy from numbers to optimum, and of Clarabel's own solve in it."""
+def convex_program(times, outcomes, sums) -> float:
+    """Build and solve with cvxpy at its default tolerances; the seconds that Clarabel took of it."""
     import cvxpy
 
-    begin = time.perf_counter()
     p = cvxpy.Variable((len(times), WIDTH), nonneg=True)
     drift = np.repeat(np.diff(sums)[:, None], WIDTH, axis=1)
     constraints = [cvxpy.sum(p, axis=1) == 1, cvxpy.abs(p[1:] - p[:-1]) <= drift]
-    problem = cvxpy.Problem(
-        cvxpy.Maximize(cvxpy.sum(cvxpy.log(p[np.arange(len(times)), outcomes]))), constraints
-    )
+    likelihood = cvxpy.sum(cvxpy.log(p[np.arange(len(times)), outcomes]))
+    problem = cvxpy.Problem(cvxpy.Maximize(likelihood), constraints)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem.solve(solver="CLARABEL")
-    return time.perf_counter() - begin, problem.solver_stats.solve_time
+    return problem.solver_stats.solve_time
 
 
-def whole_kernel() -> None:
-    """Fifty transitions of a rover, learned and made into a kernel."""
-    kernel = SlipKernel((12, 12), 0.2)
-    rng = np.random.default_rng(0)
+def mission() -> Transitions:
+    """Fifty transitions of a rover that is carried back now and then."""
+    kernel, rng = SlipKernel((12, 12), 0.2), np.random.default_rng(0)
     state, seen = 0, []
     for t in range(50):
         action = int(rng.choice([0, 2]))
         after = int(kernel.sample(np.array([state]), np.array([action]), rng.random(1))[0])
         seen.append((t, state, action, after))
         state = after if t % 4 else 0
+    return transitions(seen)
+
+
+def whole_kernel(kernel: SlipKernel, seen: Transitions) -> None:
     estimator = DriftBoundedMLE(kernel, np.full(49, BOUND))
-    estimator.learn(transitions(seen))
+    estimator.learn(seen)
     estimator.kernel(49)
 
 
 FIRST_CALL = """
-import time; begin = time.perf_counter()
 import numpy as np
 from replan.estimate import solve_pair
 solve_pair(np.arange(5), np.array([0, 1, 0, 2, 0]), 0.02 * np.arange(5), 5)
-print(time.perf_counter() - begin)
 """
 
 
 def first_call(*, cached: bool) -> float:
-    """Seconds of a new process from import to answer; without the cache, numba compiles everything."""
-    import os
-
+    """Seconds of a new process from start to answer; without the cache, numba compiles everything."""
+    command = [sys.executable, "-c", FIRST_CALL]
     with tempfile.TemporaryDirectory() as empty:
         environment = dict(os.environ) | ({} if cached else {"NUMBA_CACHE_DIR": empty})
-        command = [sys.executable, "-c", FIRST_CALL]
-        return float(
-            subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-        )
+        return seconds(lambda: subprocess.run(command, env=environment, check=True))
 
 
-def main() -> None:
-    for entry in rows():
-        line = f"{entry['what']}: {1e3 * entry['ours_seconds']:.3f} ms"
-        if entry["peer"]:
-            ratio = entry["peer_seconds"] / entry["ours_seconds"]
-            line += f"; {entry['peer']} {1e3 * entry['peer_seconds']:.2f} ms, {ratio:.0f}x"
-        print(line)
+def alone(what: str, ours: float) -> Row:
+    return Row(what=what, ours_seconds=ours, peer=None, peer_seconds=None)
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.__main__ import table
+
+    print(table(rows()))

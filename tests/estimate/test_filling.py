@@ -1,4 +1,4 @@
-"""What fills the rest: the closest or the most spread-out kernel among the optimal ones, and nothing less likely."""
+"""What fills the rest: the closest or the most spread-out kernel among the optimal ones."""
 
 import warnings
 

@@ -35,7 +35,7 @@ def test_optimum_equals_a_general_convex_solver_on_many_instances(reference):
 
 def check_optimality(instance, solution, tolerance=1e-5):
     """Feasible, stationary and complementary: the KKT conditions, from the definition of the problem."""
-    times, outcomes, sums, width = instance
+    times, outcomes, sums, _ = instance
     p, y, nodes = solution.probabilities, solution.multipliers, solution.nodes
     counts = np.zeros_like(p)
     np.add.at(counts, (nodes, outcomes), 1)
@@ -67,7 +67,7 @@ def test_kkt_conditions(seed, reference):
 
 
 def test_two_observations_by_hand():
-    # Seen 0 then 1 with drift e: p and p + e share what is left; log p + log(1 - p + e) is greatest in the middle.
+    # Seen 0, then 1, with drift e: log p + log(1 - p + e) is greatest at p = (1 + e) / 2.
     e = 0.1
     solution = solve_pair(np.array([0, 1]), np.array([0, 1]), np.array([0.0, e]), 2)
     assert solution.probabilities == pytest.approx(np.array([[0.55, 0.45], [0.45, 0.55]]), abs=1e-6)

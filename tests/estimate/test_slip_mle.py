@@ -1,4 +1,4 @@
-"""Pooled slip: exact likelihoods, the profile against brute force, and intervals that hold what they promise."""
+"""Pooled slip: exact likelihoods, the profile by enumeration, intervals that hold their promise."""
 
 from itertools import product
 

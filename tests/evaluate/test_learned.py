@@ -1,16 +1,16 @@
-"""Missions on estimated kernels: with the true kernel they are the rollouts, with an estimator the agent's."""
+"""Missions on estimated kernels: with the true kernel the rollouts, with an estimator the agent's."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_worlds import random_times, tiny_missions
 
 from replan import Agent, FixedTimes, TrueKernel, load_setting, make_mission, rollout
 from replan.estimate import DriftBoundedMLE, PooledSlip
 from replan.evaluate.learned import learned_returns
 from replan.model.streams import uniforms
 from replan.schedule import DriftThreshold, Periodic
+from tiny_worlds import random_times, tiny_missions
 
 
 @given(tiny_missions(max_horizon=6), st.integers(0, 1000))

@@ -5,6 +5,7 @@ from replan.estimate.drift_bounded_mle import DriftBoundedMLE, PairEstimate
 from replan.estimate.drift_bounds import MISSPECIFICATIONS, OnlineDriftBounds, shifted, too_large, too_small
 from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.filling import FILLINGS, Filling
+from replan.estimate.from_file import estimate_file
 from replan.estimate.observations import Transitions, read_transitions, transitions
 from replan.estimate.pair import PairSolution, solve_pair
 from replan.estimate.slip_mle import EVIDENCE, Evidence, PooledSlip
@@ -28,6 +29,7 @@ __all__ = [
     "SlipEstimate",
     "Transitions",
     "TrueKernel",
+    "estimate_file",
     "read_transitions",
     "shifted",
     "solve_pair",

@@ -1,7 +1,8 @@
-"""Solve one chain of drift-bounded distributions, with a certificate of how close to the optimum it stopped."""
+"""One chain of drift-bounded distributions, solved to a certified distance from the optimum."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +36,9 @@ def solve_chain(
 ) -> ChainSolution:
     """Minimise -sum counts (N, m) log p with |p_{i+1} - p_i| <= drift[i], drift (N, m) with a last row of 0.
 
-    `start` (N, m) must be strictly feasible; `multipliers` (N + 1, m) may be anything inside. A positive `pull` adds
-    pull sum (p - wanted)^2 / share / 2, a negative one -pull sum p log(p / share): small, they choose among optima.
-    A coordinate that stands for several successors has their number as its share.
+    `start` (N, m) must be strictly feasible; `multipliers` (N + 1, m) may be anything inside. A positive
+    `pull` adds pull sum (p - wanted)^2 / share / 2, a negative one -pull sum p log(p / share): small, they
+    choose among optima. A coordinate that stands for several successors has their number as its share.
     """
     from replan.estimate import interior_point
 
@@ -50,7 +51,8 @@ def solve_chain(
     for length in (long,) * 5 + (size + m,) + (size,) * 4 + (2 * size * m,):
         cuts.append(work[at : at + length])
         at += length
-    objective, bound = interior_point.solve(
+    compiled: Callable = interior_point.solve
+    objective, bound = compiled(
         counts.ravel(),
         drift.ravel(),
         p,

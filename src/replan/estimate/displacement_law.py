@@ -1,4 +1,4 @@
-"""One law of displacements for each action, the same all over the grid, by drift-bounded maximum likelihood."""
+"""One law of displacements for each action, the same all over the grid."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from replan.model.slip import SlipKernel
 
 
 class PooledLaw:
-    """The likelihood of one pair, with all cells as that pair: what matters is the move, not where it was made.
+    """Drift-bounded maximum likelihood of the moves of each action, wherever they were made.
 
-    Only cells from which the five moves lead to five different cells count, since elsewhere a move cannot be told.
+    Only cells from which the five moves lead to five different cells count, since elsewhere a move cannot
+    be told.
     """
 
     def __init__(self, nominal: SlipKernel, drift_bounds: ArrayLike, *, filling: Filling = "nominal") -> None:
         self._destinations = nominal.destinations()
         ordered = np.sort(self._destinations, axis=1)
-        self._clear = (np.diff(ordered, axis=1) > 0).all(axis=1)
+        self._clear: np.ndarray = np.all(np.diff(ordered, axis=1) > 0, axis=1)
         slip = float(np.mean(nominal.slip))
         law = np.tile(slip * nominal.law, (nominal.actions, 1)) + (1 - slip) * np.eye(nominal.actions)
         # A world of moves: from state 0 the "next state" is the move that was made.
@@ -31,7 +32,7 @@ class PooledLaw:
         )
 
     def estimate(self, observation: Observation) -> GeneralKernel:
-        """Learn the last transition, if it was revealed and its move is clear, and give the kernel of that step."""
+        """Learn the last transition if its move is clear, and give the kernel of that step."""
         state, seen = observation.previous_state, None
         if state is not None and observation.previous_action is not None and self._clear[state]:
             move = np.flatnonzero(self._destinations[state] == observation.state)

@@ -1,9 +1,10 @@
-"""Maximum likelihood under the drift bound, the paper's appendix "Additional Details for the Skip-update Algorithm".
+"""Maximum likelihood under the drift bound, the paper's appendix on the skip-update algorithm.
 
     maximise   sum over observations of log P_t(next | s, a)
     subject to |P_u(s' | s, a) - P_t(s' | s, a)| <= epsilon_t + ... + epsilon_{u-1}.
 
-It separates over (s, a). A new observation therefore re-solves only its own pair, starting from the last solution.
+It separates over (s, a). A new observation therefore re-solves only its own pair, starting where
+the last solution was.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class PairEstimate:
 
 
 class DriftBoundedMLE:
-    """The paper's estimator. `nominal` tells each state's possible successors and, by default, fills what data leaves.
+    """The paper's estimator.
 
+    `nominal` tells each state's possible successors and, by default, fills what the data leaves open.
     `drift_bounds` is one number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each pair.
     """
 
@@ -94,7 +96,7 @@ class DriftBoundedMLE:
             self._seen.append((t, s, a, following))
 
     def kernel(self, time: int) -> GeneralKernel:
-        """The whole kernel at a time not before the last observation: seen pairs as far as data and drift tell."""
+        """The whole kernel at a time not before the last observation."""
         if self._seen and time < self._seen[-1][0]:
             raise InputError(
                 f"t={time} lies before the last observation, t={self._seen[-1][0]}; ask for pairs()"
@@ -140,7 +142,7 @@ class DriftBoundedMLE:
         return sum(pair.gap for pair in self.pairs())
 
     def save(self) -> dict[str, np.ndarray]:
-        """The transitions seen, (n, 4), and the solutions, so that a restored estimator goes on bit by bit alike."""
+        """The transitions seen, and the solutions, so that a restored estimator goes on bit by bit alike."""
         arrays = {"transitions": np.array(self._seen, dtype=np.int64).reshape(-1, 4)}
         for (s, a), pair in self._pairs.items():
             if pair.solution is not None and pair.filled is not None:

@@ -1,8 +1,9 @@
 """Drift bounds epsilon_t that are not known: found online from what updates reveal, or deliberately wrong.
 
-Online, the skip interval before each update says where the average slip in it lies, with some confidence. From
-one interval to the next the average has then moved by no more than the distance of their far ends; taken to move
-at an even pace, that bounds every step in between. Steps not yet seen get the greatest bound so far.
+Online, the skip interval before each update says where the average slip in it lies, with some confidence.
+From one interval to the next the average has then moved by no more than the distance of their far ends;
+taken to move at an even pace, that bounds every step in between. Steps not yet seen get the greatest bound
+so far.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from replan.model.slip import SlipKernel
 class OnlineDriftBounds:
     """Bounds on the drift of a slip kernel, all of them true at once with the stated confidence.
 
-    Interval j gets the share 1 / (j (j + 1)) of the allowed error, which adds up to 1 over any number of updates.
-    Until two whole intervals have been seen nothing is known, and `initial` is the bound of every step.
+    Interval j gets the share 1 / (j (j + 1)) of the allowed error, which adds up to 1 over any number of
+    updates. Until two whole intervals have been seen nothing is known, and `initial` is the bound of every
+    step.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class OnlineDriftBounds:
         return self.bounds()
 
     def bounds(self) -> Array:
-        """(T-1,) a bound on each step's greatest change of a kernel entry, as rules and certificates take it."""
+        """(T-1,) bounds on each step's change of a kernel entry, as rules and certificates take them."""
         bounds = np.full(self.horizon - 1, self.initial)
         if len(self.centres) < 2:
             return bounds

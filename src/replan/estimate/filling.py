@@ -1,7 +1,7 @@
 """What fills the part of a kernel that the data does not determine.
 
-The likelihood fixes the probabilities of seen successors at the times they were seen, and nothing else. The rest
-is chosen by a named rule among all kernels that are optimal and within the drift bounds:
+The likelihood fixes the probabilities of seen successors at the times they were seen, and nothing else. The
+rest is chosen by a named rule among all kernels that are optimal and within the drift bounds:
 
 - `nominal`: the closest, in least squares, to a given kernel;
 - `maximum-entropy`: the most spread out;
@@ -22,7 +22,7 @@ from replan.model.kernel import Array, Indices
 Filling = Literal["nominal", "maximum-entropy", "pooled"]
 FILLINGS: tuple[Filling, ...] = ("nominal", "maximum-entropy", "pooled")
 
-PULL = 1e-5  # weight of the rule against the likelihood; what it costs in likelihood is of the order of its square
+PULL = 1e-5  # weight of the rule beside the likelihood, which it costs about the square of this
 TIGHT = 1e-10  # how well both together are solved, so that the rule itself is to TIGHT / PULL
 
 
@@ -84,25 +84,30 @@ def fill_pair(
 def later_rows(rows: Array, drift: Array, wanted: Array, possible: np.ndarray) -> Array:
     """(R, k) the distributions closest to `wanted` (R, k) within entrywise `drift` (R,) of `rows` (R, k).
 
-    It is clip(wanted - level) with the level that makes the row sum to 1. Closest to uniform is most spread out.
-    Entries that are not `possible` (R, k) stay 0.
+    It is clip(wanted - level) with the level that makes the row sum to 1. Closest to uniform is most spread
+    out. Entries that are not `possible` (R, k) stay 0.
     """
     low = np.maximum(rows - drift[:, None], 0.0)
     high = np.minimum(rows + drift[:, None], possible)
-    below, above = (wanted - high).min(axis=1), (wanted - low).max(axis=1)
-    for _ in range(60):
-        level = 0.5 * (below + above)
-        too_much = np.clip(wanted - level[:, None], low, high).sum(axis=1) > 1.0
-        below, above = np.where(too_much, level, below), np.where(too_much, above, level)
-    closest = np.clip(wanted - above[:, None], low, high)
+    levels = np.sort(
+        np.concatenate([wanted - low, wanted - high], axis=1), axis=1
+    )  # (R, 2k) where an entry clips
+    sums = np.clip(wanted[:, None, :] - levels[:, :, None], low[:, None, :], high[:, None, :]).sum(axis=2)
+    after = np.clip((sums > 1.0).sum(axis=1), 1, levels.shape[1] - 1)[:, None]  # sums fall along the levels
+    (begin, end), (more, less) = (
+        (np.take_along_axis(values, after - 1, axis=1), np.take_along_axis(values, after, axis=1))
+        for values in (levels, sums)
+    )
+    fraction = np.clip((more - 1.0) / np.where(more > less, more - less, 1.0), 0.0, 1.0)
+    closest = np.clip(wanted - (begin + fraction * (end - begin)), low, high)
     return closest / closest.sum(axis=1, keepdims=True)
 
 
 def pooled_wanted(nominal: Array, displacements: Indices, possible: np.ndarray, seen: Indices) -> Array:
-    """(S, A, k) what all states together show: per action the counts of each displacement plus one nominal draw.
+    """(S, A, k) what all states together show: per action its displacements plus one nominal draw.
 
-    displacements (S, k) numbers where each successor lies relative to its state, possible (S, k) tells padding;
-    seen (n, 2) are the actions and displacements of all transitions.
+    displacements (S, k) numbers where each successor lies relative to its state, possible (S, k) tells
+    padding; seen (n, 2) are the actions and displacements of all transitions.
     """
     counts = np.zeros((nominal.shape[1], int(displacements.max()) + 1))
     np.add.at(counts, (seen[:, 0], seen[:, 1]), 1.0)

@@ -5,13 +5,13 @@ The problem, with N nodes in time, m coordinates and counts n_ij of what was see
     minimise   - sum_ij n_ij log p_ij
     subject to sum_j p_ij = 1,  p_ij >= 0,  |p_{i+1,j} - p_ij| <= e_ij.
 
-Stationarity is  w_ij = nu_i + y_{i-1,j} - y_ij  with  p_ij w_ij = n_ij  and  y = y_up - y_down. So the likelihood
-looks like a complementarity condition whose target is n_ij instead of 0, and one Newton system serves both. It is
-block-tridiagonal once the last coordinate of every node is written as one minus the rest: a banded Cholesky
-factor of N (m - 1) rows, O(N m^3).
+Stationarity is  w_ij = nu_i + y_{i-1,j} - y_ij  with  p_ij w_ij = n_ij  and  y = y_up - y_down. So the
+likelihood looks like a complementarity condition whose target is n_ij instead of 0, and one Newton system
+serves both. It is block-tridiagonal once the last coordinate of every node is written as one minus the
+rest: a banded Cholesky factor of N (m - 1) rows, O(N m^3).
 
-Imported on first use; `replan.estimate.chain` is the way in. All arrays are flat (entry i, j at i m + j), nothing is
-allocated here and no function is longer than it must be: that keeps the time to compile low.
+Imported on first use; `replan.estimate.chain` is the way in. All arrays are flat (entry i, j at i m + j),
+nothing is allocated here and no function is longer than it must be: that keeps the time to compile low.
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ PATIENCE = 8  # iterations without a better certificate before rounding is taken
 def factorise(h, link, band, nodes, m):
     """Cholesky factor of the chain's matrix from the curvatures h of nodes and `link` of links (the last: 0).
 
-    band holds 2 r numbers a row, r = m - 1, from the diagonal leftwards: band[2 r k + q] is the entry (k, k - q).
+    band holds 2 r numbers a row, r = m - 1, from the diagonal leftwards: at 2 r k + q is entry (k, k - q).
     """
     r = m - 1
     width = 2 * r
@@ -86,10 +86,10 @@ def substitute(band, rhs, dp, nodes, m):
 
 @compiled
 def newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, target, second, nodes, m):
-    """One Newton direction dx, dz towards x z = target (n where something was seen); `second` weighs dx dz
-    of the direction before.
+    """One Newton direction dx, dz towards x z = target (n where something was seen).
 
-    x is p, then the slacks of the upper and of the lower bounds; z their multipliers.
+    x is p, then the slacks of the upper and of the lower bounds; z their multipliers. `second` weighs the
+    second-order term dx dz of the direction before.
     """
     size = nodes * m
     links = size - m
@@ -136,8 +136,8 @@ def mismatch(x, z, dx, dz, primal, dual, n):
 def dual_bound(n, e, y, m):
     """A lower bound on the optimum from any y whose first and last rows are 0, by weak duality.
 
-    For a node with c = y_{i-1} - y_i and any nu >= -min c, the least of sum (c p - n log p) over the simplex is at
-    least sum n (1 + log(c + nu) - log n) - nu; the best nu is found by Newton's method.
+    For a node with c = y_{i-1} - y_i and any nu >= -min c, the least of sum (c p - n log p) over the
+    simplex is at least sum n (1 + log(c + nu) - log n) - nu; the best nu is found by Newton's method.
     """
     bound = 0.0
     for first in range(0, n.size, m):
@@ -240,8 +240,9 @@ def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, 
 def reduce(times, outcomes, cumulative, node, coordinate):
     """Number the nodes and the coordinates of one pair's observations, the seen successors first.
 
-    Observations between which nothing can drift share a node. Returns the number of nodes and of seen successors;
-    the first is negative, minus the row minus 1, where a time or an outcome is out of order or out of range.
+    Observations between which nothing can drift share a node. Returns the number of nodes and of seen
+    successors; the first is negative, minus the row minus 1, where a time or an outcome is out of order or
+    out of range.
     """
     seen = 0
     for k in range(times.size):

@@ -17,7 +17,7 @@ COLUMNS = ("t", "s", "a", "next")
 
 @dataclass(frozen=True)
 class Transitions:
-    """n transitions s -> next under a at time t, in order of time. Equal times are several robots, or several runs."""
+    """n transitions from s to next under a, in order of time; equal times are several robots or runs."""
 
     times: Indices  # (n,)
     states: Indices  # (n,)

@@ -1,7 +1,8 @@
 """The drift-bounded maximum likelihood of one state and action.
 
-Only the pair's own observation times matter, with the drift bounds added up between them. Observations between
-which nothing can drift are pooled; successors that were never seen are alike, so one coordinate stands for all.
+Only the pair's own observation times matter, with the drift bounds added up between them. Observations
+between which nothing can drift are pooled; successors that were never seen are alike, so one coordinate
+stands for all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from replan.model.kernel import Array, Indices
 
 
 class PairSolution(NamedTuple):
-    """The optimum for one pair. Probabilities that the likelihood leaves open are some optimum's, not a rule's."""
+    """An optimum for one pair. What the likelihood leaves open is not yet filled by any rule."""
 
     nodes: Indices  # (K,) the node of each observation; observations of one node share a distribution
     probabilities: Array  # (N, k)
@@ -40,8 +41,8 @@ def solve_pair(
 ) -> PairSolution:
     """Maximise the likelihood of `outcomes` (K,), slots 0..width-1, seen at the sorted `times` (K,).
 
-    cumulative (T,) holds the summed drift bounds, so that cumulative[u] - cumulative[t] bounds the drift from t to u.
-    `earlier`, the solution for the first observations alone, is where the search then starts.
+    cumulative (T,) holds the summed drift bounds, so that cumulative[u] - cumulative[t] bounds the drift
+    from t to u. `earlier`, the solution for the first observations alone, is where the search then starts.
     """
     from replan.estimate import interior_point
 
@@ -100,7 +101,7 @@ def _aggregate(earlier: PairSolution | None, coordinate: Indices, m: int) -> tup
         return _NOTHING, _NOTHING
     p = np.zeros((len(earlier.probabilities), m))
     y = np.zeros((len(earlier.multipliers), m))
-    np.add.at(p, (slice(None), coordinate), earlier.probabilities)
+    np.add.at(p.T, coordinate, earlier.probabilities.T)
     y[:, coordinate] = earlier.multipliers
     return p.ravel(), y.ravel()
 

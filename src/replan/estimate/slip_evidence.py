@@ -1,8 +1,8 @@
 """What a state seen at one update says about the slip since the state seen at the last.
 
-Given the commanded actions, the probability of going from the one to the other is, for a slip rho that is constant
-in between, the sum over k of a_k rho^k (1 - rho)^(L - k), where a_k adds up all ways to slip k times in L steps. A
-single transition is the case L = 1.
+Given the commanded actions, the probability of going from the one to the other is, for a slip rho that is
+constant in between, the sum over k of a_k rho^k (1 - rho)^(L - k), where a_k adds up all ways to slip k
+times in L steps. A single transition is the case L = 1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def slip_evidence(
 ) -> SlipEvidence:
     """From `start` to `end` under the commanded `actions`; destinations (S, A) is where each move leads.
 
-    Backwards over the steps: reach[k, s] is the probability, summed over the ways to slip k times, of `end` from s.
+    Backwards over the steps: reach[k, s] is the probability of `end` from s, over all ways to slip k times.
     """
     reach = np.zeros((1, len(destinations)))
     reach[0, end] = 1.0

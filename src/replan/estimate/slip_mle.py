@@ -1,8 +1,8 @@
 """One slip for the whole grid, or for each class of terrain, by maximum likelihood under the drift bound.
 
-A few updates say almost nothing about each state and action; pooled, they say how slippery the ground is. The
-evidence is either the last transition before each update, as in the paper, or the whole skip interval: the state
-at one update given the state at the last and the commanded actions in between.
+A few updates say almost nothing about each state and action; pooled, they say how slippery the ground is.
+The evidence is either the last transition before each update, as in the paper, or the whole skip interval:
+the state at one update given the state at the last and the commanded actions in between.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ EVIDENCE: tuple[Evidence, ...] = ("transitions", "intervals")
 class PooledSlip:
     """An estimator that knows the grid, where a slip goes and how fast kernels drift, but not the slip.
 
-    `nominal` gives the grid, its law and the slip to assume before any evidence; `drift_bounds` is one number for
-    every step or (T-1,) numbers, the epsilon_t of kernel entries; `terrain` (S,) numbers each cell's class.
+    `nominal` gives the grid, its law and the slip to assume before any evidence; `drift_bounds` is one
+    number for every step or (T-1,) numbers, the epsilon_t of kernel entries; `terrain` (S,) numbers each
+    cell's class.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class PooledSlip:
         self._last = (int(last[0]), int(last[1])) if last.size else None
 
     def _evidence_of(self, seen: Observation) -> list[tuple[int, SlipEvidence]]:
-        """What the update says, by class: the way to the state before the last transition, then that transition."""
+        """What the update says, by class: the way to the last transition, then that transition."""
         if seen.previous_state is None or seen.previous_action is None:
             return self._stretch(seen.state, seen.commanded) if self.evidence == "intervals" else []
         last = self._between(seen.previous_state, (seen.previous_action,), seen.state, seen.time - 1)

@@ -1,12 +1,13 @@
 """The slip now, from all evidence so far, when it can have drifted by a known amount in between.
 
-The slip of each stretch of evidence is represented by its average over the stretch, and two averages differ by at
-most the difference of the averaged drift sums. The profile is the greatest log-likelihood over all paths of the
-slip that end at a given one: a dynamic programme over stretches, on a grid of slips.
+The slip of each stretch of evidence is represented by its average over the stretch, and two averages differ
+by at most the difference of the averaged drift sums. The profile is the greatest log-likelihood over all
+paths of the slip that end at a given one: a dynamic programme over stretches, on a grid of slips.
 
-The interval keeps every slip whose profile is within log(2 / alpha) of the best. For single transitions and a slip
-that stays the same this is Chernoff's bound, P(n KL(observed rate, true rate) >= x) <= 2 exp(-x), and holds for
-every number of observations; with drift and for whole intervals its coverage is measured (docs/estimation.md).
+The interval keeps every slip whose profile is within log(2 / alpha) of the best. For single transitions and
+a slip that stays the same this is Chernoff's bound, P(n KL(observed rate, true rate) >= x) <= 2 exp(-x),
+and holds for every number of observations; with drift and for whole intervals its coverage is measured
+(docs/estimation.md).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class SlipProfile:
         return SlipProfile(_spread(self.values, moved) + evidence.log_likelihood(GRID), centre)
 
     def at(self, time: int, drift: Array, *, prior: float, confidence: float = CONFIDENCE) -> SlipEstimate:
-        """The slip at `time`, not before the evidence. Of equally likely slips, the one nearest to `prior`."""
+        """The slip at `time`, not before the evidence. Of equally likely ones, the one nearest to `prior`."""
         if self.centre is None:
             return SlipEstimate(time, prior, 0.0, 1.0, confidence)
         profile = _spread(self.values, drift[time] - self.centre)

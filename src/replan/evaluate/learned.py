@@ -1,6 +1,6 @@
-"""Regret where the agent has to learn its kernel: what it estimates depends on what it saw, so it is sampled.
+"""Regret where the agent has to learn its kernel: the estimate depends on what it saw, so it is sampled.
 
-Each seed is one mission with an estimator of its own. Numbers are drawn as in `replan.evaluate.rollout`, so all
+Each seed is one mission with an estimator of its own. Numbers are drawn as in `replan.evaluate.rollout`, so
 estimators, rules and the oracle are compared on paired rollouts.
 """
 
@@ -31,7 +31,7 @@ def learned_returns(
     *,
     drift_bounds: Array | None = None,
 ) -> Array:
-    """(N,) returns of missions on estimated kernels. `drift_bounds`: what the rule is told in place of the truth."""
+    """(N,) returns of missions on estimated kernels; `drift_bounds` are told to the rule, else the world's."""
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
     bounds = mission.world.drift_bounds if drift_bounds is None else drift_bounds
     numbers = uniforms(seeds[:, None], np.arange(mission.horizon)[None, :])

@@ -41,9 +41,9 @@ def regret_table(results: Sequence[BeyondResult]) -> Table:
                  "best fixed", "best feedback", "lookahead / best"),
         rows=tuple(rows),
         notes=(
-            "Ties: first. Hyper-parameters of the paper's rules are those with the least exact regret among the "
-            "paper's candidates; lookahead (frozen forecast) has none and uses no drift bounds. Bold: least of "
-            "the row's rules.",
+            "Ties: first. Hyper-parameters of the paper's rules: those with the least exact regret among its "
+            "candidates. lookahead has none; it holds the last estimate fixed, or lets it grow by the drift "
+            "bounds. Bold: least of the row's rules.",
         ),
     )  # fmt: skip
 
@@ -60,7 +60,12 @@ def parts_table(results: Sequence[BeyondResult]) -> Table:
     names = ("regret", "state", "plan", "model")
     return Table(
         title="What regret is made of: the state not seen, the stale plan, the wrong model",
-        columns=("setting", "", *(f"periodic {name}" for name in names), *(f"lookahead {name}" for name in names)),
+        columns=(
+            "setting",
+            "",
+            *(f"periodic {name}" for name in names),
+            *(f"lookahead {name}" for name in names),
+        ),
         rows=tuple(rows),
         notes=("Shapley shares of the exact regret; see replan.evaluate.decompose for the three switches.",),
     )

@@ -1,4 +1,4 @@
-"""Past the paper: every rule and look-ahead, both executions, the paper's settings and worlds where plans go stale.
+"""Past the paper: every rule and look-ahead, both executions, and worlds in which a plan goes stale.
 
 All figures are exact. A rule's hyper-parameters are those with the least exact regret among the paper's
 candidates, which can only favour the paper's rules; look-ahead has none.
@@ -22,7 +22,7 @@ from replan.study.candidates import candidates, distinct_schedules
 from replan.study.paper import METHODS
 from replan.study.settings import builtin_settings, load_setting, make_mission
 
-RULES = (*METHODS, "lookahead")
+RULES = (*METHODS, "lookahead", "lookahead, grow")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ def beyond_setting(name: str, execution: Execution) -> BeyondResult:
 
 def best_candidate(mission: Mission, name: str, best: Oracle) -> Rule:
     """The candidate with the least exact regret."""
-    rules = [make_rule(name)] if name == "lookahead" else candidates(name, mission)
+    if name.startswith("lookahead"):
+        return make_rule("lookahead", forecast="grow" if name.endswith("grow") else "frozen")
+    rules = candidates(name, mission)
     if len(rules) == 1:
         return rules[0]
     schedules = distinct_schedules(mission, rules)
