@@ -31,7 +31,7 @@ def learned_returns(
     *,
     drift_bounds: Array | None = None,
 ) -> Array:
-    """(N,) returns of missions on estimated kernels; `drift_bounds` are told to the rule, else the world's."""
+    """(N,) returns of missions on estimated kernels; `drift_bounds` are told to the rule."""
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
     bounds = mission.world.drift_bounds if drift_bounds is None else drift_bounds
     numbers = uniforms(seeds[:, None], np.arange(mission.horizon)[None, :])
