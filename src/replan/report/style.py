@@ -34,7 +34,7 @@ LINES = "#D9D9D9"
 
 RULE_COLOURS = {"regret-guided": VERMILLION, "lookahead": GREEN, "periodic": BLUE}
 
-_SETTINGS: dict[str, Any] = {
+_SETTINGS: dict[Any, Any] = {  # matplotlib's rcParams
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib, so every machine draws the same letters
     "font.size": 9,
@@ -82,6 +82,13 @@ def new_figure(*, height: float, width: float = PRINT_WIDTH) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def arrange(figure: Figure) -> Figure:
+    """Lay the figure out once and keep that, so that writing it does not lay it out again."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
 
 
 def shade(axes: Axes, intervals: Sequence[tuple[int, int]]) -> None:

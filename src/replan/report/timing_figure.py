@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
-from replan.report.style import BLACK, QUIET, new_figure, rule_colour, shade, style, update_rows
+from replan.report.style import BLACK, QUIET, arrange, new_figure, rule_colour, shade, style, update_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def update_timing(
         if note := _note(rows, regrets or {}):
             figure.supxlabel(note, x=0.01, ha="left", fontsize=9, color=QUIET)
         figure.align_ylabels()
-    return figure
+        return arrange(figure)
 
 
 def _drift(axes: Axes, mission: Mission, intervals: Sequence[tuple[int, int]]) -> None:
@@ -64,14 +64,16 @@ def _updates(
     axes.set_xlabel("time (steps)")
     axes.set_ylabel("rule")
     axes.set_title(f"Each mark is one of the {mission.budget} updates that the robot may spend")
+    for label, rule in zip(axes.get_yticklabels(), rows, strict=True):
+        label.set_color(rule_colour(rule))
+    beside: dict[str, Any] = {"textcoords": "offset points", "ha": "left", "annotation_clip": False}
     for row, rule in enumerate(rows):
-        axes.get_yticklabels()[row].set_color(rule_colour(rule))
         if rule in regrets:
-            beside = dict(xytext=(14, 0), textcoords="offset points", ha="left", annotation_clip=False)
-            axes.annotate(f"{regrets[rule]:.2f}", (mission.horizon, row), va="center", **beside)
+            end = (mission.horizon, row)
+            axes.annotate(f"{regrets[rule]:.2f}", end, xytext=(14, 0), va="center", **beside)
     if regrets:
-        axes.annotate("regret", (mission.horizon, -0.6), xytext=(14, 3), textcoords="offset points",
-                      ha="left", va="bottom", fontweight="bold", annotation_clip=False)  # fmt: skip
+        above = (mission.horizon, -0.6)
+        axes.annotate("regret", above, xytext=(14, 3), va="bottom", fontweight="bold", **beside)
 
 
 def _note(rows: Mapping[str, Sequence[int]], regrets: Mapping[str, float]) -> str:
