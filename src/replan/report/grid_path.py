@@ -184,7 +184,7 @@ def _within(points: Array, box: Box) -> np.ndarray:
     """(N,) which points lie in a cell of the box."""
     corner, size = np.array(box[:2]), np.array(box[2:])
     inside = (points >= corner - 0.5) & (points < corner + size - 0.5)
-    return inside.all(axis=1)
+    return inside[:, 0] & inside[:, 1]
 
 
 def _numbers(
