@@ -154,6 +154,12 @@ def test_trajectories_need_a_rule():
         trajectories([TrajectoryRow("two-burst", MISSION, {})])
 
 
+def test_more_rules_than_fit_a_page_are_refused():
+    many = {str(k): Periodic() for k in range(5)}
+    with pytest.raises(InputError, match="5 rules side by side"):
+        trajectories([TrajectoryRow("two-burst", MISSION, many)])
+
+
 def test_the_representative_seed_has_regrets_near_the_average_of_every_rule():
     from replan.evaluate import oracle_rollout, rollout
 

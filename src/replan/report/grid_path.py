@@ -197,7 +197,7 @@ def _numbers(
     clearance: float,
     avoid: Box | None = None,
 ) -> None:
-    """The numbers of the updates, each near its place but clear of paths and other numbers, with a leader."""
+    """The numbers of the updates in each cell, near it but clear of paths and numbers, with a leader."""
     assert mission.world.grid is not None
     columns = mission.world.grid[1]
     true = spread_visits(trace.states, columns)
@@ -207,16 +207,18 @@ def _numbers(
     places = np.array(list(product(np.arange(x, x + wide - 0.9, 0.25), np.arange(y, y + high - 0.9, 0.25))))
     if avoid is not None:
         places = places[~_within(places, avoid)]
-    at: dict[tuple[float, float], list[str]] = {}
-    for k in which:
-        across, down = true[trace.times[k]].tolist()
-        at.setdefault((across, down), []).append(str(k + 1))
-    for point, numbers in at.items():
-        place = _free_place(np.array(point), places, taken, clearance)
+    in_cell: dict[int, list[int]] = {}
+    for k in which.tolist():
+        in_cell.setdefault(int(trace.states[trace.times[k]]), []).append(k)
+    for members in in_cell.values():
+        numbers = [str(k + 1) for k in members]
+        point = true[trace.times[members[0]]]
+        place = _free_place(point, places, taken, clearance)
         aside = place[0] - point[0]
-        taken = np.vstack([taken, place])
+        extent = np.outer(np.arange(len(numbers)), (0.6 * np.sign(aside), 0))
+        taken = np.vstack([taken, place + extent])
         axes.annotate(
-            ", ".join(numbers), point, xytext=tuple(place), va="center", zorder=7,
+            ", ".join(numbers), tuple(point), xytext=tuple(place), va="center", zorder=7,
             ha="center" if abs(aside) < 0.3 else "right" if aside < 0 else "left",
             arrowprops={"arrowstyle": "-", "color": QUIET, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 2},
         )  # fmt: skip

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 LEGEND_HEIGHT = 0.75  # inches
+MOST_ACROSS = 4
 STRIP_SHARE = 0.36  # height of the error strip, of the grid's
 
 
@@ -58,6 +59,8 @@ def trajectories(rows: Sequence[TrajectoryRow], *, seeds: ArrayLike = HELD_OUT_S
         if row.mission.world.grid is None or not row.rules:
             raise InputError(f"{row.name}: trajectories need a world on a grid and at least one rule")
     across = max(len(row.rules) for row in rows)
+    if across > MOST_ACROSS:
+        raise InputError(f"{across} rules side by side do not fit a page: show at most {MOST_ACROSS}")
     height = PRINT_WIDTH / across * (1 + STRIP_SHARE) + 1.0
     with style():
         figure = new_figure(height=0.3 + height * len(rows) + LEGEND_HEIGHT)
@@ -101,23 +104,29 @@ def _row(part: SubFigure, row: TrajectoryRow, across: int, seeds: ArrayLike) -> 
         trace = trace_mission(mission, rule, seed=seed)
         draw_mission(grid, mission, trace)
         grid.set_title(f"{name}\n", fontsize=9)
-        grid.text(0, 1.03, f"regret of this mission: {regret:.2f}", transform=grid.transAxes, va="bottom")
+        grid.text(0, 1.03, f"regret {regret:.2f}", transform=grid.transAxes, va="bottom")
         grid.set_xlabel("column (cells)", labelpad=-8)
-        _strip(strip, mission, trace, row.intervals)
+        _strip(strip, mission, trace, row.intervals, apart=0.025 * across * mission.horizon)
     for unused in axes[:, len(rules) :].flat:
         unused.set_visible(False)
     axes[0, 0].set_ylabel("row (cells)", labelpad=-8)
     axes[1, 0].set_ylabel("error of\nbelief (cells)")
 
 
-def _strip(axes: Axes, mission: Mission, trace: Trace, intervals: Sequence[tuple[int, int]]) -> None:
+def _strip(
+    axes: Axes, mission: Mission, trace: Trace, intervals: Sequence[tuple[int, int]], *, apart: float
+) -> None:
     """How far the believed cell is from the true one, over time, with the numbered updates above."""
     error = position_error(mission, trace)
     shade(axes, intervals)
     axes.stairs(error, np.arange(len(error) + 1), fill=True, color=VERMILLION, zorder=2)
+    levels: list[int] = []  # the last number's time at each height; numbers too close together go higher
     for number, time in enumerate(trace.times, start=1):
         axes.axvline(time, color=QUIET, linewidth=0.9, zorder=1, gid="update")
-        axes.text(time, 1.02, str(number), transform=axes.get_xaxis_transform(), ha="center", va="bottom")
+        level = next((k for k, last in enumerate(levels) if time - last >= apart), len(levels))
+        levels[level : level + 1] = [time]
+        place = (time, 1.02 + 0.2 * level)
+        axes.text(*place, str(number), transform=axes.get_xaxis_transform(), ha="center", va="bottom")
     axes.set_xlim(0, mission.horizon)
     axes.set_ylim(0, max(4.0, axes.get_ylim()[1], 1.1 * float(error.max())))
     axes.grid(axis="y", color=LINES, linewidth=0.5)
@@ -131,7 +140,5 @@ def _legend(part: SubFigure, count: int, *, shaded: bool) -> None:
     if shaded:
         handles.append(Patch(color=SHADE, label="fast drift"))
     part.legend(handles=handles, loc="upper center", ncols=4)
-    chosen = (
-        f"Each mission is the one of {count} whose regrets lie nearest to the average of every rule shown."
-    )
+    chosen = f"Each mission is that of {count} whose regrets lie nearest to the average of every rule shown."
     part.text(0.01, 0.02, chosen, color=QUIET, va="bottom")
