@@ -57,6 +57,7 @@ class ReadmeData:
     intervals: Sequence[tuple[int, int]]  # [begin, end) of fast drift
     schedules: Mapping[str, tuple[int, ...]]  # of the rules in SHOWN_TIMES
     regrets: Mapping[str, Mapping[str, float]]  # rule -> execution -> exact regret
+    ties: str = "first"
 
 
 def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
@@ -80,6 +81,7 @@ def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
             name: {how: exact_regret(mission, rule, best=bench.best) for how, mission in missions.items()}
             for name, rule in rules.items()
         },
+        ties=setting.ties,
     )
 
 
@@ -137,7 +139,8 @@ def _cost(axes: Axes, data: ReadmeData) -> None:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(axis="x", color=LINES, linewidth=0.6)
-    axes.set_xlabel("regret: reward lost, on average, against a robot that sees and knows everything (exact)")
+    against = "regret: reward lost, on average, against a robot that sees and knows everything"
+    axes.set_xlabel(f"{against}\n(exact; {SETTING} setting, ties: {data.ties})")
     axes.set_title("... and loses this much (shorter is better)", pad=24)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.005), ncols=2, borderaxespad=0, borderpad=0.2)
 

@@ -36,7 +36,7 @@ def update_timing(
         figure.suptitle(f"When the world changes, and when each rule updates ({name})", x=0.01, ha="left")
         _drift(drift, mission, intervals)
         _updates(updates, mission, rows, intervals, regrets or {})
-        if note := _note(rows, regrets or {}):
+        if note := _note(mission, rows, regrets or {}):
             figure.supxlabel(note, x=0.01, ha="left", fontsize=9, color=QUIET)
         figure.align_ylabels()
         return arrange(figure)
@@ -76,10 +76,11 @@ def _updates(
         axes.annotate("regret", above, xytext=(14, 3), va="bottom", fontweight="bold", **beside)
 
 
-def _note(rows: Mapping[str, Sequence[int]], regrets: Mapping[str, float]) -> str:
+def _note(mission: Mission, rows: Mapping[str, Sequence[int]], regrets: Mapping[str, float]) -> str:
     notes = []
     if regrets:
-        notes.append("regret: what is lost, on average, against a robot that sees and knows everything")
+        against = "regret: what is lost, on average, against a robot that sees and knows everything"
+        notes.append(f"{against} (ties: {mission.ties})")
     if "random" in rows:
         notes.append("random: one draw of its times" + ("; its regret is over all draws" if regrets else ""))
     return "\n".join(notes)
