@@ -1,9 +1,10 @@
-"""`replan reproduce`: the paper's tables and figures, with the paper's numbers beside ours."""
+"""`replan reproduce`: the paper's tables and figures, with its numbers beside ours, and what lies past them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -11,32 +12,34 @@ from replan.commands.common import JsonOption
 from replan.commands.output import emit
 from replan.errors import InputError
 
-PARTS = ("table1", "table2", "figures", "all")
+Part = TypeVar("Part")
 
 
 def reproduce(
-    part: Annotated[str, typer.Argument(help=f"One of {', '.join(PARTS)}.")] = "all",
+    part: Annotated[str, typer.Argument(help="table1, table2, figures, beyond, learning or all.")] = "all",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
     search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",
+    seeds: Annotated[int, typer.Option(help="Held-out seeds of `learning`, at most 1000.")] = 1000,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
     as_json: JsonOption = False,
 ) -> None:
-    """Tables 1 and 2 and the figures of the simulation study."""
+    """Tables and figures. `all` is the paper's simulation study: Tables 1 and 2 and both figures."""
     if part not in PARTS:
         raise InputError(f"{part!r} is not one of {', '.join(PARTS)}")
     if search not in ("paper", "equal"):
         raise InputError(f"--search must be paper or equal, not {search!r}")
+    if not 2 <= seeds <= 1000:
+        raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
+    if workers < 1:
+        raise InputError(f"--workers must be at least 1, not {workers}")
     folder = output_folder(out)
-    results = _simulate(search, workers, quiet=as_json)
-    from replan.report.simulation_tables import records, table_2, write_tables
-
-    table = write_tables(results, folder, search=search)
-    shown = table_2(results) if part == "table2" else table
+    options = {"search": search, "seeds": seeds, "workers": workers, "quiet": as_json}
+    table, records = PARTS[part](folder, part, options)
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     if as_json:
-        emit({"out": str(folder), "files": files, "table1": records(results)}, as_json=True, lines=[])
+        emit({"part": part, "out": str(folder), "files": files, "records": records}, as_json=True, lines=[])
         return
-    shown.show()
+    table.show()
     typer.echo(f"\n{len(files)} files in {folder}: {', '.join(files)}")
 
 
@@ -52,18 +55,74 @@ def output_folder(path: Path) -> Path:
     return path
 
 
-def _simulate(search: str, workers: int, *, quiet: bool):
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+def _simulation(folder: Path, part: str, options: dict[str, Any]):
+    from replan.report.simulation_figures import write_figures
+    from replan.report.simulation_tables import records, table_2, write_tables
     from replan.study.settings import PAPER_SETTINGS
     from replan.study.simulation import simulate
 
+    done = simulate(search=options["search"], workers=options["workers"])
+    results = _watched(done, len(PAPER_SETTINGS), lambda result: result.name, options)
+    table = write_tables(results, folder, search=options["search"])
+    if part in ("figures", "all"):
+        write_figures(results, folder)
+    return (table_2(results) if part == "table2" else table), records(results)
+
+
+def _beyond(folder: Path, part: str, options: dict[str, Any]):
+    from replan.report.beyond_table import write_beyond
+    from replan.study.beyond import beyond
+    from replan.study.settings import builtin_settings
+
+    total = 2 * len(builtin_settings())
+    done = beyond(workers=options["workers"])
+    results = _watched(done, total, lambda result: f"{result.setting}, {result.execution}", options)
+    table = write_beyond(results, folder)
+    return table, [
+        {
+            "setting": result.setting,
+            "execution": result.execution,
+            "best": vars(result.best),
+            "regret": {name: entry.regret for name, entry in result.entries.items()},
+        }
+        for result in results
+    ]
+
+
+def _learning(folder: Path, part: str, options: dict[str, Any]):
+    from replan.report.learning_tables import write_learning
+    from replan.study.learning import LEARNING_SETTINGS, learning
+
+    done = learning(seeds=options["seeds"], workers=options["workers"])
+    results = _watched(done, len(LEARNING_SETTINGS), lambda result: result[1][0].setting, options)
+    learned = [each for found, _ in results for each in found]
+    wrong = [each for _, found in results for each in found]
+    table = write_learning(learned, wrong, folder)
+    return table, [{**vars(each), "sampled": vars(each.sampled)} for each in learned]
+
+
+PARTS = {
+    "table1": _simulation,
+    "table2": _simulation,
+    "figures": _simulation,
+    "beyond": _beyond,
+    "learning": _learning,
+    "all": _simulation,
+}
+
+
+def _watched(
+    results: Iterable[Part], total: int, name: Callable[[Part], str], options: dict[str, Any]
+) -> list[Part]:
+    """The results as they come, with a progress bar on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    results = []
-    with Progress(*columns, console=Console(stderr=True), disable=quiet) as progress:
-        task = progress.add_task("nine methods on eight settings", total=len(PAPER_SETTINGS))
-        for result in simulate(search=search, workers=workers):  # pyright: ignore[reportArgumentType]
-            results.append(result)
-            progress.update(task, advance=1, description=f"done: {result.name}")
-    return results
+    found = []
+    with Progress(*columns, console=Console(stderr=True), disable=options["quiet"]) as progress:
+        task = progress.add_task("at work", total=total)
+        for result in results:
+            found.append(result)
+            progress.update(task, advance=1, description=f"done: {name(result)}")
+    return found

@@ -23,6 +23,7 @@ from replan.study.settings import PAPER_SETTINGS, load_setting, make_mission
 STALE_PLAN_SETTINGS = tuple(
     f"{world}-{degree}" for world in ("thin-ice", "crosswind", "terrain") for degree in ("medium", "hard")
 )
+LEARNING_SETTINGS = (*PAPER_SETTINGS, *STALE_PLAN_SETTINGS)
 RULES = ("periodic", "regret-guided", "drift-threshold")
 BOUND_RULES = ("regret-guided", "drift-threshold", "self-triggered")
 
@@ -49,7 +50,7 @@ class WrongBounds:
 
 
 def learning(
-    names: Sequence[str] = (*PAPER_SETTINGS, *STALE_PLAN_SETTINGS), *, seeds: int = 1000, workers: int = 2
+    names: Sequence[str] = LEARNING_SETTINGS, *, seeds: int = 1000, workers: int = 2
 ) -> Iterator[tuple[list[LearnedRegret], list[WrongBounds]]]:
     """Setting by setting, as they are done; each runs in a process of its own."""
     from joblib import Parallel, delayed

@@ -1,0 +1,54 @@
+"""The estimators that a study may name. A new one is one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.estimate import DriftBoundedMLE, Estimator, PooledSlip, TrueKernel
+from replan.execute.mission import Mission
+from replan.model.slip import SlipKernel
+
+TRUE_KERNEL = "true-kernel"  # its estimate depends on the time alone, so that exact values exist
+
+ESTIMATORS: dict[str, Callable[[Mission], Estimator]] = {
+    TRUE_KERNEL: lambda mission: TrueKernel(mission.world),
+    "drift-bounded-mle": lambda mission: DriftBoundedMLE(mission.world.kernel(0), mission.world.drift_bounds),
+    "slip-transitions": lambda mission: _pooled_slip(mission, "transitions"),
+    "slip-intervals": lambda mission: _pooled_slip(mission, "intervals"),
+}
+
+
+def check_estimator(name: str) -> str:
+    """The name itself, or an `InputError`."""
+    if name not in ESTIMATORS:
+        raise InputError(f"unknown estimator {name!r} (there are {', '.join(ESTIMATORS)})")
+    return name
+
+
+def applies(name: str, mission: Mission) -> bool:
+    """Whether the estimator's assumption holds: pooled slip needs one known law of where a slip goes."""
+    if not name.startswith("slip-"):
+        return True
+    first, last = mission.world.kernel(0), mission.world.kernel(mission.horizon - 1)
+    return (
+        isinstance(first, SlipKernel) and isinstance(last, SlipKernel) and np.array_equal(first.law, last.law)
+    )
+
+
+def _pooled_slip(mission: Mission, evidence) -> PooledSlip:
+    kernel = mission.world.kernel(0)
+    if not isinstance(kernel, SlipKernel):
+        raise InputError(f"slip-{evidence} needs a slippery grid")
+    return PooledSlip(kernel, mission.world.drift_bounds, evidence=evidence, terrain=_terrain(mission))
+
+
+def _terrain(mission: Mission) -> np.ndarray | None:
+    """(S,) cells whose slip is the same at all times are one class; None where all are."""
+    kernels = [mission.world.kernel(t) for t in range(mission.horizon)]
+    slips = np.stack([k.slip for k in kernels])  # pyright: ignore[reportAttributeAccessIssue]
+    if slips.shape[1] == 1:
+        return None
+    return np.unique(slips.round(12), axis=1, return_inverse=True)[1].reshape(-1)
