@@ -128,3 +128,8 @@ def test_warm_and_cold_starts_agree(seed, reference):
 def test_bad_rows_are_named(times, outcomes, message):
     with pytest.raises(InputError, match=message):
         solve_pair(np.array(times), np.array(outcomes), np.arange(4) * 0.1, 3)
+
+
+def test_no_observations_are_refused():
+    with pytest.raises(InputError, match="no observations"):
+        solve_pair(np.array([], dtype=int), np.array([], dtype=int), np.zeros(3), 3)

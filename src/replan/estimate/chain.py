@@ -10,7 +10,7 @@ import numpy as np
 from replan.model.kernel import Array
 
 TOLERANCE = 5e-9  # of the certified gap, in log-likelihood
-COLD, WARM = 0.1, 0.01  # the first barrier weight
+START = 0.1  # the first barrier weight
 
 
 class ChainSolution(NamedTuple):
@@ -28,7 +28,7 @@ def solve_chain(
     start: Array,
     multipliers: Array,
     *,
-    barrier: float = COLD,
+    barrier: float = START,
     tolerance: float = TOLERANCE,
     pull: float = 0.0,
     wanted: Array | None = None,

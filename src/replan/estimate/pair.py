@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.chain import COLD, TOLERANCE, WARM, solve_chain
+from replan.estimate.chain import TOLERANCE, solve_chain
 from replan.model.kernel import Array, Indices
 
 
@@ -46,6 +46,8 @@ def solve_pair(
     """
     from replan.estimate import interior_point
 
+    if not len(times):
+        raise InputError("there are no observations")
     coordinate = np.full(width, -1)
     node = np.empty(len(times), np.int64)
     nodes, seen = interior_point.reduce(times, outcomes, cumulative, node, coordinate)
@@ -56,12 +58,8 @@ def solve_pair(
     unseen = width - seen
     m = seen + (unseen > 0)
     coordinate[coordinate < 0] = seen
-    counts, drift, start, y = (
-        np.zeros((nodes, m)),
-        np.zeros((nodes, m)),
-        np.empty((nodes, m)),
-        np.zeros((nodes + 1, m)),
-    )
+    counts, drift = np.zeros((nodes, m)), np.zeros((nodes, m))
+    start, y = np.empty((nodes, m)), np.zeros((nodes + 1, m))
     old_p, old_y = _aggregate(earlier, coordinate, m)
     interior_point.build(
         times,
@@ -77,12 +75,19 @@ def solve_pair(
         old_p,
         old_y,
     )
-    solved = solve_chain(counts, drift, start, y, barrier=WARM if old_p.size else COLD, tolerance=tolerance)
+    solved = solve_chain(counts, drift, start, y, tolerance=tolerance)
     probabilities = solved.probabilities[:, coordinate]
     if unseen > 1:
         probabilities[:, coordinate == seen] /= unseen
     gap = solved.objective - solved.bound
-    return PairSolution(node, probabilities, solved.multipliers[:, coordinate], -solved.objective, gap)
+    solution = PairSolution(node, probabilities, solved.multipliers[:, coordinate], -solved.objective, gap)
+    if gap <= tolerance or (earlier is None and tolerance > TOLERANCE):
+        return solution
+    # Rounding has won, as happens where bounds are tiny: a start afresh, or a rounder end, may get closer.
+    again = solve_pair(
+        times, outcomes, cumulative, width, tolerance=tolerance if earlier is not None else 2 * tolerance
+    )
+    return again if again.gap < gap else solution
 
 
 def _pooled(outcomes: Indices, node: Indices, nodes: int, width: int) -> PairSolution:
