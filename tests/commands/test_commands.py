@@ -225,3 +225,31 @@ def test_the_price_of_a_promise(answer, replan):
     assert found["certificate"] <= 1.0 and len(found["times"]) == found["budget"]
     status, _, err = replan("certify", "two-burst", "--promise", "1", "--rule", "periodic")
     assert status == 2 and "finds its own schedule" in err
+
+
+def test_estimate(answer, replan, tmp_path):
+    """Two robots in one pair: three of four went to 1. With no drift the estimate is pooled, 3 in 4."""
+    path = tmp_path / "seen.csv"
+    path.write_text("t,s,a,next\n0,0,0,1\n1,0,0,1\n2,0,0,0\n5,0,0,1\n")
+    found = answer("estimate", str(path), "--states", "2", "--actions", "1", "--drift-bound", "0")
+    assert found["log_likelihood"] == pytest.approx(3 * np.log(0.75) + np.log(0.25))
+    assert found["gap"] <= 1e-8
+    assert found["kernels"][0]["next"] == [0, 1]
+    assert found["kernels"][0]["probabilities"] == pytest.approx([0.25, 0.75], abs=1e-6)
+    for rows, said in (
+        ("5,0,0,1\n0,0,0,1\n", "row 2"),
+        ("0,0,0,7\n", "row 1: next=7"),
+        ("0,0,0,x\n", "row 1"),
+        ("", "no observations"),
+    ):
+        path.write_text("t,s,a,next\n" + rows)
+        status, _, err = replan(
+            "estimate", str(path), "--states", "2", "--actions", "1", "--drift-bound", "0"
+        )
+        assert status == 2 and said in err and err.count("\n") == 1
+    path.write_text("t,s,a,next\n0,0,0,1\n")
+    for bound in ("-1", "nan"):
+        status, _, err = replan(
+            "estimate", str(path), "--states", "2", "--actions", "1", "--drift-bound", bound
+        )
+        assert status == 2 and err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""`replan reproduce`: the paper's tables and figures, with its numbers beside ours, and what lies past them."""
+"""`replan reproduce`: the paper's tables and figures with its numbers beside ours, and what lies past."""
 
 from __future__ import annotations
 

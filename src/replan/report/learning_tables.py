@@ -26,8 +26,8 @@ def learned_table(learned: Sequence[LearnedRegret]) -> Table:
         columns=("setting", "rule", *ESTIMATORS),
         rows=tuple(rows),
         notes=(
-            f"Mean over {count} held-out seeds ± half the 95 % bootstrap interval; MAP execution, ties first; "
-            "rules as validated with the true kernel.",
+            f"Mean over {count} held-out seeds ± half the 95 % bootstrap interval. MAP execution, ties first,"
+            " rules as validated with the true kernel.",
             "Empty: pooled slip does not apply (not a slip kernel, or where a slip goes changes with time).",
         ),
     )
@@ -43,8 +43,8 @@ def bounds_table(wrong: Sequence[WrongBounds]) -> Table:
             (each.setting, each.rule, *(f"{each.regrets[name]:.3f}" for name in columns)) for each in wrong
         ),
         notes=(
-            "The rule as validated with the right bounds, then told bounds four times too small, four times too "
-            "large, or shifted by ten steps. True kernel at updates, MAP execution, ties first.",
+            "The rule as validated with the right bounds, then told bounds four times too small, four times "
+            "too large, or shifted by ten steps. True kernel at updates, MAP execution, ties first.",
         ),
     )
 
