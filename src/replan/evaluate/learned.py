@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.estimate.estimator import Estimator, Observation
-from replan.execute.mission import Mission, known_bounds
-from replan.model.kernel import Array, Kernel
+from replan.execute.mission import Mission, Update
+from replan.model.kernel import Array
 from replan.model.streams import uniforms
-from replan.plan.backward_induction import Plan, plan
+from replan.plan.backward_induction import plan
 from replan.schedule.budget import FIRST_UPDATE, next_update
-from replan.schedule.rule import Context, Rule, draws
+from replan.schedule.rule import Rule, draws
 from replan.skip.propagate import propagation
 
 MakeEstimator = Callable[[Mission], Estimator]
@@ -68,10 +68,17 @@ def _mission(mission: Mission, rule: Rule, estimator: Estimator, numbers: Array,
             horizon=min(mission.planning_horizon, horizon - time),
             ties=mission.ties,
         )
-        if time > 0:
-            contexts = _contexts(mission, rule, time, left, state, kernel, made, bounds)
-            following = next_update(rule, contexts, exact=mission.exact_budget)[0]
         how = propagation(mission.execution, made, kernel)
+        if time > 0:
+            contexts = mission.context_at(
+                rule,
+                last_update=time,
+                budget_left=left,
+                state=state,
+                update=Update(time, kernel, made, how),
+                drift_bounds=bounds,
+            )
+            following = next_update(rule, contexts, exact=mission.exact_budget)[0]
         estimate = how.begin(np.array([state]))
         for t in range(time, following):
             actions = how.act(estimate)
@@ -83,27 +90,3 @@ def _mission(mission: Mission, rule: Rule, estimator: Estimator, numbers: Array,
             commanded.append(int(actions[0]))
         time = following
     return total
-
-
-def _contexts(
-    mission: Mission, rule: Rule, tau: int, left: int, state: int, kernel: Kernel, made: Plan, bounds: Array
-) -> Callable[[int], Context]:
-    def at(time: int) -> Context:
-        time = tau if time < 0 else time
-        return Context(
-            time=time,
-            horizon=mission.horizon,
-            planning_horizon=mission.planning_horizon,
-            budget=mission.budget,
-            budget_left=left,
-            last_update=tau,
-            drift_bounds=known_bounds(rule, bounds, time),
-            state=state,
-            kernel=kernel,
-            plan=made,
-            reward=mission.world.reward,
-            execution=mission.execution,
-            current_kernel=mission.world.kernel(time) if rule.knows == "current kernel" else None,
-        )
-
-    return at

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.true_kernel import TrueKernel
@@ -70,9 +72,24 @@ class Mission:
         """The update at `time` (0: the free plan on P_0 before the first one)."""
         return self._updates(time)
 
-    def context(self, rule: Rule, time: int, *, last_update: int, budget_left: int, state: int) -> Context:
-        """What the rule gets to see at `time`, and no more than it declares."""
-        update = self.update(last_update)
+    def context(
+        self,
+        rule: Rule,
+        time: int,
+        *,
+        last_update: int,
+        budget_left: int,
+        state: int,
+        update: Update | None = None,
+        drift_bounds: Array | None = None,
+    ) -> Context:
+        """What the rule gets to see at `time`, and no more than it declares.
+
+        `update` is what the last one left behind, `drift_bounds` what is known of the drift, where they are
+        not those of the paper's simulator.
+        """
+        update = update or self.update(last_update)
+        bounds = self.world.drift_bounds if drift_bounds is None else drift_bounds
         return Context(
             time=time,
             horizon=self.horizon,
@@ -80,7 +97,7 @@ class Mission:
             budget=self.budget,
             budget_left=budget_left,
             last_update=last_update,
-            drift_bounds=known_bounds(rule, self.world.drift_bounds, time),
+            drift_bounds=known_bounds(rule, bounds, time),
             state=state,
             kernel=update.kernel,
             plan=update.plan,
@@ -89,12 +106,12 @@ class Mission:
             current_kernel=self.world.kernel(time) if rule.knows == "current kernel" else None,
         )
 
-    def context_at(self, rule: Rule, *, last_update: int, budget_left: int, state: int):
+    def context_at(self, rule: Rule, *, last_update: int, **seen: Any) -> Callable[[int], Context]:
         """The contexts after one update as a function of time; of the update itself for -1."""
 
         def at(time: int) -> Context:
             time = last_update if time < 0 else time
-            return self.context(rule, time, last_update=last_update, budget_left=budget_left, state=state)
+            return self.context(rule, time, last_update=last_update, **seen)
 
         return at
 

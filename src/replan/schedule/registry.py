@@ -38,6 +38,12 @@ RULES: dict[str, type] = {
 }
 
 
+def register(rule: type) -> type:
+    """Add a rule class of one's own, by its name; as a decorator or as a call."""
+    RULES[rule.name] = rule
+    return rule
+
+
 def make_rule(name: str, **parameters: Any) -> Rule:
     """The rule of that name. Values given as text are read as what the parameter takes."""
     if name not in RULES:

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from replan.certify.certified import Certified
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.execute.timeline import timeline
@@ -22,10 +23,12 @@ from replan.schedule.best_offset import BestOffset, offset_candidates
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.periodic import periodic_times
-from replan.schedule.registry import make_rule
+from replan.schedule.registry import make_rule, register
 from replan.schedule.regret_guided import Family, RegretGuided
 from replan.schedule.rule import Rule
 from replan.schedule.self_triggered import SelfTriggered
+
+register(Certified)
 
 Search = Literal["paper", "equal"]
 
