@@ -6,7 +6,8 @@ import sys
 
 import typer
 
-from replan.commands import regret, reproduce, schedule
+from replan.commands import export, regret, reproduce, results, schedule
+from replan.commands import run as run_command
 from replan.errors import InputError
 
 app = typer.Typer(
@@ -19,6 +20,9 @@ app = typer.Typer(
 app.command("regret")(regret.regret)
 app.command("schedule")(schedule.schedule)
 app.command("reproduce")(reproduce.reproduce)
+app.command("run")(run_command.run)
+app.command("results")(results.results)
+app.command("export")(export.export)
 
 
 def main(arguments: list[str] | None = None) -> None:
