@@ -17,8 +17,9 @@ from replan.report.tables import Table, bold
 from replan.study.store import Store
 
 CELLS = """
-    select c.setting, c.rule, c.label, c.execution, c.estimator, r.parameters, r.validation_regret,
-           r.candidates, r.oracle_return, r.exact_regret, r.dynamic_regret, r.samples, r.sampled_regret, r.standard_error,
+    select c.setting, c.rule, c.label, c.execution, c.estimator, r.parameters,
+           r.validation_regret, r.candidates, r.oracle_return, r.exact_regret, r.dynamic_regret,
+           r.samples, r.sampled_regret, r.standard_error,
            r.low, r.high, r.schedules, r.updates, r.updates_inside, r.intervals, r.intervals_met,
            r.mean_stale_drift, r.max_stale_drift
     from cells c left join results r using (cell) order by c.position

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from joblib import cpu_count
@@ -37,12 +37,14 @@ class LocalEngine:
     def submit(self, batch: Batch) -> Any:
         """Start a batch."""
         for _ in range(3):
-            if self._pool is None:
+            try:
+                if self._pool is not None:
+                    return self._pool.submit(compute_batch, batch)
                 self._pool = ProcessPoolExecutor(
                     self.workers, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD
                 )
-            try:
-                return self._pool.submit(compute_batch, batch)
+                with _deaf_to_interrupts():
+                    return self._pool.submit(compute_batch, batch)  # starts the workers
             except (BrokenProcessPool, RuntimeError):
                 self.close()
         raise InputError("worker processes cannot be started on this machine")
@@ -65,10 +67,21 @@ class LocalEngine:
             pool.shutdown(wait=True, kill_workers=True)
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Leave Ctrl-C to the driver: processes started here ignore it from their first instruction on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _begin(driver: int) -> None:
-    """Leave Ctrl-C to the driver, and do not outlive it."""
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Do not outlive the driver."""
 
     def watch() -> None:
         while os.getppid() == driver:

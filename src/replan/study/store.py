@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,8 @@ class Store:
         except OSError as error:
             raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
         if path.exists():
-            cls.open(folder, empty_too=True).close()  # refuses a store that it cannot use, changing nothing
+            with cls.open(folder, empty_too=True) as before:
+                before._read_all()
         store = cls(_connect(path, read_only=False), path)
         with store._speaking(), store.transaction():
             for name, columns in TABLES.items():
@@ -132,7 +133,8 @@ class Store:
         try:
             yield
         except BaseException:
-            self._connection.rollback()
+            with suppress(Exception):  # a database that broke has rolled back by itself
+                self._connection.rollback()
             raise
         self._connection.commit()
 
@@ -209,10 +211,14 @@ class Store:
         if table == "timings":
             names, selected = f"{names}, finished", [*selected, "now()::timestamp"]
         self._connection.register("incoming", incoming)
-        try:
-            self.execute(f"insert into {table} ({names}) select {', '.join(selected)} from incoming")
-        finally:
-            self._connection.unregister("incoming")
+        self.execute(f"insert into {table} ({names}) select {', '.join(selected)} from incoming")
+        self._connection.unregister("incoming")
+
+    def _read_all(self) -> None:
+        """Read every block once: a damaged one is noticed before anything is written."""
+        with self._speaking():
+            for (name,) in self.execute("select table_name from duckdb_tables()"):
+                self.execute(f'select bit_xor(hash(t)) from "{name}" t')
 
     def _check_format(self, *, empty_too: bool) -> None:
         with self._speaking():
@@ -254,7 +260,7 @@ def _connect(path: Path, *, read_only: bool) -> Any:
 def _fault(path: Path, error: Exception) -> str:
     """What went wrong with the file, and that what is stored is safe."""
     said = str(error).splitlines()[0]
-    if "lock" in said.lower():
+    if "set lock" in said:
         return f"{path}: another process is using it"
     if any(sign in said for sign in ("No space", "File too large", "could not write", "Could not write")):
         return f"{path}: the disk is full or cannot be written; what was stored is kept, go on with --resume"
