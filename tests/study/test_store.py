@@ -26,7 +26,7 @@ def result(key, *, samples=3):
     seeds = np.arange(samples)
     decision = Decision(True, "due", score=1.5, threshold=1.0, terms={"drift": np.float64(1.5)})
     return Result(
-        key, 0.1, "here:1", {"exact_regret": 0.25}, seeds, seeds * 1.0, seeds * 2.0, ((4, decision),)
+        key, 0.1, 0.1, "here:1", {"exact_regret": 0.25}, seeds, seeds * 1.0, seeds * 2.0, ((4, decision),)
     )
 
 

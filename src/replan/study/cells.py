@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
@@ -37,7 +37,7 @@ class Cell:
     @cached_property
     def identity(self) -> str:
         """The hash, in hexadecimal."""
-        parts = asdict(self)
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self)}
         for path, digest in self.files:
             parts["setting"] = parts["setting"].replace(json.dumps(path), json.dumps(digest))
         parts["files"] = sorted(digest for _, digest in self.files)

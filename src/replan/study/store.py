@@ -38,7 +38,8 @@ TABLES = {
     "samples": 'cell bigint, seed bigint, "return" double, regret double',
     "decisions": "cell bigint, seed bigint, t integer, updated boolean, score double, threshold double, "
     "terms json, reason text",
-    "timings": "cell bigint, start integer, seconds double, worker text, finished timestamp",
+    "timings": "cell bigint, start integer, seconds double, cpu_seconds double, worker text, "
+    "finished timestamp",
     "failures": "cell bigint, start integer, reason text",
 }
 
@@ -188,6 +189,7 @@ class Store:
             "cell": result.key,
             "start": self._start,
             "seconds": result.seconds,
+            "cpu_seconds": result.cpu_seconds,
             "worker": result.worker,
         }
 

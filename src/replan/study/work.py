@@ -40,6 +40,7 @@ class Result:
 
     key: int
     seconds: float
+    cpu_seconds: float
     worker: str
     values: dict[str, Any]  # columns of the store's `results`
     seeds: Indices = field(repr=False)  # (N,), none where nothing was sampled
@@ -72,14 +73,15 @@ def compute(cell: Cell) -> Outcome:
 
     if cell.version != __version__:
         raise InputError(f"a worker has replan {__version__}, but the study is run by {cell.version}")
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     try:
         result = _compute(cell)
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return Failure(cell.key, time.perf_counter() - began, worker, reason)
-    return Result(key=cell.key, seconds=time.perf_counter() - began, worker=worker, **result)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    return Result(key=cell.key, seconds=seconds, cpu_seconds=cpu, worker=worker, **result)
 
 
 def _compute(cell: Cell) -> dict[str, Any]:
