@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: setup setup-all browser reproduce test test-slow lint format bench docs clean
+.PHONY: setup setup-all browser reproduce test test-slow lint format bench bench-scale docs clean
 
 setup: $(VENV)/.core
 setup-all: $(VENV)/.all
@@ -49,6 +49,9 @@ docs: setup-all
 
 bench: setup-all
 	$(BIN)/python -m benchmarks
+
+bench-scale: setup-all
+	$(BIN)/python -m benchmarks.scale --full
 
 clean:
 	rm -rf $(VENV) results runs .pytest_cache .ruff_cache .hypothesis

@@ -6,7 +6,18 @@ import sys
 
 import typer
 
-from replan.commands import certify, estimate, explain, optimum, regret, reproduce, schedule
+from replan.commands import (
+    certify,
+    estimate,
+    explain,
+    export,
+    optimum,
+    regret,
+    reproduce,
+    results,
+    schedule,
+)
+from replan.commands import run as run_command
 from replan.errors import InputError
 
 app = typer.Typer(
@@ -23,6 +34,9 @@ app.command("explain")(explain.explain)
 app.command("certify")(certify.certify)
 app.command("estimate")(estimate.estimate)
 app.command("reproduce")(reproduce.reproduce)
+app.command("run")(run_command.run)
+app.command("results")(results.results)
+app.command("export")(export.export)
 
 
 def main(arguments: list[str] | None = None) -> None:

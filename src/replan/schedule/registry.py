@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
+from functools import cache
 from math import isnan
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -58,6 +59,7 @@ def make_rule(name: str, **parameters: Any) -> Rule:
     return kind(**read)
 
 
+@cache
 def rule_parameters(kind: type) -> dict[str, Any]:
     """The parameters of a rule class and the types that they take."""
     hints = get_type_hints(kind)

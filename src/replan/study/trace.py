@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from replan.estimate.estimator import Estimator
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices
@@ -24,10 +25,12 @@ class Trace:
     actions: Indices = field(repr=False)  # (T,)
 
 
-def trace_mission(mission: Mission, rule: Rule, *, seed: int = 0) -> Trace:
+def trace_mission(
+    mission: Mission, rule: Rule, *, seed: int = 0, estimator: Estimator | None = None
+) -> Trace:
     """Run an agent through the mission once; seed and world see the numbers that rollouts see."""
     world = mission.world
-    agent = Agent.on(mission, rule.with_seed(seed) if draws(rule) else rule)
+    agent = Agent.on(mission, rule.with_seed(seed) if draws(rule) else rule, estimator=estimator)
     state = world.start
     agent.start(state)
     times, decisions, states, believed, actions = [], [], [state], [], []
@@ -48,3 +51,11 @@ def trace_mission(mission: Mission, rule: Rule, *, seed: int = 0) -> Trace:
         states.append(state)
         actions.append(action)
     return Trace(tuple(times), decisions, np.array(states), np.array(believed), np.array(actions))
+
+
+def total_reward(mission: Mission, trace: Trace) -> float:
+    """The return of a traced mission."""
+    return sum(
+        float(mission.world.reward(t).realised(trace.states[t : t + 1], trace.actions[t : t + 1], after)[0])
+        for t, after in enumerate(trace.states[1:, None])
+    )

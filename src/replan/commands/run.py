@@ -1,0 +1,91 @@
+"""`replan run`: compute a study, on this machine's cores or on a Ray cluster, and go on where it was left."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replan.commands.common import JsonOption
+from replan.commands.output import emit
+
+FAILURES_SHOWN = 20
+STOPPED = 130
+
+
+def run(
+    study: Annotated[str, typer.Argument(help="A TOML file, or the name of a study that comes with replan.")],
+    engine: Annotated[str, typer.Option(help="Where cells are computed: local or ray.")] = "local",
+    address: Annotated[str | None, typer.Option(help="The Ray cluster to use; else one is started.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes, or cores of the Ray cluster.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/NAME if not given.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compute every cell of a study; exit status 1 where cells failed, 130 where Ctrl-C stopped it."""
+    from replan.report.study_tables import write_study_tables
+    from replan.study.definition import load_study
+    from replan.study.engine import make_engine
+    from replan.study.runner import run_study
+    from replan.study.store import Store
+
+    loaded, text = load_study(study)
+    folder = out or Path("runs") / loaded.name
+    report = run_study(
+        loaded,
+        text,
+        folder,
+        engine=lambda: make_engine(engine, workers=workers, address=address),
+        resume=resume,
+        quiet=as_json,
+    )
+    tables: list[Path] = []
+    if not report.stopped:
+        with Store.open(folder) as store:
+            tables = write_study_tables(store, folder / "tables")
+    how = _resume_command(study, folder, engine=engine, address=address, workers=workers)
+    answer: dict[str, Any] = {
+        "run": str(folder),
+        "cells": report.cells,
+        "stored_before": report.stored_before,
+        "computed": report.computed,
+        "failed": report.failed,
+        "missing": report.missing,
+        "failures": [dict(zip(("setting", "rule", "reason"), row, strict=True)) for row in report.failures],
+        "stopped": report.stopped,
+        "seconds": report.seconds,
+        "tables": [str(path) for path in tables],
+        "resume": how if report.missing or report.failed else None,
+    }
+    lines = [
+        f"{report.cells} cells: {report.computed} computed in {report.seconds:.1f} s, "
+        f"{report.stored_before} were stored before, {report.failed} failed",
+    ]
+    lines += [
+        f"failed: {rule} on {setting}: {why}" for setting, rule, why in report.failures[:FAILURES_SHOWN]
+    ]
+    if len(report.failures) > FAILURES_SHOWN:
+        lines.append(f"... {len(report.failures) - FAILURES_SHOWN} more: select * from failures")
+    lines += [f"wrote {path}" for path in tables]
+    if report.stopped:
+        lines.append(f"stopped, {report.missing} cells to go; go on with: {how}")
+    emit(answer, as_json=as_json, lines=lines)
+    if report.stopped and report.missing:
+        raise typer.Exit(STOPPED)
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _resume_command(
+    study: str, folder: Path, *, engine: str, address: str | None, workers: int | None
+) -> str:
+    parts = ["replan", "run", study, "--out", str(folder), "--resume"]
+    if engine != "local":
+        parts += ["--engine", engine]
+    if address is not None:
+        parts += ["--address", address]
+    if workers is not None:
+        parts += ["--workers", str(workers)]
+    return shlex.join(parts)

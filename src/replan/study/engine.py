@@ -1,0 +1,128 @@
+"""Where cells are computed: one small interface, and the loop that keeps any engine busy.
+
+An engine takes batches and hands back outcomes as they finish. At most `slots` batches are under way, so that
+memory is bounded however long the study. A batch whose worker died is tried again cell by cell, alone, so
+that a cell that kills its worker takes no other down with it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from replan.errors import InputError
+from replan.study.cells import Cell
+from replan.study.work import Batch, Failure, Outcome
+
+BATCH_SECONDS = 1.0
+BATCH_SAMPLES = 500_000  # sampled returns in one batch: 8 MB, what a worker hands back at once
+LOSSES_ALLOWED = 3  # times that a cell may lose its worker while it runs alone
+POLL_SECONDS = 0.2
+
+Handle = Any
+
+
+class Engine(Protocol):
+    """Workers somewhere."""
+
+    name: str
+    workers: int
+    slots: int  # batches to keep under way
+
+    def submit(self, batch: Batch) -> Handle:
+        """Start a batch."""
+        ...
+
+    def wait(self, handles: Sequence[Handle], timeout: float) -> list[tuple[Handle, list[Outcome] | None]]:
+        """The batches that are finished by now, None for one whose worker was lost."""
+        ...
+
+    def close(self) -> None:
+        """End the workers, whatever they are at."""
+        ...
+
+
+def make_engine(name: str, *, workers: int | None = None, address: str | None = None) -> Engine:
+    """The engine of that name."""
+    if name == "local":
+        from replan.study.local import LocalEngine
+
+        if address is not None:
+            raise InputError("--address goes with --engine ray")
+        return LocalEngine(workers=workers)
+    if name == "ray":
+        from replan.study.ray_engine import RayEngine
+
+        return RayEngine(address=address, workers=workers)
+    raise InputError(f"--engine must be local or ray, not {name!r}")
+
+
+class Batches:
+    """Cuts cells into batches of about a second, by the pace of the cells done so far."""
+
+    def __init__(self, cells: Iterable[Cell], *, workers: int) -> None:
+        self._cells = deque(cells)
+        self._workers = workers
+        self._recent: deque[float] = deque(maxlen=256)  # seconds of the last cells
+        self._largest = 1
+
+    def learn(self, outcomes: Iterable[Outcome]) -> None:
+        """Take note of how long cells took."""
+        self._recent.extend(outcome.seconds for outcome in outcomes)
+
+    def next(self) -> Batch | None:
+        """The next batch, never more than twice the last largest; None where no cell is left."""
+        if not self._cells:
+            return None
+        batch = tuple(self._cells.popleft() for _ in range(self._size()))
+        self._largest = max(self._largest, len(batch))
+        return batch
+
+    def _size(self) -> int:
+        if not self._recent:
+            return 1
+        pace = max(sum(self._recent) / len(self._recent), 1e-6)
+        by_samples = BATCH_SAMPLES // max(self._cells[0].seeds[1], 1)
+        fair_share = len(self._cells) // (2 * self._workers)  # leaves work for all of them at the end
+        return max(1, min(int(BATCH_SECONDS / pace), 2 * self._largest, by_samples, fair_share))
+
+
+def drive(engine: Engine, cells: Sequence[Cell]) -> Iterator[list[Outcome]]:
+    """Outcomes as they finish, every cell once; an empty list now and then while there is nothing new."""
+    batches = Batches(cells, workers=engine.workers)
+    under_way: dict[Handle, Batch] = {}
+    suspects: list[Cell] = []
+    while True:
+        while not suspects and len(under_way) < engine.slots and (batch := batches.next()):
+            under_way[engine.submit(batch)] = batch
+        if not under_way and not suspects:
+            return
+        if not under_way:
+            for cell in suspects:
+                yield from _alone(engine, cell)
+            suspects = []
+            continue
+        finished = engine.wait(list(under_way), POLL_SECONDS)
+        for handle, outcomes in finished:
+            batch = under_way.pop(handle)
+            if outcomes is None:
+                suspects += batch
+            else:
+                batches.learn(outcomes)
+                yield outcomes
+        if not finished:
+            yield []
+
+
+def _alone(engine: Engine, cell: Cell) -> Iterator[list[Outcome]]:
+    for _ in range(LOSSES_ALLOWED):
+        handle = engine.submit((cell,))
+        while not (finished := engine.wait([handle], POLL_SECONDS)):
+            yield []
+        outcomes = finished[0][1]
+        if outcomes is not None:
+            yield outcomes
+            return
+    reason = f"WorkerLost: its worker process died {LOSSES_ALLOWED} times while it ran alone"
+    yield [Failure(cell.key, 0.0, "", reason)]

@@ -1,0 +1,91 @@
+"""The `local` engine: worker processes on this machine's cores, by joblib's process pool."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from joblib import cpu_count
+from joblib.externals.loky import FIRST_COMPLETED, BrokenProcessPool, ProcessPoolExecutor, wait
+
+from replan.errors import InputError
+from replan.study.work import Batch, Outcome, compute_batch
+
+# Cells run side by side, and sums come out the same whatever the number of cores.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+
+class LocalEngine:
+    """Processes of its own; a pool that lost a worker is replaced at the next batch."""
+
+    name = "local"
+
+    def __init__(self, *, workers: int | None = None) -> None:
+        if workers is not None and workers < 1:
+            raise InputError(f"--workers must be at least 1, not {workers}")
+        self.workers = workers or cpu_count()
+        self.slots = 2 * self.workers  # a batch waits at every worker
+        self._pool: ProcessPoolExecutor | None = None
+
+    def submit(self, batch: Batch) -> Any:
+        """Start a batch."""
+        for _ in range(3):
+            try:
+                if self._pool is not None:
+                    return self._pool.submit(compute_batch, batch)
+                self._pool = ProcessPoolExecutor(
+                    self.workers, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD
+                )
+                with _deaf_to_interrupts():
+                    return self._pool.submit(compute_batch, batch)  # starts the workers
+            except (BrokenProcessPool, RuntimeError):
+                self.close()
+        raise InputError("worker processes cannot be started on this machine")
+
+    def wait(self, handles: Sequence[Any], timeout: float) -> list[tuple[Any, list[Outcome] | None]]:
+        """The batches that are finished by now."""
+        done = wait(handles, timeout=timeout, return_when=FIRST_COMPLETED).done
+        return [(future, self._outcomes(future)) for future in done]
+
+    def _outcomes(self, future: Any) -> list[Outcome] | None:
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            return None
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            pool.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Leave Ctrl-C to the driver: processes started here ignore it from their first instruction on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _begin(driver: int) -> None:
+    """Do not outlive the driver."""
+
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,87 @@
+"""The `ray` engine: a Ray cluster that runs already, or one started here and stopped at the end.
+
+Ray itself tries a task again where its worker or node is lost. Every node needs the same replan installed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from replan.errors import InputError
+from replan.study.local import ONE_THREAD
+from replan.study.work import Batch, Outcome, compute_batch
+
+OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster started here; batches under way need a few megabytes each
+RETRIES = 3
+
+
+class RayEngine:
+    """Batches as Ray tasks of one core each."""
+
+    name = "ray"
+
+    def __init__(self, *, address: str | None = None, workers: int | None = None) -> None:
+        """Connect to `address` ("auto": this machine's cluster), or start a cluster of `workers` cores."""
+        if workers is not None and workers < 1:
+            raise InputError(f"--workers must be at least 1, not {workers}")
+        self._ray = ray = _import_ray()
+        started_here: dict[str, Any] = {}
+        if address is None:
+            started_here = {
+                "num_cpus": workers,
+                "object_store_memory": OBJECT_STORE_BYTES,
+                "include_dashboard": False,
+            }
+        try:
+            ray.init(
+                address=address or "local",
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                runtime_env={"env_vars": ONE_THREAD},
+                **started_here,
+            )
+        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+            where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
+            raise InputError(f"cannot reach {where}: {str(error).splitlines()[0]}") from None
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        self.workers = max(min(cores, workers or cores), 1)
+        self.slots = self.workers if address and workers else 2 * self.workers
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(compute_batch)
+
+    def submit(self, batch: Batch) -> Any:
+        """Start a batch."""
+        return self._task.remote(batch)
+
+    def wait(self, handles: Sequence[Any], timeout: float) -> list[tuple[Any, list[Outcome] | None]]:
+        """The batches that are finished by now."""
+        done, _ = self._ray.wait(list(handles), num_returns=1, timeout=timeout)
+        return [(reference, self._outcomes(reference)) for reference in done]
+
+    def _outcomes(self, reference: Any) -> list[Outcome] | None:
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(reference)
+        except errors.RayTaskError as error:  # what compute_batch does not make an outcome of
+            raise InputError(f"a Ray worker cannot compute cells: {error.cause!s}") from None
+        except (errors.RuntimeEnvSetupError, errors.RaySystemError) as error:
+            raise InputError(f"Ray cannot start workers: {' '.join(str(error).split())[:300]}") from None
+        except errors.RayError:  # the worker or its node was lost more often than Ray retries
+            return None
+
+    def close(self) -> None:
+        """Disconnect; a cluster started here ends."""
+        self._ray.shutdown()
+
+
+def _import_ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError:
+        raise InputError("--engine ray needs Ray: pip install 'replan[ray]'") from None
+    return ray

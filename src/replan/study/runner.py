@@ -1,0 +1,109 @@
+"""Runs a study: what is missing goes to the engine, what finishes goes to the store, until all is there."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from replan import __version__
+from replan.study.cells import places
+from replan.study.definition import Study
+from replan.study.engine import Engine, drive
+from replan.study.progress import Progress, Tally
+from replan.study.store import Store
+from replan.study.versions import versions
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a run ended."""
+
+    folder: Path
+    cells: int
+    stored_before: int  # cells of the study that were there already
+    computed: int
+    failed: int
+    failures: list[tuple[str, str, str]]  # setting, rule, reason
+    stopped: bool  # by Ctrl-C
+    seconds: float
+
+    @property
+    def missing(self) -> int:
+        """Cells that were not tried."""
+        return self.cells - self.stored_before - self.computed - self.failed
+
+
+def run_study(
+    study: Study,
+    text: str,
+    folder: Path,
+    *,
+    engine: Callable[[], Engine],
+    resume: bool = False,
+    quiet: bool = False,
+) -> Report:
+    """Compute every cell that the store of `folder` does not hold. The engine is started when needed."""
+    began = time.monotonic()
+    planned = places(study, version=__version__)
+    cells = {place.cell.key: place.cell for place in planned}
+    with Store.begin(folder, resume=resume) as store, stop_signal() as stopped:
+        workers = engine()
+        try:
+            stored = store.describe(
+                study.name, text, planned, engine=workers.name, workers=workers.workers, versions=versions()
+            )
+            missing = [cell for key, cell in cells.items() if key not in stored]
+            tally = Tally.of(planned, _stored_regrets(store))
+            finished = 0
+            with Progress(tally, quiet=quiet) as progress:
+                for outcomes in drive(workers, missing):
+                    store.write(outcomes)
+                    tally.add(outcomes)
+                    progress.update()
+                    finished += len(outcomes)
+                    if stopped.is_set():
+                        break
+        finally:
+            workers.close()
+        failures = store.failures()
+        return Report(
+            folder=folder,
+            cells=len(cells),
+            stored_before=len(cells) - len(missing),
+            computed=finished - tally.failed,
+            failed=tally.failed,
+            failures=failures,
+            stopped=stopped.is_set(),
+            seconds=time.monotonic() - began,
+        )
+
+
+@contextmanager
+def stop_signal() -> Iterator[threading.Event]:
+    """Set by the first Ctrl-C (or SIGTERM), so that nothing is cut short; the second one ends at once."""
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped
+        return
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(number: int, frame: object) -> None:
+        stopped.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    for number in kept:
+        signal.signal(number, stop)
+    try:
+        yield stopped
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def _stored_regrets(store: Store) -> list[tuple[int, float | None]]:
+    return store.execute("select cell, coalesce(exact_regret, sampled_regret) from results")

@@ -1,0 +1,321 @@
+"""The store of a run: one DuckDB file in the run's folder, written in transactions as cells finish.
+
+Results are filed under a cell's key and never changed. The tables that describe the study (`study`, `cells`,
+`settings`) are those of the last start, so that a study which has grown goes on from what is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.study.cells import Place, canonical
+from replan.study.work import Failure, Outcome, Result
+
+FILE = "store.duckdb"
+FORMAT = 1
+MEMORY = "400MB"  # of the database in the driver
+
+TABLES = {
+    "meta": "key text primary key, value text",
+    "starts": "start integer primary key, began timestamp, engine text, workers integer, versions json, "
+    "stored integer, missing integer",
+    "settings": "setting text, data json",
+    "cells": "position integer, cell bigint, identity text, setting text, rule text, label text, "
+    "execution text, estimator text, given json, search text, measure text, first_seed bigint, seeds integer",
+    "results": "cell bigint primary key, parameters json, validation_regret double, candidates integer, "
+    "oracle_return double, exact_regret double, dynamic_regret double, samples integer, "
+    "sampled_regret double, standard_error double, low double, high double, schedules integer, "
+    "updates integer, updates_inside integer, intervals integer, intervals_met integer, "
+    "mean_stale_drift double, max_stale_drift double",
+    "samples": 'cell bigint, seed bigint, "return" double, regret double',
+    "decisions": "cell bigint, seed bigint, t integer, updated boolean, score double, threshold double, "
+    "terms json, reason text",
+    "timings": "cell bigint, start integer, seconds double, cpu_seconds double, worker text, "
+    "finished timestamp",
+    "failures": "cell bigint, start integer, reason text",
+}
+
+_TEXT = ("text", "json")
+
+
+class Store:
+    """An open store. Every fault of the file or the disk is one line, an `InputError`."""
+
+    def __init__(self, connection: Any, path: Path) -> None:
+        self._connection, self.path = connection, path
+        self._start = 0
+
+    @classmethod
+    def begin(cls, folder: Path, *, resume: bool) -> Store:
+        """Open for writing: a new store, or with `resume` the one that is there."""
+        path = folder / FILE
+        if path.exists() and not resume:
+            raise InputError(
+                f"{folder} holds a run already: give --resume to go on with it, or another --out"
+            )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+        if path.exists():
+            with cls.open(folder, empty_too=True) as before:
+                before._read_all()
+        store = cls(_connect(path, read_only=False), path)
+        with store._speaking(), store.transaction():
+            for name, columns in TABLES.items():
+                store.execute(f"create table if not exists {name} ({columns})")
+            store.execute("insert or ignore into meta values ('format', ?)", [str(FORMAT)])
+        return store
+
+    @classmethod
+    def open(cls, folder: Path, *, empty_too: bool = False) -> Store:
+        """Open for reading."""
+        path = folder / FILE
+        if not path.exists():
+            raise InputError(f"{folder} holds no run: there is no {FILE} in it")
+        store = cls(_connect(path, read_only=True), path)
+        try:
+            store._check_format(empty_too=empty_too)
+        except InputError:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple]:
+        """The rows that a statement answers with."""
+        return self._connection.execute(sql, values).fetchall()
+
+    def query(self, sql: str, *, isolated: bool = False) -> tuple[list[str], list[tuple]]:
+        """Column names and rows; an isolated query touches nothing outside the store."""
+        import duckdb
+
+        if isolated:
+            self._connection.execute("set enable_external_access = false")
+        try:
+            found = self._connection.execute(sql)
+            return [column[0] for column in found.description or ()], found.fetchall()
+        except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException) as error:
+            raise InputError(_fault(self.path, error)) from None
+        except duckdb.Error as error:
+            raise InputError(f"the query fails: {str(error).splitlines()[0]}") from None
+
+    def export_parquet(self, folder: Path) -> list[Path]:
+        """Every table as a Parquet file."""
+        found = []
+        with self._speaking():
+            for name in TABLES:
+                found.append(folder / f"{name}.parquet")
+                target = str(found[-1]).replace("'", "''")
+                self.execute(f"copy (select * from {name} order by all) to '{target}' (format parquet)")
+        return found
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        self._connection.begin()
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # a database that broke has rolled back by itself
+                self._connection.rollback()
+            raise
+        self._connection.commit()
+
+    def describe(
+        self, name: str, text: str, places: Sequence[Place], *, engine: str, workers: int, versions: dict
+    ) -> set[int]:
+        """Write down what is about to be run and by what; the keys of the cells that are stored already."""
+        with self._speaking():
+            stored = {key for (key,) in self.execute("select cell from results")}
+            missing = {place.cell.key for place in places} - stored
+            self._start = self.execute("select coalesce(max(start), 0) + 1 from starts")[0][0]
+            with self.transaction():
+                for key, value in (("study", name), ("definition", text)):
+                    self.execute("insert or replace into meta values (?, ?)", [key, value])
+                self.execute(
+                    "insert into starts values (?, now()::timestamp, ?, ?, ?, ?, ?)",
+                    [self._start, engine, workers, json.dumps(versions), len(stored), len(missing)],
+                )
+                for table in ("settings", "cells", "failures"):
+                    self.execute(f"delete from {table}")
+                settings = {place.setting: place.cell.setting for place in places}
+                self._insert("settings", {"setting": list(settings), "data": list(settings.values())})
+                self._insert("cells", _columns([_cell_row(place) for place in places]))
+        return stored
+
+    def write(self, outcomes: Sequence[Outcome]) -> None:
+        """File what has finished, in one transaction."""
+        if not outcomes:
+            return
+        results = [outcome for outcome in outcomes if isinstance(outcome, Result)]
+        failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+        with self._speaking(), self.transaction():
+            self._insert("results", _columns([{"cell": each.key, **each.values} for each in results]))
+            self._insert("samples", _samples(results))
+            self._insert("decisions", _columns(list(chain.from_iterable(map(_decision_rows, results)))))
+            self._insert("failures", _columns([self._failure_row(each) for each in failures]))
+            self._insert("timings", _columns([self._timing_row(each) for each in results]))
+
+    def failures(self) -> list[tuple[str, str, str]]:
+        """Setting, rule and reason of every cell that failed at the last start, in the study's order."""
+        with self._speaking():
+            return self.execute(
+                "select setting, label, reason from failures join cells using (cell) order by position"
+            )
+
+    def _failure_row(self, failure: Failure) -> dict[str, Any]:
+        return {"cell": failure.key, "start": self._start, "reason": failure.reason}
+
+    def _timing_row(self, result: Result) -> dict[str, Any]:
+        return {
+            "cell": result.key,
+            "start": self._start,
+            "seconds": result.seconds,
+            "cpu_seconds": result.cpu_seconds,
+            "worker": result.worker,
+        }
+
+    def _insert(self, table: str, columns: dict[str, Any]) -> None:
+        """Rows column by column: DuckDB reads NumPy arrays at once where rows would take a call each."""
+        if not columns or not len(next(iter(columns.values()))):
+            return
+        types = dict(part.strip().split(" ")[:2] for part in TABLES[table].replace('"', "").split(","))
+        incoming, selected = {}, []
+        for name, values in columns.items():
+            if types[name] in _TEXT:
+                incoming[name] = np.array(values, dtype=object)
+                selected.append(f'"{name}"')
+            elif isinstance(values, np.ndarray) or types[name] in ("bigint", "boolean"):
+                incoming[name] = np.asarray(values)
+                selected.append(f'"{name}"')
+            else:  # numbers that may be missing
+                incoming[name] = np.array([np.nan if v is None else v for v in values], dtype=float)
+                selected.append(f'if(isnan("{name}"), null, "{name}")')
+        names = ", ".join(f'"{name}"' for name in columns)
+        if table == "timings":
+            names, selected = f"{names}, finished", [*selected, "now()::timestamp"]
+        self._connection.register("incoming", incoming)
+        self.execute(f"insert into {table} ({names}) select {', '.join(selected)} from incoming")
+        self._connection.unregister("incoming")
+
+    def _read_all(self) -> None:
+        """Read every block once: a damaged one is noticed before anything is written."""
+        with self._speaking():
+            for (name,) in self.execute("select table_name from duckdb_tables()"):
+                self.execute(f'select bit_xor(hash(t)) from "{name}" t')
+
+    def _check_format(self, *, empty_too: bool) -> None:
+        with self._speaking():
+            tables = {name for (name,) in self.execute("select table_name from duckdb_tables()")}
+            if not tables and empty_too:  # the run was ended before its first transaction
+                return
+            found = self.execute("select value from meta where key = 'format'") if "meta" in tables else []
+        if not found:
+            raise InputError(f"{self.path}: not the store of a run; nothing was changed")
+        if int(found[0][0]) > FORMAT:
+            raise InputError(
+                f"{self.path}: written by a newer replan (format {found[0][0]}, this one knows {FORMAT}): "
+                "upgrade replan; nothing was changed"
+            )
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        """Faults of the database as one line."""
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            raise InputError(_fault(self.path, error)) from None
+
+
+def _connect(path: Path, *, read_only: bool) -> Any:
+    import duckdb
+
+    try:
+        connection = duckdb.connect(str(path), read_only=read_only)
+        connection.execute(f"set memory_limit = '{MEMORY}'")
+        connection.execute("set threads = 2")
+        return connection
+    except duckdb.Error as error:
+        raise InputError(_fault(path, error)) from None
+
+
+def _fault(path: Path, error: Exception) -> str:
+    """What went wrong with the file, and that what is stored is safe."""
+    said = str(error).splitlines()[0]
+    if "set lock" in said:
+        return f"{path}: another process is using it"
+    if any(sign in said for sign in ("No space", "File too large", "could not write", "Could not write")):
+        return f"{path}: the disk is full or cannot be written; what was stored is kept, go on with --resume"
+    if any(sign in said for sign in ("Permission denied", "Read-only", "Cannot open file")):
+        return f"{path}: cannot be opened ({said}); nothing was changed"
+    return f"{path}: the store is damaged or not one of replan's ({said}); nothing was changed"
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list]:
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _cell_row(place: Place) -> dict[str, Any]:
+    cell = place.cell
+    return {
+        "position": place.position,
+        "cell": cell.key,
+        "identity": cell.identity,
+        "setting": place.setting,
+        "rule": place.rule,
+        "label": place.label,
+        "execution": cell.execution,
+        "estimator": cell.estimator,
+        "given": cell.given,
+        "search": cell.search,
+        "measure": ",".join(cell.measure),
+        "first_seed": cell.seeds[0],
+        "seeds": cell.seeds[1],
+    }
+
+
+def _samples(results: Sequence[Result]) -> dict[str, np.ndarray]:
+    if not results:
+        return {}
+    return {
+        "cell": np.repeat([each.key for each in results], [len(each.seeds) for each in results]),
+        "seed": np.concatenate([each.seeds for each in results]),
+        "return": np.concatenate([each.returns for each in results]),
+        "regret": np.concatenate([each.regrets for each in results]),
+    }
+
+
+def _decision_rows(result: Result) -> Iterator[dict[str, Any]]:
+    seed = int(result.seeds[0]) if len(result.seeds) else 0
+    for t, decision in result.decisions:
+        yield {
+            "cell": result.key,
+            "seed": seed,
+            "t": t,
+            "updated": decision.update,
+            "score": decision.score,
+            "threshold": decision.threshold,
+            "terms": canonical({name: float(value) for name, value in decision.terms.items()}),
+            "reason": decision.reason,
+        }

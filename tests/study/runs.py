@@ -1,0 +1,46 @@
+"""A small study for tests of whole runs, and how to start one in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+STUDY = """
+settings = [{ base = "two-burst", vary = { n = [4, 5], horizon = [30], budget = [2, 3, 4] } }]
+rules = [
+  "periodic",
+  { rule = "random" },
+  { rule = "regret-guided", grid = { alpha = [0.5, 0.9], m = [1, 3], diameter = [0.1, 1.0] } },
+]
+executions = ["map", "belief"]
+measure = ["exact", "sampled"]
+seeds = { count = 40 }
+"""
+SEEDS = 40
+CELLS = 2 * 3 * 10 * 2
+
+
+def write_study(folder: Path, text: str = STUDY) -> Path:
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def start(*arguments: object, **options) -> subprocess.Popen:
+    """`replan ARGUMENTS` in a session of its own, so that a signal can be sent to all of it."""
+    command = [sys.executable, "-m", "replan.cli", *map(str, arguments)]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        **options,
+    )
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "tables").iterdir())}

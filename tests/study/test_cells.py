@@ -1,0 +1,84 @@
+"""A cell's identity: changed by all that determines it, and by nothing else."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from replan.study.cells import Cell, places
+from replan.study.definition import parse_study
+
+CELL = Cell(
+    version="1",
+    setting='{"n":3}',
+    files=(),
+    execution="map",
+    estimator="true-kernel",
+    rule="periodic",
+    given="{}",
+    search=None,
+    measure=("exact",),
+    seeds=(0, 10),
+    intervals=False,
+    decisions=False,
+)
+OTHER = {
+    "version": "2",
+    "setting": '{"n":4}',
+    "files": (("w.npz", "abc"),),
+    "execution": "belief",
+    "estimator": "pooled",
+    "rule": "random",
+    "given": '{"seed":1}',
+    "search": "paper",
+    "measure": ("sampled",),
+    "seeds": (1, 10),
+    "intervals": True,
+    "decisions": True,
+}
+
+
+def test_identity_depends_on_every_field():
+    assert set(OTHER) == {field.name for field in fields(Cell)}
+    found = {replace(CELL, **{name: value}).identity for name, value in OTHER.items()}
+    assert len(found | {CELL.identity}) == len(OTHER) + 1
+
+
+def test_the_hash_is_the_same_on_every_machine_and_day():
+    assert CELL.identity == "c5f99172b1621ef92155ca5baa350d544842b3df671a3a8d840eb56a0e716af3"
+    assert CELL.key == int(CELL.identity[:15], 16)
+
+
+def test_names_do_not_enter():
+    def study(name, label):
+        data = {"name": name, "settings": [{"base": "two-burst", "name": label}], "rules": ["periodic"]}
+        return places(parse_study(data), version="1")[0]
+
+    assert study("a", None).cell == study("b", "other").cell
+    assert study("a", None).setting != study("b", "other").setting
+
+
+@pytest.mark.parametrize("measure", [["exact"], ["sampled"]])
+def test_seeds_enter_only_where_something_is_sampled(measure):
+    def cell(first):
+        data = {"name": "a", "settings": ["two-burst"], "rules": ["periodic"], "measure": measure}
+        return places(parse_study({**data, "seeds": {"first": first}}), version="1")[0].cell
+
+    assert (cell(0).identity == cell(7).identity) == (measure == ["exact"])
+
+
+def test_a_world_from_a_file_is_known_by_its_content_not_by_its_path(tmp_path):
+    def cell(folder, reward):
+        folder.mkdir()
+        kernel = np.full((2, 1, 2), 0.5)
+        np.savez(folder / "world.npz", kernel=kernel, reward=np.full((2, 1), reward))
+        (folder / "s.toml").write_text(
+            'world = "arrays"\nfile = "world.npz"\nhorizon = 4\nplanning_horizon = 2\nbudget = 2\n'
+        )
+        data = {"name": "a", "settings": ["s.toml"], "rules": ["periodic"]}
+        return places(parse_study(data, where=str(folder / "study.toml")), version="1")[0].cell
+
+    here, there, other = cell(tmp_path / "a", 1.0), cell(tmp_path / "b", 1.0), cell(tmp_path / "c", 2.0)
+    assert here.setting != there.setting
+    assert here.identity == there.identity
+    assert here.identity != other.identity

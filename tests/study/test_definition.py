@@ -1,0 +1,132 @@
+"""STUDY.toml: what it spells out to, and one line for every fault."""
+
+import pytest
+
+from replan.errors import InputError
+from replan.study.cells import places
+from replan.study.definition import builtin_studies, load_study, parse_study
+from replan.study.paper import METHODS
+from replan.study.settings import PAPER_SETTINGS
+
+SMALL = {"name": "small", "settings": ["two-burst"], "rules": ["periodic"]}
+
+
+def study_of(**changes):
+    return parse_study({**SMALL, **changes})
+
+
+def labels(study):
+    return [(place.setting, place.label) for place in places(study, version="1")]
+
+
+def test_a_range_of_settings_and_a_grid_of_rules_are_all_combinations():
+    study = study_of(
+        settings=[{"base": "two-burst", "vary": {"budget": {"from": 2, "to": 4}, "drift.slip": [0.0, 0.1]}}],
+        rules=[
+            {"rule": "regret-guided", "set": {"score": "gap"}, "grid": {"alpha": [0.5, 0.9], "m": [1, 2]}}
+        ],
+        executions=["map", "belief"],
+    )
+    found = labels(study)
+    assert len(found) == 3 * 2 * 2 * 4
+    assert found[0] == ("two-burst budget=2 drift.slip=0.0", "regret-guided score=gap alpha=0.5 m=1")
+    assert len(set(found)) == 3 * 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"from": 2, "to": 5}, [2, 3, 4, 5]),
+        ({"from": 0.1, "to": 0.3, "step": 0.1}, [0.1, 0.2, 0.3]),
+        ({"from": 0.0, "to": 1.0, "count": 3}, [0.0, 0.5, 1.0]),
+    ],
+)
+def test_ranges_include_both_ends(given, expected):
+    study = study_of(rules=[{"rule": "regret-guided", "grid": {"diameter": given}}])
+    assert study.rules[0].grid["diameter"] == pytest.approx(expected)
+
+
+def test_a_named_rule_is_tuned_and_a_grid_is_not_unless_asked():
+    study = study_of(
+        rules=[
+            "self-triggered",
+            {"rule": "regret-guided", "grid": {"m": [1]}},
+            {"rule": "regret-guided", "name": "both", "grid": {"m": [1]}, "tune": True},
+        ]
+    )
+    assert [place.cell.search for place in places(study, version="1")] == ["paper", None, "paper"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"ruels": []}, "unknown key 'ruels'"),
+        ({"rules": []}, "'rules'"),
+        ({"settings": [{"base": "two-burst", "vari": {}}]}, "unknown key 'settings.0.vari'"),
+        ({"rules": ["perodic"]}, "unknown rule 'perodic'"),
+        ({"rules": [{"rule": "periodic", "set": {"alpha": 1}}]}, "periodic has no parameter 'alpha'"),
+        (
+            {"rules": [{"rule": "regret-guided", "grid": {"alpha": [0.5, 7]}}]},
+            "alpha must lie between 0 and 1",
+        ),
+        ({"rules": [{"rule": "regret-guided", "grid": {"alpha": [[1]]}}]}, "regret-guided cannot take"),
+        ({"rules": [{"rule": "regret-guided", "grid": {"alpha": {"from": 0}}}]}, "missing key 'to'"),
+        ({"rules": [{"rule": "regret-guided", "grid": {"alpha": []}}]}, "alpha: has no value"),
+        ({"executions": ["mpa"]}, "'executions.0'"),
+        ({"estimators": ["oracle"]}, "unknown estimator 'oracle'"),
+        ({"measure": ["regret"]}, "'measure.0'"),
+        ({"seeds": {"count": 1}}, "'seeds.count'"),
+        ({"seeds": 1000}, "'seeds'"),
+        ({"name": "../elsewhere"}, "'name'"),
+    ],
+)
+def test_a_fault_is_one_line_that_names_the_key(changes, said):
+    with pytest.raises(InputError) as caught:
+        study_of(**changes)
+    assert said in str(caught.value)
+    assert str(caught.value).startswith("study: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [
+        ({"base": "two-brust"}, "'two-brust' is neither"),
+        ({"base": "two-burst", "vary": {"budgt": [2]}}, "unknown key 'budgt'"),
+        ({"base": "two-burst", "vary": {"drfit.slip": [2]}}, "no table 'drfit'"),
+        ({"base": "two-burst", "vary": {"drift.slip": [2.0]}}, "drift.slip"),
+    ],
+)
+def test_a_fault_of_a_setting_is_one_line_too(axis, said):
+    with pytest.raises(InputError, match=said):
+        places(study_of(settings=[axis]), version="1")
+
+
+def test_two_lines_of_a_table_never_share_a_name():
+    with pytest.raises(InputError, match="stands twice"):
+        places(study_of(rules=["periodic", "periodic"]), version="1")
+
+
+def test_settings_lie_beside_the_study(tmp_path):
+    keys = "world='rover'", "n=3", "horizon=6", "planning_horizon=3", "budget=2"
+    drift = "[drift]", "kind='linear'", "slip=0.1", "rate=0.0"
+    (tmp_path / "mine.toml").write_text("\n".join([*keys, *drift]))
+    (tmp_path / "study.toml").write_text('settings = ["mine.toml"]\nrules = ["periodic"]')
+    study, text = load_study(tmp_path / "study.toml")
+    assert study.name == "study"
+    assert text.startswith("settings")
+    assert labels(study) == [("mine", "periodic")]
+
+
+def test_what_cannot_be_read_is_one_line(tmp_path):
+    (tmp_path / "bad.toml").write_text("settings = [")
+    for source, said in (("bad.toml", "not valid TOML"), ("none.toml", "cannot be read"), ("x", "neither")):
+        with pytest.raises(InputError, match=said):
+            load_study(tmp_path / source)
+
+
+def test_the_papers_table_is_a_study_that_ships():
+    study, _ = load_study("table1")
+    assert labels(study) == [(setting, rule) for setting in PAPER_SETTINGS for rule in METHODS]
+    for name in builtin_studies():
+        assert places(load_study(name)[0], version="1")
