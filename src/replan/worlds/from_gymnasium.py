@@ -65,7 +65,7 @@ def start_probabilities(environment: Any) -> Array:
     if law is not None:
         return np.asarray(law, dtype=float)
     certain = np.zeros(int(environment.unwrapped.observation_space.n))
-    certain[int(environment.reset(seed=0)[0])] = 1.0
+    certain[int(environment.unwrapped.reset(seed=0)[0])] = 1.0
     return certain
 
 
