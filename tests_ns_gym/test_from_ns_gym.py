@@ -62,7 +62,7 @@ def test_the_drift_is_the_one_that_ns_gym_was_told(make):
 
 def test_the_lakes_first_kernel_is_that_of_the_first_step():
     world = from_ns_gym(frozen_lake(), horizon=HORIZON)
-    # From 0, right leads to 1 with 0.9 (the change at t = 0 comes before the move), else down to 4 or up, to 0.
+    # The change at t = 0 comes before the move: from 0, right leads to 1 with 0.9, else down to 4 or up to 0
     assert world.kernel(0).general().dense()[0, 2, [1, 4, 0]] == pytest.approx([0.9, 0.05, 0.05])
     assert world.kernel(HORIZON - 1).general().dense()[0, 2, 1] == pytest.approx(0.6)
 
