@@ -10,10 +10,15 @@ import gymnasium
 from replan.environments.world_environment import WorldEnvironment
 from replan.errors import InputError
 from replan.model import TVMDP, piecewise
+from replan.worlds import terrain
+from replan.worlds.built_in import built_in_setting
 from replan.worlds.rover import Cell, rover
 
 BUILDERS = {  # id -> module:function, whose keyword arguments are those of gymnasium.make
     "replan/Rover-v0": "replan.environments.registration:default_rover",
+    "replan/ThinIce-v0": "replan.worlds.thin_ice:build",
+    "replan/Crosswind-v0": "replan.worlds.crosswind:build",
+    "replan/Terrain-v0": "replan.environments.registration:default_terrain",
 }
 
 
@@ -46,3 +51,8 @@ def default_rover(
         bursts = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
         return rover(n, piecewise(horizon, slip=0.03, quiet=0.001, bursts=bursts), obstacles=obstacles or ())
     return rover(n, slip, obstacles=obstacles or ())
+
+
+def default_terrain(**options: Any) -> TVMDP:
+    """The terrain of the setting `terrain-hard`, with whatever `replan.worlds.terrain.build` takes changed."""
+    return terrain.build(**{**built_in_setting("terrain-hard")["terrain"], **options})
