@@ -54,5 +54,5 @@ def default_rover(
 
 
 def default_terrain(**options: Any) -> TVMDP:
-    """The terrain of the setting `terrain-hard`, with whatever `replan.worlds.terrain.build` takes changed."""
+    """The terrain of the setting `terrain-hard`; options of `replan.worlds.terrain.build` change it."""
     return terrain.build(**{**built_in_setting("terrain-hard")["terrain"], **options})
