@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: setup setup-all browser reproduce test test-slow lint format bench bench-scale docs clean
+.PHONY: setup setup-all browser reproduce test test-slow test-ns-gym lint format bench bench-scale docs clean
 
 setup: $(VENV)/.core
 setup-all: $(VENV)/.all
@@ -35,6 +35,19 @@ test: setup-all
 test-slow: setup-all
 	$(BIN)/python -m pytest -n 2 -m slow
 
+# NS-Gym drags in torch and MuJoCo, so it has an environment of its own: torch first, the CPU build where pip
+# can see one.
+NS_GYM := .venv-ns-gym
+test-ns-gym: $(NS_GYM)/.ready
+	$(NS_GYM)/bin/python -m pytest tests_ns_gym
+
+$(NS_GYM)/.ready: export PIP_CONSTRAINT := $(CURDIR)/constraints-ns-gym.txt
+$(NS_GYM)/.ready: pyproject.toml constraints-ns-gym.txt
+	test -x $(NS_GYM)/bin/python || $(PYTHON) -m venv $(NS_GYM)
+	$(NS_GYM)/bin/python -m pip --disable-pip-version-check install --quiet torch
+	$(NS_GYM)/bin/python -m pip --disable-pip-version-check install --quiet -e '.[ns-gym]' pytest
+	@touch $@
+
 lint: setup-all
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -54,4 +67,4 @@ bench-scale: setup-all
 	$(BIN)/python -m benchmarks.scale --full
 
 clean:
-	rm -rf $(VENV) results runs .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NS_GYM) results runs .pytest_cache .ruff_cache .hypothesis

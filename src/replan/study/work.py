@@ -16,6 +16,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.evaluate.exact import all_returns
 from replan.evaluate.exact import regret as exact_regret
+from replan.evaluate.learned import learned_returns
 from replan.evaluate.placement import placement
 from replan.evaluate.rollout import oracle_rollout, rollout, sampled_regret
 from replan.execute.mission import Mission
@@ -29,7 +30,7 @@ from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.protocol import VALIDATION_SEEDS, Bench, bootstrap_interval, choose, parameters
 from replan.study.settings import Setting, make_mission, parse_setting
 from replan.study.simulation import high_drift_intervals
-from replan.study.trace import total_reward, trace_mission
+from replan.study.trace import trace_mission
 
 Batch = tuple[Cell, ...]
 
@@ -169,12 +170,10 @@ def _rule(cell: Cell, stage: _Stage) -> tuple[Rule, dict[str, Any]]:
 
 
 def _returns(cell: Cell, mission: Mission, rule: Rule, seeds: Indices) -> Array:
-    """(N,) by rollouts side by side, or where the agent learns from what it sees by one agent a seed."""
+    """(N,) by rollouts side by side, or where the agent learns from what it sees mission by mission."""
     if cell.estimator == TRUE_KERNEL:
         return rollout(mission, rule, seeds).returns
-    make = ESTIMATORS[cell.estimator]
-    traces = (trace_mission(mission, rule, seed=int(seed), estimator=make(mission)) for seed in seeds)
-    return np.array([total_reward(mission, trace) for trace in traces])
+    return learned_returns(mission, rule, ESTIMATORS[cell.estimator], seeds)
 
 
 def _placement(stage: _Stage, rule: Rule, seeds: Indices) -> dict[str, Any]:

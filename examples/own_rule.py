@@ -1,0 +1,62 @@
+"""Write your own rule: look when you are no longer sure enough where you are.
+
+A rule is a frozen dataclass with a name and a `decide`. This one pushes the distribution of where the robot
+may be through the last estimate and asks for an update when the likeliest cell is not likely enough. The
+checker then makes sure that it spends the budget, repeats itself and knows only what it says it knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from replan import Context, Decision, load_setting, make_mission
+from replan.evaluate import check_rule, regret
+from replan.plan import oracle
+from replan.schedule import make_rule
+from replan.schedule.rule import Knowledge
+from replan.skip import propagation
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """Update when the probability of the likeliest state falls below `least`."""
+
+    least: float = 0.5
+
+    name: ClassVar[str] = "confidence"
+    knows: ClassVar[Knowledge] = "nothing"  # neither the drift to come nor the current kernel
+    uses_state: ClassVar[bool] = True  # a robot in a corner is surer than one in the open
+    paced: ClassVar[bool] = False
+
+    def decide(self, context: Context) -> Decision:
+        """Push what was seen at the last update through the steps since."""
+        how = propagation(context.execution, context.plan, context.kernel)
+        estimate = how.begin(np.array([context.state]))
+        believed = np.zeros((1, context.kernel.states))
+        believed[0, context.state] = 1.0
+        for _ in range(context.last_update, context.time):
+            actions = how.act(estimate)
+            estimate = how.advance(estimate, actions)
+            believed = context.kernel.push(believed, actions)
+        sure = float(believed.max())
+        due = sure < self.least
+        return Decision(due, f"{sure:.0%} sure of the cell", score=1 - sure, threshold=1 - self.least)
+
+
+def main() -> None:
+    mission = make_mission(load_setting("two-burst"))
+    best = oracle(mission.world)
+    faults = check_rule(Confidence())
+    print(f"the checker found {len(faults)} faults{': ' if faults else ''}{', '.join(map(str, faults))}")
+    print(f"{'rule':<24} exact regret on two-burst, {mission.budget} updates")
+    for least in (0.6, 0.65, 0.7, 0.8):
+        print(f"{f'confidence {least:.0%}':<24} {regret(mission, Confidence(least), best=best):.3f}")
+    for name in ("periodic", "lookahead"):
+        print(f"{name:<24} {regret(mission, make_rule(name), best=best):.3f}")
+
+
+if __name__ == "__main__":
+    main()

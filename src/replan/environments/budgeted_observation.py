@@ -1,0 +1,88 @@
+"""Looking costs: a wrapper in which a learner can learn when to look.
+
+An action is a pair: what to do, and whether to look where that led. At most `budget` looks are granted; in
+between the learner is shown what it saw last, how old that is, and how many looks are left. The look that
+goes with the action of step t shows the state at t + 1, so it is the paper's update at t + 1; deciding one
+step earlier loses nothing, since nothing is seen in between.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from replan.errors import InputError
+
+DO_NOT_LOOK, LOOK = 0, 1
+
+
+class BudgetedObservation(gymnasium.Wrapper):
+    """Action (action, look); observation {"seen", "age", "budget_left"}.
+
+    The observation after `reset` is free, as the paper's first step is. A look beyond the budget is refused:
+    the step is taken, nothing is shown, and `info["looked"]` is False. The environment's own `info` is passed
+    on only with a look, since it may tell where the robot is.
+    """
+
+    def __init__(
+        self, env: gymnasium.Env, *, budget: int, price: float = 0.0, longest: int | None = None
+    ) -> None:
+        """`price` is taken from the reward of each granted look; `longest` is the number of steps at most."""
+        super().__init__(env)
+        if budget < 0:
+            raise InputError(f"budget must not be negative, not {budget}")
+        if not price >= 0:
+            raise InputError(f"price must not be negative, not {price}")
+        self.budget, self.price = budget, price
+        self.longest = _longest(env) if longest is None else longest
+        self.action_space = spaces.Tuple((env.action_space, spaces.Discrete(2)))
+        self.observation_space = spaces.Dict(
+            seen=env.observation_space,
+            age=spaces.Discrete(self.longest + 1),
+            budget_left=spaces.Discrete(budget + 1),
+        )
+        self._seen: Any = None
+        self._age, self._left = 0, budget
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The first observation is free."""
+        self._seen, info = self.env.reset(seed=seed, options=options)
+        self._age, self._left = 0, self.budget
+        return self._observation(), {**info, "looked": True}
+
+    def step(self, action: tuple[Any, int]) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Act, and look where that led if it is asked for and can be paid."""
+        move, look = action
+        observation, reward, terminated, truncated, info = self.env.step(move)
+        reward = float(reward)
+        looked = int(look) == LOOK and self._left > 0
+        if looked:
+            self._seen, self._age = observation, 0
+            self._left -= 1
+            reward -= self.price
+        else:
+            self._age = min(self._age + 1, self.longest)
+        shown = {**info, "looked": True} if looked else {"looked": False}
+        return self._observation(), reward, terminated, truncated, shown
+
+    def _observation(self) -> dict[str, Any]:
+        return {
+            "seen": deepcopy(self._seen),
+            "age": np.int64(self._age),
+            "budget_left": np.int64(self._left),
+        }
+
+
+def _longest(env: gymnasium.Env) -> int:
+    """The number of steps of an episode, from the environment itself or from its registration."""
+    if env.has_wrapper_attr("horizon"):
+        return int(env.get_wrapper_attr("horizon"))
+    if env.spec is not None and env.spec.max_episode_steps is not None:
+        return int(env.spec.max_episode_steps)
+    raise InputError("this environment does not say how long an episode is: give longest")

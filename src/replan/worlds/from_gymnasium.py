@@ -1,0 +1,83 @@
+"""Gymnasium's toy-text environments as worlds: FrozenLake, CliffWalking, Taxi, any other with a table `P`.
+
+    lake = gymnasium.make("FrozenLake-v1")
+    world = from_gymnasium(lake, horizon=40)
+
+How a table becomes a kernel and a reward is settled in `replan.worlds.model_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model import TVMDP
+from replan.model.kernel import Array
+from replan.worlds.model_table import ModelTable, world_of_tables
+
+
+def from_gymnasium(environment: Any, *, horizon: int | None = None, start: int | None = None) -> TVMDP:
+    """The world of an environment that does not drift, or of a list of them, one for each time.
+
+    Without a `horizon` it is the environment's own limit of steps, or the length of the list.
+    """
+    drifts = isinstance(environment, Sequence)
+    environments = list(environment) if drifts else [environment]
+    if not environments:
+        raise InputError("an empty list of environments has no world")
+    tables = [read_table(each) for each in environments]
+    if horizon is None:
+        horizon = len(environments) if drifts else _step_limit(environment)
+    return world_of_tables(
+        tables, horizon=horizon, start=start, start_probabilities=start_probabilities(environments[0])
+    )
+
+
+def read_table(environment: Any) -> ModelTable:
+    """The table of an environment as it stands now."""
+    states, actions = numbered_spaces(environment)
+    table = getattr(environment.unwrapped, "P", None)
+    if table is None:
+        raise InputError(f"{name_of(environment)} has no model table P: its kernel cannot be read")
+    return ModelTable.read(table, states=states, actions=actions)
+
+
+def numbered_spaces(environment: Any) -> tuple[int, int]:
+    """The numbers of states and actions, where both are counted from 0."""
+    if not hasattr(environment, "unwrapped"):
+        raise InputError(f"{type(environment).__name__} is not a Gymnasium environment")
+    sizes = []
+    for what in ("observation", "action"):
+        space = getattr(environment.unwrapped, f"{what}_space")
+        if type(space).__name__ != "Discrete" or int(space.start) != 0:
+            kind = "Discrete counted from 0"
+            raise InputError(f"the {what}s of {name_of(environment)} are {type(space).__name__}, not {kind}")
+        sizes.append(int(space.n))
+    return sizes[0], sizes[1]
+
+
+def start_probabilities(environment: Any) -> Array:
+    """(S,) where an episode begins; without a stated law, the state in which `reset` puts it."""
+    law = getattr(environment.unwrapped, "initial_state_distrib", None)
+    if law is not None:
+        return np.asarray(law, dtype=float)
+    certain = np.zeros(int(environment.unwrapped.observation_space.n))
+    certain[int(environment.unwrapped.reset(seed=0)[0])] = 1.0
+    return certain
+
+
+def name_of(environment: Any) -> str:
+    """The registered id, or the class."""
+    spec = getattr(environment, "spec", None)
+    return type(environment.unwrapped).__name__ if spec is None else spec.id
+
+
+def _step_limit(environment: Any) -> int:
+    spec = getattr(environment, "spec", None)
+    limit = None if spec is None else spec.max_episode_steps
+    if limit is None:
+        raise InputError("this environment has no limit of steps: give a horizon")
+    return int(limit)

@@ -1,0 +1,75 @@
+"""Every example runs, and what its text says of its figures is so."""
+
+import ast
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def printed(capsys, name: str) -> str:
+    runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]()
+    return capsys.readouterr().out
+
+
+def figures(text: str) -> dict[str, float]:
+    """The number with three decimals that ends a line, or follows "regret", by the words before it."""
+    found = {}
+    for line in text.splitlines():
+        if match := re.match(r"\s*(.+?)\s+(?:return\s+-?\d+\.\d+\s+)?(?:regret\s+)?(-?\d+\.\d{3})\b", line):
+            found[match[1]] = float(match[2])
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_every_example_has_a_main_and_says_what_it_is(path):
+    module = ast.parse(path.read_text())
+    assert ast.get_docstring(module)
+    assert "main" in {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_robot_loop_looks_as_often_as_it_may_and_says_why(capsys):
+    out = printed(capsys, "robot_loop")
+    assert re.findall(r"^t= ?(\d+) looked: .*; (?:planned at \d+|the first update)", out, re.M)[0] == "1"
+    assert out.count("looked:") == 4
+    assert "50 steps" in out
+    assert "4 updates" in out
+
+
+def test_own_rule_is_sound_and_beats_even_spacing_at_its_best(capsys):
+    out = printed(capsys, "own_rule")
+    assert out.startswith("the checker found 0 faults\n")
+    found = figures(out)
+    ours = min(value for name, value in found.items() if name.startswith("confidence"))
+    assert found["lookahead"] < ours < found["periodic"]
+
+
+def test_own_world_loads_both_worlds_and_no_rule_beats_the_best(capsys):
+    gate, lake = printed(capsys, "own_world").split("thawing lake")
+    assert gate.startswith("jamming gate: 3 states, 12 steps, 0 faults found")
+    assert lake.startswith(": 16 states, 24 steps, 0 faults found")
+    for found in (figures(gate), figures(lake)):
+        best = next(value for name, value in found.items() if name.startswith("best with"))
+        assert best <= found["lookahead, drift known"] < min(found["periodic"], found["lookahead"])
+    assert figures(gate)["lookahead"] > figures(gate)["periodic"]
+
+
+def test_nav2_style_compares_triggers_and_rules_as_its_text_says(capsys):
+    rover, ice = map(figures, printed(capsys, "nav2_style").split("thin ice"))
+    triggers = [name for name in rover if name.startswith(("fixed rate", "distance", "path expiry"))]
+    assert len(triggers) == 4
+    assert rover["lookahead"] < min(rover[name] for name in triggers)
+    assert rover["lookahead"] == pytest.approx(rover["best possible"], abs=0.005)
+    lost_to = [name for name in triggers if ice[name] < ice["lookahead"]]
+    assert lost_to == [name for name in triggers if name != "fixed rate, every step"]
+    assert ice["lookahead, drift known"] == pytest.approx(ice["best possible"], abs=0.005)
+
+
+def test_the_learner_learns_but_lookahead_needs_no_trials(capsys):
+    found = figures(printed(capsys, "learner"))
+    learned = [value for name, value in found.items() if name.startswith("learned")]
+    assert learned[-1] < 0.75 * learned[0]
+    assert found["best possible"] <= found["lookahead"] < min(learned)
