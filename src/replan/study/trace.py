@@ -51,11 +51,3 @@ def trace_mission(
         states.append(state)
         actions.append(action)
     return Trace(tuple(times), decisions, np.array(states), np.array(believed), np.array(actions))
-
-
-def total_reward(mission: Mission, trace: Trace) -> float:
-    """The return of a traced mission."""
-    return sum(
-        float(mission.world.reward(t).realised(trace.states[t : t + 1], trace.actions[t : t + 1], after)[0])
-        for t, after in enumerate(trace.states[1:, None])
-    )
