@@ -1,0 +1,1 @@
+"""The paper's hardware experiment: a Crazyflie among poles, in wind (section 4.2)."""

@@ -1,0 +1,144 @@
+"""Obstacle layouts of the paper's hardware experiment: 12 x 12 cells, three densities, one start and goal.
+
+A cell is 0.30 m wide. Obstacles are upright poles in the middle of their cells. A layout always has a way
+from start to goal along cell centres that stays out of every pole's safety radius.
+
+    safety radius 0.17 m = pole 0.05 m + drone 0.07 m (centre to propeller tip) + margin 0.05 m
+
+A drone in the middle of the cell beside a pole is 0.30 m from it, so 0.13 m are left for wind and control.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Indices
+from replan.model.slip import MOVES
+from replan.model.streams import WORLD, uniforms
+
+Density = Literal["none", "sparse", "dense"]
+Cell = tuple[int, int]
+
+DENSITIES: tuple[Density, ...] = get_args(Density)
+OBSTACLES: dict[Density, int] = {"none": 0, "sparse": 14, "dense": 29}  # poles: 0, 10 and 20 % of the cells
+
+GRID = 12
+CELL_SIZE = 0.30  # m
+POLE_RADIUS = 0.05  # m
+DRONE_RADIUS = 0.07  # m, cf2x: 46 mm arm and 23.5 mm propeller
+SAFETY_MARGIN = 0.05  # m
+CONTACT_DISTANCE = POLE_RADIUS + DRONE_RADIUS  # m between centres
+SAFETY_RADIUS = CONTACT_DISTANCE + SAFETY_MARGIN  # m between centres
+
+START: Cell = (0, 0)
+GOAL: Cell = (GRID - 1, GRID - 1)
+FIRST_VALIDATION_LAYOUT = (
+    1_000_000  # layouts from here on are never evaluated, only used to choose thresholds
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the poles stand. Rows count down (y), columns right (x)."""
+
+    density: Density
+    number: int
+    obstacles: tuple[Cell, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for i, j in self.obstacles:
+            if not (0 <= i < GRID and 0 <= j < GRID):
+                raise InputError(f"obstacle {(i, j)} lies outside the {GRID} x {GRID} grid")
+        if not np.isfinite(self.distances[state_of(START)]):
+            raise InputError(f"layout {self.number} ({self.density}) has no way from {START} to {GOAL}")
+
+    @cached_property
+    def blocked(self) -> np.ndarray:
+        """(S,) bool, cells with a pole."""
+        blocked = np.zeros(GRID * GRID, dtype=bool)
+        blocked[[state_of(cell) for cell in self.obstacles]] = True
+        return blocked
+
+    @cached_property
+    def distances(self) -> Array:
+        """(S,) moves to the goal along free cells; infinite where there is no way."""
+        return moves_to(GOAL, self.blocked)
+
+    @cached_property
+    def poles(self) -> Array:
+        """(K, 2) x and y of the poles in metres."""
+        return centres([state_of(cell) for cell in self.obstacles])
+
+    @property
+    def reference_length(self) -> float:
+        """L_ref in metres: the shortest collision-free way from start to goal."""
+        return float(self.distances[state_of(START)]) * CELL_SIZE
+
+    def pole_distance(self, positions: Array) -> Array:
+        """(...,) metres from (..., 2) positions to the nearest pole's axis; infinite without poles."""
+        if len(self.poles) == 0:
+            return np.full(positions.shape[:-1], np.inf)
+        return np.linalg.norm(positions[..., None, :] - self.poles, axis=-1).min(axis=-1)
+
+
+def layout(density: Density, number: int) -> Layout:
+    """The layout of that density and number, always the same one."""
+    if density not in OBSTACLES:
+        raise InputError(f"density must be one of {', '.join(DENSITIES)}, not {density!r}")
+    if number < 0:
+        raise InputError(f"a layout's number must not be negative, not {number}")
+    corners = np.isin(np.arange(GRID * GRID), [*_around(START), *_around(GOAL)])
+    for attempt in range(1_000):
+        seed = (number * len(DENSITIES) + DENSITIES.index(density)) * 1_000 + attempt
+        draws = np.where(corners, np.inf, uniforms(seed, np.arange(GRID * GRID), WORLD))
+        chosen = np.sort(np.argsort(draws)[: OBSTACLES[density]])
+        blocked = np.zeros(GRID * GRID, dtype=bool)
+        blocked[chosen] = True
+        if np.isfinite(moves_to(GOAL, blocked)[state_of(START)]):
+            return Layout(density, number, tuple((int(s) // GRID, int(s) % GRID) for s in chosen))
+    raise InputError(f"no {density} layout with a way through was found for number {number}")
+
+
+def state_of(cell: Cell) -> int:
+    """The state of a cell."""
+    return cell[0] * GRID + cell[1]
+
+
+def centres(states: ArrayLike) -> Array:
+    """(..., 2) x and y in metres of the middle of (...,) states."""
+    i, j = np.divmod(np.asarray(states, dtype=np.int64), GRID)
+    return (np.stack([j, i], axis=-1) + 0.5) * CELL_SIZE
+
+
+def cells_at(positions: ArrayLike) -> Indices:
+    """(...,) the states that (..., 2) positions lie in; outside the grid it is the nearest cell."""
+    column, row = np.moveaxis(np.floor(np.asarray(positions, dtype=float) / CELL_SIZE), -1, 0)
+    row, column = np.clip(row, 0, GRID - 1), np.clip(column, 0, GRID - 1)
+    return (row * GRID + column).astype(np.int64)
+
+
+def moves_to(goal: Cell, blocked: np.ndarray) -> Array:
+    """(S,) least number of moves to the goal over cells that are not blocked."""
+    found = np.full(GRID * GRID, np.inf)
+    found[state_of(goal)] = 0
+    waiting = deque([state_of(goal)])
+    while waiting:
+        s = waiting.popleft()
+        for to in _around(divmod(s, GRID)):
+            if not blocked[to] and np.isinf(found[to]):
+                found[to] = found[s] + 1
+                waiting.append(to)
+    return found
+
+
+def _around(cell: Cell) -> list[int]:
+    """The states of a cell and those beside it."""
+    beside = np.asarray(cell) + MOVES
+    return [state_of((int(i), int(j))) for i, j in beside if 0 <= i < GRID and 0 <= j < GRID]

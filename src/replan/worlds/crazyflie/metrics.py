@@ -1,0 +1,56 @@
+"""Success, collisions and cost of a flight (the paper's "Hardware Experiment Details").
+
+A collision event is an entry into a pole's safety radius. Touching a pole ends the flight: it counts as one
+event, as a failure, and nothing after it is counted. So does reaching the goal, otherwise the horizon.
+
+    C = (L_exec + kappa N_coll) / L_ref,   kappa = 11 m
+
+L_exec is the length of the way through the positions at the ends of moves; what control and gusts add within
+a move is left out. kappa is the slope of cost against collisions in the paper's own table (1.70 per
+event over its 27 entries) times the reference length of an open layout, 6.6 m.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.worlds.crazyflie.flight import FlightLog
+from replan.worlds.crazyflie.layouts import CONTACT_DISTANCE, GOAL, SAFETY_RADIUS, Layout, cells_at, state_of
+from replan.worlds.crazyflie.world import COLLISION_LENGTH
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one flight comes to."""
+
+    success: (
+        bool  # the goal cell was reached within the horizon, at the end of a move, without touching a pole
+    )
+    collisions: int  # N_coll
+    length: float  # m, L_exec
+    cost: float  # C
+    touched: bool  # a pole
+    moves: int  # until the goal, the touch or the horizon
+
+
+def outcome(layout: Layout, log: FlightLog, drone: int = 0) -> Outcome:
+    """Measure one drone's flight on the samples of its log."""
+    begin = int(np.flatnonzero(log.moves < 0)[-1])
+    path = log.positions[begin:, drone, :2]  # (M, 2) from the last sample on the start cell
+    moves = log.moves[begin:]
+    distance = layout.pole_distance(path)
+    touches = np.flatnonzero(distance < CONTACT_DISTANCE)
+    move_ends = np.append(np.flatnonzero(np.diff(moves)), len(moves) - 1)
+    at_goal = move_ends[cells_at(path[move_ends]) == state_of(GOAL)]
+    last = len(path) - 1
+    touch = int(touches[0]) if len(touches) else last + 1
+    goal = int(at_goal[0]) if len(at_goal) else last + 1
+    end = min(touch, goal, last)
+    inside = distance[: end + 1] < SAFETY_RADIUS
+    collisions = int(inside[0]) + int((inside[1:] & ~inside[:-1]).sum())
+    corners = path[[0, *move_ends[move_ends < end], end]]
+    length = float(np.linalg.norm(np.diff(corners, axis=0), axis=1).sum())
+    cost = (length + COLLISION_LENGTH * collisions) / layout.reference_length
+    return Outcome(goal < touch and goal <= last, collisions, length, cost, touch <= end, int(moves[end]) + 1)

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from replan.errors import InputError
+from replan.model import MOVES, check_tvmdp
+from replan.plan import oracle
+from replan.worlds.crazyflie.calibration import Calibration, calibration, read_calibration
+from replan.worlds.crazyflie.layouts import GRID, layout, state_of
+from replan.worlds.crazyflie.wind import wind
+from replan.worlds.crazyflie.world import COLLISION_COST, crazyflie_mission, crazyflie_world, displacement_law
+
+
+@pytest.fixture
+def table() -> Calibration:
+    return Calibration(
+        np.array([0, 0.05, 0.1]), np.array([0.1, 0.3, 0.6]), np.array([0.1, 0, 0]), np.full(3, 100)
+    )
+
+
+def test_the_table_in_the_package_says_that_more_wind_is_more_slip():
+    made = calibration()
+    assert (np.diff(made.along - made.against) > 0).all()
+    assert made.along[0] == pytest.approx(made.against[0], abs=0.03)
+
+
+def test_a_table_survives_being_written(tmp_path, table):
+    table.write(tmp_path / "table.csv")
+    back = read_calibration(tmp_path / "table.csv")
+    assert back.along == pytest.approx(table.along) and back.force == pytest.approx(table.force)
+
+
+def test_what_is_no_table_is_named(tmp_path, table):
+    (tmp_path / "table.csv").write_text("force,along\n0,x\n")
+    with pytest.raises(InputError, match=r"table\.csv"):
+        read_calibration(tmp_path / "table.csv")
+    with pytest.raises(InputError, match="beyond the calibration"):
+        table.drift(0.2)
+
+
+def test_drift_is_interpolated_and_turns_with_the_wind(table):
+    assert table.drift(0.075) == pytest.approx([0, 0.55, 0.45])
+    assert table.drift(-0.075) == pytest.approx([0.45, 0.55, 0])
+
+
+def test_a_move_is_the_command_plus_what_the_wind_adds(table):
+    law = displacement_law(table, np.array([0.05, -0.1])).reshape(5, 5, 5)  # action, rows, columns
+    for a, (i, j) in enumerate(MOVES):
+        rows, columns = np.nonzero(law[a])
+        assert (set(rows - 2), set(columns - 2)) == ({i, i - 1}, {j, j + 1})
+        assert law[a, i + 1, j + 3] == pytest.approx(0.6 * 0.3)
+    assert law.sum(axis=(1, 2)) == pytest.approx(1)
+
+
+def test_the_world_is_a_valid_time_varying_decision_process():
+    world = crazyflie_world(layout("dense", 1), wind("dense", 1))
+    assert not check_tvmdp(world)
+    assert (world.horizon, world.states, world.actions) == (60, GRID * GRID, 5)
+    assert world.drift_bounds[7:13].min() > 3 * world.drift_bounds[:7].max()  # the first burst
+
+
+def test_the_optimal_way_avoids_poles_that_cost():
+    made = layout("dense", 1)
+    world = crazyflie_world(made, wind("dense", 1, strength=0.0), table=_still())
+    best = oracle(world)
+    state, seen = world.start, []
+    for t in range(60):
+        q = best.q_values(t)[state]
+        state = int(world.kernel(t).most_likely()[state, int(q.argmax())])
+        seen.append(state)
+    assert seen[-1] == state_of((11, 11))
+    assert not made.blocked[seen].any()
+    assert seen.index(state_of((11, 11))) + 1 == made.distances[0]
+
+
+def test_entering_a_pole_costs_what_is_stated():
+    made = layout("sparse", 2)
+    reward = crazyflie_world(made, wind("sparse", 2)).reward(0).next_state
+    pole = state_of(made.obstacles[0])
+    nearest = min(made.distances[s] for s in _beside(pole) if np.isfinite(made.distances[s]))
+    assert reward is not None
+    assert reward[pole] == pytest.approx(-(nearest + 1) / 20 - COLLISION_COST)
+
+
+def test_the_mission_has_the_papers_numbers():
+    mission = crazyflie_mission(layout("none", 0), wind("none", 0))
+    assert (mission.horizon, mission.planning_horizon, mission.budget) == (60, 7, 6)
+
+
+def _still() -> Calibration:
+    return Calibration(np.array([0, 1.0]), np.zeros(2), np.zeros(2), np.ones(2))
+
+
+def _beside(s: int) -> list[int]:
+    i, j = divmod(s, GRID)
+    cells = [(i + 1, j), (i - 1, j), (i, j + 1), (i, j - 1)]
+    return [state_of(cell) for cell in cells if 0 <= cell[0] < GRID and 0 <= cell[1] < GRID]
