@@ -17,14 +17,14 @@ from replan.model.slip import MOVES
 from replan.plan.ties import Ties
 from replan.skip.propagate import Execution
 from replan.worlds.crazyflie.calibration import Calibration, calibration
-from replan.worlds.crazyflie.layouts import CELL_SIZE, GRID, START, Layout, state_of
+from replan.worlds.crazyflie.layouts import GRID, START, Layout, state_of
 from replan.worlds.crazyflie.wind import Wind
 from replan.worlds.rover import DISTANCE_SCALE
 
 BUDGET = 6
 PLANNING_HORIZON = 7
 COLLISION_LENGTH = 11.0  # m, kappa: what one collision adds to the length flown
-COLLISION_COST = COLLISION_LENGTH / CELL_SIZE / DISTANCE_SCALE  # the same in units of the reward
+COLLISION_COST = 1.0  # what the planner pays to enter a pole's cell, in units of the reward
 
 _SHIFTS = np.array([(i, j) for i in range(-2, 3) for j in range(-2, 3)])  # (25, 2) rows, columns
 
