@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.worlds.crazyflie.peer import LOG_VARIABLES, Peer
 
 from replan.execute import Agent
 from replan.schedule import Periodic
@@ -16,7 +17,6 @@ from replan.worlds.crazyflie.layouts import CELL_SIZE, cells_at, layout, state_o
 from replan.worlds.crazyflie.metrics import outcome
 from replan.worlds.crazyflie.wind import constant_wind, wind
 from replan.worlds.crazyflie.world import crazyflie_mission
-from tests.worlds.crazyflie.peer import LOG_VARIABLES, Peer
 
 DENSE = layout("dense", 3)
 

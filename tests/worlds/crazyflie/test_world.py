@@ -7,7 +7,13 @@ from replan.plan import oracle
 from replan.worlds.crazyflie.calibration import Calibration, calibration, read_calibration
 from replan.worlds.crazyflie.layouts import GRID, layout, state_of
 from replan.worlds.crazyflie.wind import wind
-from replan.worlds.crazyflie.world import COLLISION_COST, crazyflie_mission, crazyflie_world, displacement_law
+from replan.worlds.crazyflie.world import (
+    COLLISION_COST,
+    SHIFTS,
+    crazyflie_mission,
+    crazyflie_world,
+    displacement_law,
+)
 
 
 @pytest.fixture
@@ -43,12 +49,16 @@ def test_drift_is_interpolated_and_turns_with_the_wind(table):
 
 
 def test_a_move_is_the_command_plus_what_the_wind_adds(table):
-    law = displacement_law(table, np.array([0.05, -0.1])).reshape(5, 5, 5)  # action, rows, columns
+    law = displacement_law(table, np.array([0.05, -0.1]))
     for a, (i, j) in enumerate(MOVES):
-        rows, columns = np.nonzero(law[a])
-        assert (set(rows - 2), set(columns - 2)) == ({i, i - 1}, {j, j + 1})
-        assert law[a, i + 1, j + 3] == pytest.approx(0.6 * 0.3)
-    assert law.sum(axis=(1, 2)) == pytest.approx(1)
+        made = {tuple(shift): p for shift, p in zip(SHIFTS.tolist(), law[a], strict=True) if p > 0}
+        expected = {
+            (i - 1, j + 1): 0.6 * 0.3,
+            (i - 1, j): 0.6 * 0.7,
+            (i, j + 1): 0.4 * 0.3,
+            (i, j): 0.4 * 0.7,
+        }
+        assert made == pytest.approx(expected)
 
 
 def test_the_world_is_a_valid_time_varying_decision_process():

@@ -1,1 +1,30 @@
 """The paper's hardware experiment: a Crazyflie among poles, in wind (section 4.2)."""
+
+from replan.worlds.crazyflie.calibration import Calibration, calibrate, calibration, read_calibration
+from replan.worlds.crazyflie.flight import Flight, FlightAborted, FlightLog, Flown, fly
+from replan.worlds.crazyflie.layouts import DENSITIES, Density, Layout, layout
+from replan.worlds.crazyflie.metrics import Outcome, outcome
+from replan.worlds.crazyflie.wind import Wind, wind
+from replan.worlds.crazyflie.world import crazyflie_mission, crazyflie_world
+
+__all__ = [
+    "DENSITIES",
+    "Calibration",
+    "Density",
+    "Flight",
+    "FlightAborted",
+    "FlightLog",
+    "Flown",
+    "Layout",
+    "Outcome",
+    "Wind",
+    "calibrate",
+    "calibration",
+    "crazyflie_mission",
+    "crazyflie_world",
+    "fly",
+    "layout",
+    "outcome",
+    "read_calibration",
+    "wind",
+]

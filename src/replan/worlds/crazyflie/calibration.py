@@ -84,13 +84,14 @@ def calibration() -> Calibration:
 
 def calibrate(*, forces: Sequence[float] = FORCES, drones: int = DRONES, stretches: int = 3) -> Calibration:
     """Fly in the simulator and count."""
-    from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight, Physics
+    from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
+    from replan.worlds.crazyflie.physics import Physics
 
     physics = Physics(len(forces) * drones)
     along, against = np.zeros((2, len(forces)))
     for stretch in range(stretches):
         winds = [
-            constant_wind((force, 0.0), horizon=len(STRETCH), seed=stretch * physics.drones + k)
+            constant_wind(np.array([force, 0.0]), horizon=len(STRETCH), seed=stretch * physics.drones + k)
             for k, force in enumerate(np.repeat(forces, drones))
         ]
         flight = CrazyflowFlight(physics, winds, start=_anywhere_in(MIDDLE, physics.drones, seed=stretch))
@@ -102,6 +103,7 @@ def calibrate(*, forces: Sequence[float] = FORCES, drones: int = DRONES, stretch
         by_force = extra.reshape(len(STRETCH), len(forces), drones)
         along += np.maximum(by_force, 0).sum(axis=(0, 2))
         against += np.maximum(-by_force, 0).sum(axis=(0, 2))
+    physics.close()
     moves = stretches * len(STRETCH) * drones
     counted = np.full(len(forces), moves)
     return Calibration(np.asarray(forces, dtype=float), along / moves, against / moves, counted)

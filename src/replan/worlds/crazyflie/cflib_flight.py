@@ -33,6 +33,7 @@ WIND_STIFFNESS = 0.44  # N/m: what a steady force moves the drone by, measured i
 STATE = ("stateEstimate.x", "stateEstimate.y", "stateEstimate.z")
 YAW, BATTERY = "stateEstimate.yaw", "pm.vbat"
 LOG_PERIOD = 50  # ms
+NOWHERE: Point = (math.nan, math.nan, math.nan)
 
 
 class CflibFlight:
@@ -88,7 +89,8 @@ class CflibFlight:
             if time.monotonic() > patience:
                 raise FlightAborted(f"no take-off: still at {self._position()[2]:.2f} m")
             self._wait(0.1)
-        here = (*map(float, centres(state_of(START))), self._height)
+        x, y = map(float, centres(state_of(START)))
+        here = (x, y, self._height)
         self._ramp = (here, here, time.monotonic())
         self._wait(self._move_seconds)
 
@@ -101,7 +103,7 @@ class CflibFlight:
         return np.array([seen for _ in which])
 
     def move(self, actions: Indices) -> None:
-        """Stream setpoints to the next cell; a move of no length is skipped, and the drone goes on hovering."""
+        """Stream setpoints to the next cell; a move of no length is skipped, the drone goes on hovering."""
         self._check()
         self._moves += 1
         told = self._setpoint()
@@ -133,7 +135,7 @@ class CflibFlight:
 
     def log(self) -> FlightLog:
         """Every state sample since the drone was armed."""
-        samples = self._samples or [(0.0, -1, (math.nan,) * 3, (math.nan,) * 3)]
+        samples = self._samples or [(0.0, -1, NOWHERE, NOWHERE)]
         times, moves, positions, setpoints = zip(*samples, strict=True)
         return FlightLog(
             np.array(times), np.array(moves), np.array(positions)[:, None, :], np.array(setpoints)[:, None, :]
@@ -155,7 +157,7 @@ class CflibFlight:
 
     def _on_sample(self, sample: Sample) -> None:
         if self._guard is not None:
-            told = self._setpoint() or (math.nan,) * 3
+            told = self._setpoint() or NOWHERE
             self._samples.append((sample.time - self._began, self._moves, sample.position, told))
 
     def _check(self) -> None:
@@ -206,7 +208,7 @@ class _Crazyflie:
             why = _first_line(failed[0]) if failed else f"no answer within {seconds:g} s"
             self.close(on_floor=True)
             raise FlightAborted(f"no Crazyflie at {self._uri}: {why}")
-        # cflib's pings join their own thread when a send fails, which would leave its send lock held for ever.
+        # cflib's pings join their own thread when a send fails, and its send lock would be held for ever.
         self._cf.link_statistics.stop()
         self._start_log()
 

@@ -119,7 +119,7 @@ class Guard(threading.Thread):
         return None
 
     def _bring_down(self) -> None:
-        """Ask for a landing until the drone is seen on the floor, or has had time for it, or cannot be reached."""
+        """Ask for a landing until the drone is seen on the floor, has had time for it, or is out of reach."""
         give_up = time.monotonic() + self._limits.link_patience
         reached = False
         for _ in range(2):

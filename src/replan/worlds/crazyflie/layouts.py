@@ -94,7 +94,7 @@ def layout(density: Density, number: int) -> Layout:
         raise InputError(f"density must be one of {', '.join(DENSITIES)}, not {density!r}")
     if number < 0:
         raise InputError(f"a layout's number must not be negative, not {number}")
-    corners = np.isin(np.arange(GRID * GRID), [*_around(START), *_around(GOAL)])
+    corners = np.isin(np.arange(GRID * GRID), [*beside(state_of(START)), *beside(state_of(GOAL))])
     for attempt in range(1_000):
         seed = (number * len(DENSITIES) + DENSITIES.index(density)) * 1_000 + attempt
         draws = np.where(corners, np.inf, uniforms(seed, np.arange(GRID * GRID), WORLD))
@@ -131,14 +131,14 @@ def moves_to(goal: Cell, blocked: np.ndarray) -> Array:
     waiting = deque([state_of(goal)])
     while waiting:
         s = waiting.popleft()
-        for to in _around(divmod(s, GRID)):
+        for to in beside(s):
             if not blocked[to] and np.isinf(found[to]):
                 found[to] = found[s] + 1
                 waiting.append(to)
     return found
 
 
-def _around(cell: Cell) -> list[int]:
-    """The states of a cell and those beside it."""
-    beside = np.asarray(cell) + MOVES
-    return [state_of((int(i), int(j))) for i, j in beside if 0 <= i < GRID and 0 <= j < GRID]
+def beside(state: int) -> list[int]:
+    """The states of a cell and of those that share an edge with it."""
+    cells = np.array(divmod(state, GRID)) + MOVES
+    return [state_of((int(i), int(j))) for i, j in cells if 0 <= i < GRID and 0 <= j < GRID]

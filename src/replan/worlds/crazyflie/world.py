@@ -17,7 +17,7 @@ from replan.model.slip import MOVES
 from replan.plan.ties import Ties
 from replan.skip.propagate import Execution
 from replan.worlds.crazyflie.calibration import Calibration, calibration
-from replan.worlds.crazyflie.layouts import GRID, START, Layout, state_of
+from replan.worlds.crazyflie.layouts import GRID, START, Layout, beside, state_of
 from replan.worlds.crazyflie.wind import Wind
 from replan.worlds.rover import DISTANCE_SCALE
 
@@ -26,7 +26,9 @@ PLANNING_HORIZON = 7
 COLLISION_LENGTH = 11.0  # m, kappa: what one collision adds to the length flown
 COLLISION_COST = 1.0  # what the planner pays to enter a pole's cell, in units of the reward
 
-_SHIFTS = np.array([(i, j) for i in range(-2, 3) for j in range(-2, 3)])  # (25, 2) rows, columns
+_SQUARE = [(i, j) for i in range(-2, 3) for j in range(-2, 3)]
+_REACHED = np.array([abs(i) + abs(j) < 4 for i, j in _SQUARE])  # all but the corners
+SHIFTS = np.array(_SQUARE)[_REACHED]  # (21, 2) rows and columns that one move may lead through
 
 
 def crazyflie_world(layout: Layout, wind: Wind, *, table: Calibration | None = None) -> TVMDP:
@@ -65,27 +67,26 @@ def crazyflie_mission(
 
 
 def displacement_law(table: Calibration, mean: Array) -> Array:
-    """(A, 25) probability of each shift of rows and columns, under a mean wind (2,) in newtons."""
+    """(A, 21) probability of each shift of rows and columns, under a mean wind (2,) in newtons."""
     by_column, by_row = table.drift(float(mean[0])), table.drift(float(mean[1]))
     law = np.zeros((len(MOVES), 5, 5))
     for a, (i, j) in enumerate(MOVES):
         law[a, i + 1 : i + 4, j + 1 : j + 4] = np.outer(by_row, by_column)
-    return law.reshape(len(MOVES), 25)
+    return law.reshape(len(MOVES), 25)[:, _REACHED]
 
 
 def next_cell_reward(layout: Layout) -> Array:
     """(S,) -(moves to the goal)/20, and the cost of a collision where a pole stands."""
     distances = layout.distances.copy()
     for s in np.flatnonzero(np.isinf(distances)):  # poles, and cells that poles shut in
-        beside = _successors()[s, [7, 11, 13, 17]]
-        finite = layout.distances[beside][np.isfinite(layout.distances[beside])]
-        distances[s] = finite.min() + 1 if len(finite) else 2 * GRID
+        nearest = layout.distances[beside(int(s))].min()
+        distances[s] = nearest + 1 if np.isfinite(nearest) else 2 * GRID
     return -distances / DISTANCE_SCALE - COLLISION_COST * layout.blocked
 
 
 def _successors() -> Indices:
-    """(S, 25) the cell that each shift leads to, clipped at the walls."""
+    """(S, 21) the cell that each shift leads to, clipped at the walls."""
     i, j = np.divmod(np.arange(GRID * GRID), GRID)
-    to_i = np.clip(i[:, None] + _SHIFTS[:, 0], 0, GRID - 1)
-    to_j = np.clip(j[:, None] + _SHIFTS[:, 1], 0, GRID - 1)
+    to_i = np.clip(i[:, None] + SHIFTS[:, 0], 0, GRID - 1)
+    to_j = np.clip(j[:, None] + SHIFTS[:, 1], 0, GRID - 1)
     return to_i * GRID + to_j
