@@ -75,7 +75,7 @@ def test_the_table_shows_ours_and_the_papers(small):
 
 def test_the_figure_has_a_panel_for_each_density(small, tmp_path):
     figure = flight_figure(small[0].tracks, path=tmp_path / "flights.png")
-    assert [axes.get_title() for axes in figure.axes] == ["none, layout 0", "dense, layout 0"]
+    assert [axes.get_title() for axes in figure.axes] == ["none, layout 1", "dense, layout 1"]
     assert [len(axes.get_legend_handles_labels()[1]) for axes in figure.axes] == [2, 2]
     assert (tmp_path / "flights.png").stat().st_size > 10_000
 

@@ -33,14 +33,15 @@ def flight_figure(tracks: Sequence[Track], *, path: str | Path | None = None) ->
     panels: dict[tuple, list[Track]] = {}
     for made in tracks:
         panels.setdefault((made.density, made.number), []).append(made)
-    figure = Figure(figsize=(5.2 * len(panels), 5.6), layout="constrained")
+    figure = Figure(figsize=(5.2 * len(panels), 6.4))
+    figure.subplots_adjust(left=0.2 / (1 + len(panels)), right=0.98, top=0.94, bottom=0.25, wspace=0.2)
     for k, ((density, number), here) in enumerate(panels.items()):
         axes = figure.add_subplot(1, len(panels), k + 1)
         _draw_field(axes, layout(density, number))
         for colour, made in enumerate(_chosen(here)):
             _draw_track(axes, made, f"C{colour}")
         axes.set_title(f"{density}, layout {number}")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), frameon=False, fontsize="small")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.11), frameon=False, fontsize="small")
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure

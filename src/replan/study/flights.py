@@ -40,9 +40,9 @@ class Track:
     number: int
     rule: str
     execution: Execution
-    path: Array = field(repr=False)  # (M, 2) m
-    updates: Array = field(repr=False)  # (B, 2) where the drone was at its updates
-    update_times: tuple[int, ...]
+    path: Array = field(repr=False)  # (M, 2) m, to the goal, the touch or the horizon
+    updates: Array = field(repr=False)  # (K, 2) where the drone was at its updates on this way
+    update_times: tuple[int, ...]  # all of them
     outcome: Outcome
 
 
@@ -93,9 +93,9 @@ def track(job: Job, flown: Flown, drone: int = 0) -> Track:
     """What one drone of a flight did."""
     made = outcome(layout(job.density, job.number), flown.log, drone)
     times = tuple(time for time, _ in flown.updates(drone))
-    places = [flown.log.after_move(t - 1)[drone, :2] for t in times]
+    places = [flown.log.after_move(t - 1)[drone, :2] for t in times if t <= made.moves]
     updates = np.array(places).reshape(-1, 2)
-    path = flown.log.positions[:, drone, :2]
+    path = flown.log.positions[flown.log.moves < made.moves, drone, :2]
     return Track(job.density, job.number, job.rule.name, job.execution, path, updates, times, made)
 
 

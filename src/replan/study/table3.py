@@ -35,6 +35,7 @@ from replan.worlds.crazyflie.world import COLLISION_LENGTH, crazyflie_mission
 
 VALIDATION_LAYOUTS = 3  # for each density
 LARGEST_BATCH = 900  # drones flown at once
+DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differently on it
 REFERENCE = ("regret-guided", "map")  # what the others' costs are compared with, layout by layout
 
 Progress = Callable[[str, float], None]  # what is going on, and the share of it that is done
@@ -112,13 +113,14 @@ def table3(
     rules: Sequence[str] = METHODS,
     executions: Sequence[Execution] = EXECUTIONS,
     densities: Sequence[Density] = DENSITIES,
-    drawn_layout: int = 0,
+    drawn_layout: int | None = None,
     ties: Ties | None = None,
     progress: Progress | None = None,
 ) -> Table3:
     """Choose, fly and measure. `seed` fixes the wind's trial and the draws of `random`."""
     if layouts < 1:
         raise InputError(f"layouts must be at least 1, not {layouts}")
+    drawn_layout = min(DRAWN_LAYOUT, layouts - 1) if drawn_layout is None else drawn_layout
     ties, tell = ties or Ties(), progress or (lambda what, share: None)
     count = layouts * len(densities) * len(executions) * len(rules)
     physics = Physics(min(count, LARGEST_BATCH))  # builds itself while thresholds are chosen
