@@ -6,14 +6,24 @@ import numpy as np
 import pytest
 
 from replan.evaluate.exact import regret
+from replan.execute import Agent
+from replan.model import MOVES
 from replan.report.flight_figure import flight_figure
 from replan.report.flight_log import write_flight_log
 from replan.report.flight_table import table_3
 from replan.schedule import FixedTimes, Periodic
 from replan.study import table3 as study
-from replan.study.flights import Job, fly_batch, track
-from replan.worlds.crazyflie.layouts import DENSITIES, FIRST_VALIDATION_LAYOUT, layout
-from replan.worlds.crazyflie.physics import Physics
+from replan.study.flights import Job, track
+from replan.worlds.crazyflie.flight import FlightLog, fly
+from replan.worlds.crazyflie.layouts import (
+    DENSITIES,
+    FIRST_VALIDATION_LAYOUT,
+    START,
+    cells_at,
+    centres,
+    layout,
+    state_of,
+)
 from replan.worlds.crazyflie.wind import wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 
@@ -100,13 +110,41 @@ def test_thresholds_are_chosen_on_validation_layouts_alone(monkeypatch):
     assert regret(mission, FixedTimes(chosen.times(60, 6))) == pytest.approx(min(regrets))
 
 
+class Teleport:
+    """A `Flight` that is always where it is told to be."""
+
+    drones = 1
+
+    def __init__(self) -> None:
+        self.place = centres(state_of(START))
+        self.samples = [(0.0, -1, self.place)]
+
+    def take_off(self) -> None: ...
+
+    def land(self) -> None: ...
+
+    def localise(self, which):
+        return self.place[None]
+
+    def move(self, actions) -> None:
+        to = np.clip(cells_at(self.place) // 12 + MOVES[actions[0], 0], 0, 11)
+        self.place = centres(to * 12 + np.clip(cells_at(self.place) % 12 + MOVES[actions[0], 1], 0, 11))
+        self.samples.append((2.0 * len(self.samples), len(self.samples) - 1, self.place))
+
+    def log(self) -> FlightLog:
+        times, moves, places = zip(*self.samples, strict=True)
+        flat = np.column_stack([np.array(places), np.full(len(places), 0.5)])[:, None, :]
+        return FlightLog(
+            np.array(times), np.array(moves), flat, np.where(np.array(moves) < 0, np.nan, flat.T).T
+        )
+
+
 def test_a_flight_becomes_a_robot_log(tmp_path):
     from mcap.reader import make_reader
 
-    physics = Physics(1)
     job = Job("dense", 3, Periodic())
-    flown = fly_batch([job], physics)
-    physics.close()
+    mission = crazyflie_mission(layout("dense", 3), wind("dense", 3, strength=0.0))
+    flown = fly(Teleport(), [Agent.on(mission, job.rule)])
     write_flight_log(tmp_path / "flight.mcap", flown, layout("dense", 3))
     with (tmp_path / "flight.mcap").open("rb") as file:
         messages = [
@@ -114,7 +152,8 @@ def test_a_flight_becomes_a_robot_log(tmp_path):
             for schema, channel, message in make_reader(file).iter_messages()
         ]
     poses = [m["pose"]["position"] for _, topic, m in messages if topic == "/drone/pose"]
-    assert len(poses) == len(flown.log.times)
+    setpoints = [m for _, topic, m in messages if topic == "/drone/setpoint"]
+    assert (len(poses), len(setpoints)) == (61, 60)  # nothing was told before the first move
     assert poses[-1]["x"] == pytest.approx(flown.log.positions[-1, 0, 0])
     updates = [m for _, topic, m in messages if topic == "/updates"]
     assert [m["step"] for m in updates] == list(track(job, flown).update_times) == [1, 13, 24, 36, 47, 59]
