@@ -60,10 +60,10 @@ def _draw_field(axes, field) -> None:
     for x, y in field.poles:
         axes.add_patch(Circle((x, y), SAFETY_RADIUS, color="0.9", zorder=0))
         axes.add_patch(Circle((x, y), POLE_RADIUS, color="0.4", zorder=1))
-    for cell, mark, name in ((START, "s", "start"), (GOAL, "*", "goal")):
+    for cell, mark, name, side in ((START, "s", "start", 10), (GOAL, "*", "goal", -34)):
         x, y = centres(state_of(cell))
         axes.plot(x, y, mark, color="black", markersize=10, zorder=3)
-        axes.annotate(name, (x, y), xytext=(8, 8), textcoords="offset points", fontsize="small")
+        axes.annotate(name, (x, y), xytext=(side, -4), textcoords="offset points", fontsize="small")
     axes.set(xlim=(0, SIDE), ylim=(SIDE, 0), xlabel="x (m)", ylabel="y (m)", aspect="equal")
 
 
