@@ -31,13 +31,17 @@ class Physics:
             raise InputError("simulated flights need the extra: pip install 'replan[crazyflow]'")
         self.drones = drones
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "SCIPY_ARRAY_API": "1"}
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+            "SCIPY_ARRAY_API": "1",
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "replan.worlds.crazyflie.physics", str(drones)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=environment,
+            cwd=tempfile.gettempdir(),  # MuJoCo writes a log of its warnings to where it runs
         )
         self._end = weakref.finalize(self, _stop, self._process)
 
