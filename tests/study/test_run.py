@@ -8,13 +8,13 @@ import time
 
 import numpy as np
 import pytest
-from runs import CELLS, LONG_CELLS, LONG_STUDY, SEEDS, STUDY, start, tables, write_study
 
 from replan.cli import run
 from replan.study.definition import load_study
 from replan.study.local import LocalEngine
 from replan.study.runner import run_study
 from replan.study.store import Store
+from study_runs import CELLS, LONG_CELLS, LONG_STUDY, SEEDS, STUDY, start, tables, write_study
 
 TIMEOUT = 300
 
