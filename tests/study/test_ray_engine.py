@@ -3,7 +3,6 @@
 import os
 
 import pytest
-from runs import CELLS, tables, write_study
 
 from replan.cli import run
 from replan.errors import InputError
@@ -12,6 +11,7 @@ from replan.study.engine import make_engine
 from replan.study.ray_engine import RayEngine
 from replan.study.runner import run_study
 from replan.study.store import Store
+from study_runs import CELLS, tables, write_study
 
 NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 

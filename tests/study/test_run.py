@@ -8,13 +8,13 @@ import time
 
 import numpy as np
 import pytest
-from runs import CELLS, SEEDS, start, tables, write_study
 
 from replan.cli import run
 from replan.study.definition import load_study
 from replan.study.local import LocalEngine
 from replan.study.runner import run_study
 from replan.study.store import Store
+from study_runs import CELLS, LONG_CELLS, LONG_STUDY, SEEDS, STUDY, start, tables, write_study
 
 TIMEOUT = 300
 
@@ -39,38 +39,51 @@ def stored(folder):
     return dict(rows)
 
 
-def kill_and_resume(folder, kills, undisturbed, *, duration):
-    study = write_study(folder)
-    arguments = ("run", study, "--out", folder / "run", "--workers", 2, "--resume")
-    chance, before, seen = random.Random(kills), {}, set()
+def kill_and_resume(folder, kills, *, text=STUDY, cells=CELLS):
+    """Kill the driver at random moments, each after it has stored something new, and then let it end.
+
+    Returns how many cells were stored at each kill.
+    """
+    arguments = ("run", write_study(folder, text), "--out", folder / "run", "--workers", 2, "--resume")
+    chance, before, counts = random.Random(kills), {}, []
     for _ in range(kills):
         driver = start(*arguments)
         driver.stderr.readline()  # the first line of progress: the run is on its way
-        time.sleep(chance.uniform(0, duration))
-        os.kill(driver.pid, signal.SIGKILL)
+        size = bytes_written(folder / "run")
+        while bytes_written(folder / "run") == size and driver.poll() is None:
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 1))
+        driver.kill()
         driver.wait(TIMEOUT)
         after = stored(folder / "run")
         assert before.items() <= after.items()
         before = after
-        seen.add(len(after))
+        counts.append(len(after))
     last = start(*arguments, "--json")
     output, _ = last.communicate(timeout=TIMEOUT)
-    answer = json.loads(output)
     assert last.returncode == 0
-    assert answer["computed"] == CELLS - len(before)
+    assert json.loads(output)["computed"] == cells - len(before)
     assert before.items() <= stored(folder / "run").items()
-    assert tables(folder / "run") == tables(undisturbed)
-    return seen
+    return counts
+
+
+def bytes_written(folder):
+    return sum(path.stat().st_size for path in folder.glob("store.duckdb*"))
 
 
 def test_a_driver_killed_three_times_gives_the_same_tables(tmp_path, undisturbed):
-    kill_and_resume(tmp_path, 3, undisturbed, duration=2.0)
+    counts = kill_and_resume(tmp_path, 3)
+    assert 0 < counts[0] < CELLS
+    assert tables(tmp_path / "run") == tables(undisturbed)
 
 
 @pytest.mark.slow
-def test_a_driver_killed_ten_times_gives_the_same_tables(tmp_path, undisturbed):
-    seen = kill_and_resume(tmp_path, 10, undisturbed, duration=4.0)
-    assert len(seen) > 2
+def test_a_driver_killed_ten_times_gives_the_same_tables(tmp_path):
+    counts = kill_and_resume(tmp_path, 10, text=LONG_STUDY, cells=LONG_CELLS)
+    assert len(set(counts)) > 3
+    study, out = str(tmp_path / "study.toml"), str(tmp_path / "undisturbed")
+    assert run(["run", study, "--out", out, "--workers", "2", "--json"]) == 0
+    assert tables(tmp_path / "run") == tables(tmp_path / "undisturbed")
 
 
 def test_workers_do_not_outlive_a_killed_driver(tmp_path):

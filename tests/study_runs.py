@@ -17,9 +17,13 @@ rules = [
 executions = ["map", "belief"]
 measure = ["exact", "sampled"]
 seeds = { count = 40 }
+intervals = false
 """
 SEEDS = 40
 CELLS = 2 * 3 * 10 * 2
+
+LONG_STUDY = STUDY.replace("n = [4, 5], horizon = [30]", "n = [4, 5, 6], horizon = [50]")
+LONG_CELLS = 3 * 3 * 10 * 2
 
 
 def write_study(folder: Path, text: str = STUDY) -> Path:
