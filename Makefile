@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: setup setup-all browser reproduce test test-slow test-ns-gym lint format bench bench-scale docs clean
+.PHONY: setup setup-all browser reproduce test test-slow test-ns-gym lint format bench bench-scale docs fly clean
 
 setup: $(VENV)/.core
 setup-all: $(VENV)/.all
@@ -28,6 +28,14 @@ browser:
 
 reproduce: setup
 	$(BIN)/replan reproduce all --out results
+
+# Simulated flights: the physics of crazyflow, and Table 3.
+$(VENV)/.fly: $(VENV)/.core
+	$(PIP) -e '.[crazyflow,mcap]'
+	@touch $@
+
+fly: $(VENV)/.fly
+	$(BIN)/replan reproduce table3 --out results
 
 test: setup-all
 	$(BIN)/python -m pytest -n 2

@@ -11,6 +11,7 @@ from replan.commands import (
     estimate,
     explain,
     export,
+    fly,
     optimum,
     regret,
     reproduce,
@@ -34,6 +35,8 @@ app.command("explain")(explain.explain)
 app.command("certify")(certify.certify)
 app.command("estimate")(estimate.estimate)
 app.command("reproduce")(reproduce.reproduce)
+app.command("fly")(fly.fly)
+app.command("calibrate")(fly.calibrate)
 app.command("run")(run_command.run)
 app.command("results")(results.results)
 app.command("export")(export.export)

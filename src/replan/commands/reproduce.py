@@ -16,9 +16,11 @@ Part = TypeVar("Part")
 
 
 def reproduce(
-    part: Annotated[str, typer.Argument(help="table1, table2, figures, beyond, learning or all.")] = "all",
+    part: Annotated[str, typer.Argument(help="table1 to table3, figures, beyond, learning or all.")] = "all",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
     search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",
+    layouts: Annotated[int, typer.Option(help="Layouts per density of `table3`.")] = 15,
+    seed: Annotated[int, typer.Option(help="Seed of `table3`: wind and draws.")] = 0,
     seeds: Annotated[int, typer.Option(help="Held-out seeds of `learning`, at most 1000.")] = 1000,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
     as_json: JsonOption = False,
@@ -32,8 +34,17 @@ def reproduce(
         raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
     if workers < 1:
         raise InputError(f"--workers must be at least 1, not {workers}")
+    if layouts < 1:
+        raise InputError(f"--layouts must be at least 1, not {layouts}")
     folder = output_folder(out)
-    options = {"search": search, "seeds": seeds, "workers": workers, "quiet": as_json}
+    options = {
+        "search": search,
+        "layouts": layouts,
+        "seed": seed,
+        "seeds": seeds,
+        "workers": workers,
+        "quiet": as_json,
+    }
     table, records = PARTS[part](folder, part, options)
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     if as_json:
@@ -101,7 +112,31 @@ def _learning(folder: Path, part: str, options: dict[str, Any]):
     return table, [{**vars(each), "sampled": vars(each.sampled)} for each in learned]
 
 
+def _table3(folder: Path, part: str, options: dict[str, Any]):
+    import json
+
+    from replan.report.flight_figure import flight_figure
+    from replan.report.flight_table import table_3
+    from replan.study.table3 import table3
+
+    def tell(what: str, share: float) -> None:
+        if not options["quiet"]:
+            typer.echo(f"{share:4.0%}  {what}", err=True)
+
+    result = table3(layouts=options["layouts"], seed=options["seed"], progress=tell)
+    tables = table_3(result)
+    if not options["quiet"]:
+        for table in tables[:-1]:
+            table.show()
+    (folder / "table3.md").write_text("\n".join(table.markdown() for table in tables))
+    (folder / "table3.tex").write_text("\n".join(table.latex() for table in tables))
+    (folder / "table3.json").write_text(json.dumps(result.record(), indent=1) + "\n")
+    flight_figure(result.tracks, path=folder / "flights.png")
+    return tables[-1], result.record()
+
+
 PARTS = {
+    "table3": _table3,
     "table1": _simulation,
     "table2": _simulation,
     "figures": _simulation,
