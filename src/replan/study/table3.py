@@ -173,7 +173,7 @@ def _choose_all(
 
     keys = list(product(densities, executions))
     chosen = Parallel(n_jobs=-1)(delayed(choose_rules)(names, *key, ties=ties) for key in keys)
-    return dict(zip(keys, chosen, strict=True))  # pyright: ignore[reportArgumentType]
+    return dict(zip(keys, chosen, strict=True))  # pyright: ignore
 
 
 def _regret_by_times(mission: Mission) -> Callable[[tuple[int, ...]], float]:

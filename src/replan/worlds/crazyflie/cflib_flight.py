@@ -259,7 +259,7 @@ class _Crazyflie:
 
     def climb(self, height: float, seconds: float) -> None:
         """Take off by the drone's own commander."""
-        self._cf.high_level_commander.takeoff(self._origin[2] + height, seconds, yaw=None)
+        self._cf.high_level_commander.takeoff(self._origin[2] + height, seconds, yaw=None)  # pyright: ignore[reportArgumentType]
 
     def send_position(self, setpoint: Point) -> None:
         """Hold this position."""
@@ -271,7 +271,7 @@ class _Crazyflie:
         if self._cf.link is None and not self._reopen():
             return False
         self._cf.commander.send_notify_setpoint_stop()
-        self._cf.high_level_commander.land(self._origin[2], seconds, yaw=None)
+        self._cf.high_level_commander.land(self._origin[2], seconds, yaw=None)  # pyright: ignore[reportArgumentType]
         return self._cf.link is not None
 
     def send_stop(self) -> None:
@@ -321,7 +321,7 @@ class _Crazyflie:
             if table is None or table.get_element_by_complete_name(name) is None:
                 self.close(on_floor=True)
                 raise FlightAborted(f"the drone has no log variable {name}")
-        present = [name for name in (YAW, BATTERY) if table.get_element_by_complete_name(name)]
+        present = [name for name in (YAW, BATTERY) if table.get_element_by_complete_name(name)]  # pyright: ignore[reportOptionalMemberAccess]
         self._names = [*STATE, *present]
         block = LogConfig(name="replan", period_in_ms=LOG_PERIOD)
         for name in self._names:

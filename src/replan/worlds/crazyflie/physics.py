@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def serve(drones: int) -> None:
             return
         answer = None
         if what == "place":
-            rest = simulator.default_data
+            rest: Any = simulator.default_data
             state = rest.replace(states=rest.states.replace(pos=arguments[0][:, None, :]))
         else:
             state, path = move(state, *arguments)
