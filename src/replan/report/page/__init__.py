@@ -1,0 +1,5 @@
+"""The report as one HTML page that needs no network: tables, charts and the robot's way, in any browser."""
+
+from replan.report.page.write import write_page, write_records_page
+
+__all__ = ["write_page", "write_records_page"]
