@@ -102,7 +102,10 @@ def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, rep
 
     def assert_frame(t):
         assert page.locator("#time").input_value() == str(t)
-        for mark, state in (("true", trace.states[t]), ("believed", trace.believed[min(t, len(trace.believed) - 1)])):
+        for mark, state in (
+            ("true", trace.states[t]),
+            ("believed", trace.believed[min(t, len(trace.believed) - 1)]),
+        ):
             circle = page.locator(f"#path circle.{mark}")
             row, column = divmod(int(state), setting.n)
             assert float(circle.get_attribute("cx")) == 10 * column + 5
@@ -164,7 +167,7 @@ def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms
         shaded = [(s["x0"] + 0.5, s["x1"] + 0.5) for s in drawn["layout"]["shapes"] if s["type"] == "rect"]
         assert shaded == high_drift_intervals(result.setting, mission)
         asked = timeline(mission, result.entries["regret-guided"].choice.rule).decisions[1:]
-        bars = [trace for trace in drawn["data"] if trace["type"] == "bar"]
+        bars = [trace for trace in drawn["data"] if trace.get("type") == "bar"]
         assert bars[0]["x"] == [t for t, _ in asked]
         stack = [sum(parts) for parts in zip(*(bar["y"] for bar in bars), strict=True)]
         assert stack == pytest.approx([decision.score for _, decision in asked], rel=1e-4)

@@ -59,4 +59,5 @@ def _winner(regrets: Regrets) -> str:
     if not wins:
         return "No regret was measured in this run."
     first = max(wins, key=lambda rule: wins[rule])
-    return f"Of {len(wins)} rules, {first} loses least, or as little as any, in {wins[first]} of {len(regrets)} settings."
+    where = f"in {wins[first]} of {len(regrets)} settings"
+    return f"Of {len(wins)} rules, {first} loses least, or as little as any, {where}."

@@ -1,4 +1,4 @@
-"""What the page shows of one setting, as plain data: drift, decisions, ways, regret by budget and by cause."""
+"""What the page shows of one setting, as plain data: drift, decisions, paths, regret by budget and cause."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def setting_view(
 
 def _rule_view(trace: Trace) -> dict[str, Any]:
     """Update times with their reasons, the score at every time it was asked for, and the way taken."""
-    scored = [(t, decision) for t, decision in trace.decisions if decision.terms]
+    scored = [(t, d) for t, d in trace.decisions if d.terms and d.threshold is not None]
     reasons = {t: decision.reason for t, decision in trace.decisions if decision.update}
     return {
         "times": list(trace.times),

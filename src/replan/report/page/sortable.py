@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from html import escape
 from math import isfinite
 
-
 MISSING = "–"
 
 

@@ -57,8 +57,18 @@ def samples_table(results: Sequence[SettingResult]) -> SortableTable:
                     Cell(str(entry.choice.rule)),
                 )
             )
-    columns = ("setting", "rule", "paper", "ours, exact", "ours, sampled", "updates (first seed)", "as chosen")
-    return SortableTable("table1-long", "Table 1 at length: one line for each setting and rule", columns, rows)
+    columns = (
+        "setting",
+        "rule",
+        "paper",
+        "ours, exact",
+        "ours, sampled",
+        "updates (first seed)",
+        "as chosen",
+    )
+    return SortableTable(
+        "table1-long", "Table 1 at length: one line for each setting and rule", columns, rows
+    )
 
 
 def placement_table(results: Sequence[SettingResult]) -> SortableTable:

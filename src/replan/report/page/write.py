@@ -1,4 +1,4 @@
-"""One file with everything in it: tables as HTML, charts from plain data, scripts and Plotly embedded once."""
+"""One file with everything in it: tables as HTML, charts from plain data, the scripts, and Plotly once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def write_page(
     flights: Sequence[Mapping[str, Any]] | None = None,
     search: str = "paper",
 ) -> Path:
-    """The report of the paper's study, with what lies past it where `beyond` or Table 3's `flights` are given."""
+    """The report of the paper's study, and of what lies past it where `beyond` or `flights` are given.
+
+    `flights` are the rows of Table 3 as plain records (see `flight_table`).
+    """
     regrets = {
         result.name: {method: entry.measured.exact for method, entry in result.entries.items()}
         for result in results
@@ -67,7 +70,9 @@ def write_page(
         )
         for result in results
     ]
-    return _write(folder, "When should a robot replan?", headline(regrets, ratios_to_best=ratios), tables, views)
+    return _write(
+        folder, "When should a robot replan?", headline(regrets, ratios_to_best=ratios), tables, views
+    )
 
 
 def write_records_page(
@@ -92,7 +97,9 @@ def write_records_page(
         if made is not None and record.get("execution", "map") == "map":
             rules.setdefault(setting, {}).setdefault(rule, made)
     views = [
-        setting_view(name, setting, rules[name]) for name, setting in (settings or {}).items() if name in rules
+        setting_view(name, setting, rules[name])
+        for name, setting in (settings or {}).items()
+        if name in rules
     ]
     return _write(folder, title, headline(regrets), [records_table(records)], views)
 
@@ -117,7 +124,9 @@ def _rule(record: Mapping[str, Any]) -> Rule | None:
     if parameters is None:
         return None
     try:
-        return make_rule(record["rule"], **(json.loads(parameters) if isinstance(parameters, str) else parameters))
+        return make_rule(
+            record["rule"], **(json.loads(parameters) if isinstance(parameters, str) else parameters)
+        )
     except InputError:  # a rule of the user's own, which the page cannot make again
         return None
 
@@ -137,7 +146,11 @@ def _parts(point: BeyondResult | None, belief: BeyondResult | None) -> Parts | N
 
 
 def _write(
-    folder: str | Path, title: str, sentence: str, tables: Sequence[SortableTable], views: list[dict[str, Any]]
+    folder: str | Path,
+    title: str,
+    sentence: str,
+    tables: Sequence[SortableTable],
+    views: list[dict[str, Any]],
 ) -> Path:
     from plotly.offline import get_plotlyjs
 
