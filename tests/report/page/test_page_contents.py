@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from replan.cli import run
 from replan.evaluate.decompose import decompose
 from replan.evaluate.exact import regret
 from replan.evaluate.optimum import optimum
@@ -101,6 +102,26 @@ def test_what_lies_past_the_paper_is_shown_where_it_is_given(results, tmp_path):
         *("regret-guided, belief", "periodic, belief", "lookahead, belief"),
     ]
     assert view["rules"]["lookahead"]["times"] == list(result.entries["periodic"].times)
+
+
+def test_a_run_ends_in_its_page(tmp_path, capsys):
+    (tmp_path / "small.toml").write_text(SMALL)
+    study = tmp_path / "mine.toml"
+    study.write_text(
+        f"""settings = [{{ base = "{tmp_path / "small.toml"}", vary = {{ budget = [2, 3] }} }}]
+        rules = ["periodic", {{ rule = "regret-guided", set = {{ diameter = 0.0 }} }}]
+        executions = ["map", "belief"]
+        measure = ["exact"]"""
+    )
+    assert run(["run", str(study), "--out", str(tmp_path / "out"), "--workers", "1", "--json"]) == 0
+    page = tmp_path / "out" / "report.html"
+    assert str(page) in json.loads(capsys.readouterr().out)["tables"]
+    views = data_of(page)
+    assert list(views) == ["small budget=2", "small budget=3"]
+    for budget, view in zip((2, 3), views.values(), strict=True):
+        assert list(view["rules"]) == ["periodic", "regret-guided diameter=0.0"]
+        assert {len(rule["times"]) for rule in view["rules"].values()} == {budget}
+    assert page.read_text().count("<tr>") == 1 + 2 * 2 * 2
 
 
 def test_flights_stand_beside_the_papers_figures():

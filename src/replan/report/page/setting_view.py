@@ -20,7 +20,7 @@ from replan.study.simulation import high_drift_intervals
 from replan.study.trace import Trace, trace_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
-AFFORDABLE_STATES = 1_000  # beyond this, no optimum and no decomposition are computed for the page
+AFFORDABLE_STATES = 1_000  # beyond this, no curve of budgets and no decomposition are computed for the page
 SEED = 0  # of the mission that is shown
 
 Parts = Mapping[str, Decomposition]  # by rule
@@ -31,7 +31,8 @@ def setting_view(
 ) -> dict[str, Any]:
     """Everything that is drawn of one setting; `parts` that are given are not computed again."""
     mission = make_mission(setting)
-    best = oracle(mission.world)
+    affordable = mission.world.states <= AFFORDABLE_STATES
+    best = oracle(mission.world) if affordable else None
     traces = {label: trace_mission(mission, rule, seed=SEED) for label, rule in rules.items()}
     return {
         "name": name,
@@ -43,8 +44,8 @@ def setting_view(
         "bursts": [list(interval) for interval in high_drift_intervals(setting, mission)],
         "rules": {label: _rule_view(traces[label]) for label in rules},
         "grid": _grid(mission),
-        "budgets": _budgets(mission, rules, best),
-        "parts": _parts(mission, rules, best, parts),
+        "budgets": _budgets(mission, rules, best) if best else None,
+        "parts": _causes(_parts(mission, rules, best) if parts is None and best else parts or {}),
     }
 
 
@@ -103,25 +104,19 @@ def _budgets(mission: Mission, rules: Mapping[str, Rule], best: Oracle) -> dict[
         label: _numbers(regret(replace(mission, budget=budget), rule, best=best) for budget in budgets)
         for label, rule in compared.items()
     }
-    if mission.world.states <= AFFORDABLE_STATES:
-        curves["best possible"] = _numbers(feedback_regrets(mission, largest))
+    curves["best possible"] = _numbers(feedback_regrets(mission, largest))
     return {"budgets": list(budgets), "curves": curves}
 
 
-def _parts(
-    mission: Mission, rules: Mapping[str, Rule], best: Oracle, given: Parts | None
-) -> list[dict[str, Any]]:
+def _parts(mission: Mission, rules: Mapping[str, Rule], best: Oracle) -> Parts:
     """The regret of each rule by its cause; a rule that draws its times takes long and is left out."""
-    if given is None:
-        affordable = mission.world.states <= AFFORDABLE_STATES
-        given = {
-            label: decompose(mission, rule, best=best)
-            for label, rule in rules.items()
-            if affordable and not draws(rule)
-        }
+    return {label: decompose(mission, rule, best=best) for label, rule in rules.items() if not draws(rule)}
+
+
+def _causes(parts: Parts) -> list[dict[str, Any]]:
     return [
         {"rule": label, "state": part.state, "plan": part.plan, "model": part.model}
-        for label, part in given.items()
+        for label, part in parts.items()
     ]
 
 

@@ -60,7 +60,8 @@ class SortableTable:
         )
         notes = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
         return (
-            f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(self.title)}">'
-            f'<table id="{self.name}" class="sortable"><caption>{escape(self.title)}</caption>'
+            f'<h3 id="{self.name}-title">{escape(self.title)}</h3>'
+            f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{self.name}-title">'
+            f'<table id="{self.name}" class="sortable" aria-labelledby="{self.name}-title">'
             f"<thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>{notes}"
         )

@@ -122,11 +122,12 @@ def flight_table(flights: Sequence[Mapping[str, Any]] | None) -> SortableTable:
     )
 
 
-def records_table(records: Sequence[Mapping[str, Any]]) -> SortableTable:
+def records_table(records: Sequence[Mapping[str, Any]], *, notes: Sequence[str] = ()) -> SortableTable:
     """Any run: one line for each record, the columns of the first."""
     columns = [key for key in (records[0] if records else {}) if key not in HIDDEN]
     rows = [[_any(record.get(key)) for key in columns] for record in records]
-    return SortableTable("records", "Every cell of the run", [c.replace("_", " ") for c in columns], rows)
+    heads = [column.replace("_", " ") for column in columns]
+    return SortableTable("records", "Every cell of the run", heads, rows, notes)
 
 
 def _size(result: SettingResult) -> str:

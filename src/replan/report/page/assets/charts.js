@@ -99,7 +99,8 @@ function drawBudgets(setting) {
     legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
     shapes: [{ type: "line", xref: "x", yref: "paper", x0: setting.budget, x1: setting.budget, y0: 0, y1: 1,
       line: { color: theme.colour("ink"), width: 2, dash: "dot" }, layer: "below" }],
-    annotations: [{ text: "this setting's budget", xref: "x", yref: "paper", x: setting.budget, y: 1, xanchor: "left",
+    annotations: [{ text: "this setting's budget", xref: "x", yref: "paper", x: setting.budget, y: 1,
+      xanchor: setting.budget > setting.budgets.budgets.length / 2 ? "right" : "left",
       yanchor: "bottom", showarrow: false, font: { color: theme.colour("quiet") } }],
   }), CONFIG);
 }

@@ -14,8 +14,8 @@ function startPage() {
   function drawCharts() {
     if (!window.Plotly) return;
     drawTimeline(chosen(), ruleBox.value);
-    drawBudgets(chosen());
-    drawParts(chosen());
+    if (chosen().budgets) drawBudgets(chosen());
+    if (chosen().parts.length) drawParts(chosen());
   }
 
   function showRule() {
@@ -30,6 +30,9 @@ function startPage() {
   }
 
   function showSetting() {
+    document.getElementById("budgets").closest("section").hidden = !chosen().budgets;
+    document.getElementById("parts").closest("section").hidden = !chosen().parts.length;
+    document.getElementById("path").closest("section").hidden = !chosen().grid;
     fill(ruleBox, Object.keys(chosen().rules), ruleBox.value || "regret-guided");
     showRule();
   }

@@ -13,7 +13,8 @@ const path = {
     this.slider.max = setting.horizon;
     this.slider.value = 0;
     const grid = setting.grid;
-    this.svg.setAttribute("viewBox", grid ? `-1 -1 ${grid.columns * CELL + 2} ${grid.rows * CELL + 2}` : "0 0 1 1");
+    if (!grid) return;
+    this.svg.setAttribute("viewBox", `-1 -1 ${grid.columns * CELL + 2} ${grid.rows * CELL + 2}`);
     this.draw();
   },
 
@@ -28,7 +29,6 @@ const path = {
     const last = Math.min(t, believed.length - 1);
     this.moment.textContent = this.words(t, last);
     this.slider.setAttribute("aria-valuetext", `t = ${t}`);
-    if (!this.setting.grid) return;
     const looked = times.filter((time) => time <= t);
     const here = this.centre(states[t]), there = this.centre(t < believed.length ? believed[t] : states[t]);
     this.svg.innerHTML = this.ground() + this.trail(states.slice(0, t + 1), "true") +
