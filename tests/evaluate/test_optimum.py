@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replan.evaluate import evaluate_times, optimum, regret
+from replan.evaluate import evaluate_times, feedback_regrets, optimum, regret
 from replan.execute import Mission
 from replan.model import drift
 from replan.plan.backward_induction import oracle_return
@@ -127,3 +127,11 @@ def test_two_burst(execution, feedback, fixed):
     assert round(found.feedback_regret, 3) == feedback
     assert round(found.fixed_regret, 3) == fixed
     assert found.fixed_proved
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_one_programme_gives_the_best_feedback_regret_of_every_budget(execution):
+    world = rover(4, np.linspace(0.1, 0.5, 9))
+    missions = [Mission(world, budget=b, planning_horizon=4, execution=execution) for b in range(1, 9)]
+    separately = [optimum(mission).feedback_regret for mission in missions]
+    assert feedback_regrets(missions[3], 8) == pytest.approx(separately, abs=1e-9)

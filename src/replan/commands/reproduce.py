@@ -67,6 +67,7 @@ def output_folder(path: Path) -> Path:
 
 
 def _simulation(folder: Path, part: str, options: dict[str, Any]):
+    from replan.report.page import write_page
     from replan.report.simulation_figures import write_figures
     from replan.report.simulation_tables import records, table_2, write_tables
     from replan.study.settings import PAPER_SETTINGS
@@ -77,6 +78,7 @@ def _simulation(folder: Path, part: str, options: dict[str, Any]):
     table = write_tables(results, folder, search=options["search"])
     if part in ("figures", "all"):
         write_figures(results, folder)
+    write_page(results, folder, search=options["search"])
     return (table_2(results) if part == "table2" else table), records(results)
 
 

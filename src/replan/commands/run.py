@@ -25,6 +25,7 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Compute every cell of a study; exit status 1 where cells failed, 130 where Ctrl-C stopped it."""
+    from replan.report.page import write_run_page
     from replan.report.study_tables import write_study_tables
     from replan.study.definition import load_study
     from replan.study.engine import make_engine
@@ -44,7 +45,7 @@ def run(
     tables: list[Path] = []
     if not report.stopped:
         with Store.open(folder) as store:
-            tables = write_study_tables(store, folder / "tables")
+            tables = [*write_study_tables(store, folder / "tables"), write_run_page(store, folder)]
     how = _resume_command(study, folder, engine=engine, address=address, workers=workers)
     answer: dict[str, Any] = {
         "run": str(folder),

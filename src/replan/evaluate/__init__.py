@@ -12,7 +12,7 @@ from replan.evaluate.exact import (
     from_start,
     regret,
 )
-from replan.evaluate.optimum import Optimum, optimum
+from replan.evaluate.optimum import Optimum, feedback_regrets, optimum
 from replan.evaluate.placement import Placement, placement, pooled, stale_drifts, top_quartile_intervals
 from replan.evaluate.rollout import Rollouts, SampledRegret, oracle_rollout, rollout, sampled_regret
 
@@ -32,6 +32,7 @@ __all__ = [
     "decompose",
     "evaluate",
     "evaluate_times",
+    "feedback_regrets",
     "from_start",
     "optimum",
     "oracle_rollout",

@@ -7,7 +7,7 @@ bound under the feedback values: no fixed schedule does better from an update on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,6 +61,14 @@ def feedback(mission: Mission, states: Indices) -> Programme:
 
     problem = Problem(along, plan_at, mission.execution, mission.exact_budget, tolerance=TOLERANCE)
     return solve(problem, FIRST_UPDATE, states, mission.budget - 1)
+
+
+def feedback_regrets(mission: Mission, largest: int) -> Array:
+    """(B,) regret of the best feedback schedule for each budget from 1 to `largest`, by one programme."""
+    best = float(oracle_return(mission.world)[mission.world.start])
+    gained, arrival = _first_step(mission)
+    programme = feedback(replace(mission, budget=largest), np.flatnonzero(arrival))
+    return best - gained - arrival[programme.states] @ programme.best
 
 
 def _first_step(mission: Mission) -> tuple[float, Array]:

@@ -1,0 +1,54 @@
+"""One file with everything in it: tables as HTML, charts from plain data, the scripts, and Plotly once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from replan.report.page.sortable import SortableTable
+
+NAME = "report.html"
+SCRIPTS = ("theme.js", "tables.js", "charts.js", "path.js", "page.js")
+
+
+def assemble(
+    folder: str | Path,
+    title: str,
+    sentence: str,
+    tables: Sequence[SortableTable],
+    views: list[dict[str, Any]],
+) -> Path:
+    """Write report.html into the folder; its path."""
+    from plotly.offline import get_plotlyjs
+
+    filled = {
+        "title": escape(title),
+        "sentence": escape(sentence),
+        "style": _asset("page.css"),
+        "tables": "\n".join(_boxed(table) for table in tables),
+        "charts": _asset("charts.html") if views else "",
+        "data": json.dumps({"settings": views}, separators=(",", ":"), allow_nan=False).replace("</", "<\\/"),
+        "plotly": get_plotlyjs() if views else "",
+        "scripts": "\n".join(_asset(name) for name in SCRIPTS),
+    }
+    page = re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _asset("page.html"))
+    path = Path(folder) / NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _boxed(table: SortableTable) -> str:
+    """Long tables are folded away."""
+    if not table.name.endswith("-long"):
+        return f"<section>{table.html()}</section>"
+    return f"<details><summary>{escape(table.title)}</summary>{table.html()}</details>"
+
+
+def _asset(name: str) -> str:
+    return (resources.files("replan.report.page") / "assets" / name).read_text(encoding="utf-8")

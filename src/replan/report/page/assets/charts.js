@@ -1,0 +1,118 @@
+"use strict";
+// The charts of one setting, drawn by Plotly from the page's data in the colours of the theme.
+const TERMS = {
+  residual: "residual R", immediate: "immediate drift I", accumulated: "accumulated drift A",
+};
+const CONFIG = { displayModeBar: false, responsive: true };
+
+function axis(title, more) {
+  return { title: { text: title, standoff: 8 }, gridcolor: theme.colour("line"), zeroline: false,
+    linecolor: theme.colour("quiet"), automargin: true, fixedrange: true, ...more };
+}
+
+function layout(height, more) {
+  return { height, margin: { l: 60, r: 12, t: 28, b: 50 }, paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)", font: { size: 13, color: theme.colour("ink") }, dragmode: false,
+    hoverlabel: { bgcolor: theme.colour("raised"), font: { color: theme.colour("ink") } }, ...more };
+}
+
+function paneTitle(text, y) {
+  return { text: "<b>" + text + "</b>", xref: "paper", yref: "paper", x: 0, y, xanchor: "left",
+    yanchor: "bottom", showarrow: false, bgcolor: theme.colour("ground") };
+}
+
+function driftTraces(setting) {
+  const slip = setting.slip;
+  const y = slip || setting.drift;
+  const text = y.map((value, t) => (slip ? "slip " + value.toPrecision(3) + ", " : "") +
+    (t < setting.drift.length ? "drift bound " + setting.drift[t].toPrecision(3) : ""));
+  return [{ x: y.map((_, t) => t), y, text, mode: "lines", showlegend: false, hovertemplate: "t = %{x}: %{text}<extra></extra>",
+    line: { color: theme.colour("ink"), width: 2.5 } }];
+}
+
+function updateTraces(setting, chosen) {
+  return Object.entries(setting.rules).map(([name, rule], row) => ({
+    x: rule.times, y: rule.times.map(() => row), yaxis: "y2", mode: "markers", showlegend: false,
+    text: rule.reasons, hovertemplate: name + ", t = %{x}<br>%{text}<extra></extra>",
+    marker: { symbol: "line-ns", size: 15, line: {
+      width: name === chosen ? 5 : 3, color: theme.colour(name === chosen ? "strong" : "true") } },
+  }));
+}
+
+function scoreTraces(rule) {
+  const score = rule.score;
+  if (!score) return [];
+  const colours = ["true", "believed", "third", "fourth"];
+  const bars = Object.entries(score.terms).map(([name, y], k) => ({
+    type: "bar", x: score.times, y, yaxis: "y3", name: TERMS[name] || name, marker: { color: theme.colour(colours[k % 4]) },
+    hovertemplate: "t = %{x}: %{y:.3g}<extra>" + (TERMS[name] || name) + "</extra>",
+  }));
+  const tops = score.times.map((_, i) => Object.values(score.terms).reduce((sum, y) => sum + y[i], 0));
+  const fired = score.times.map((t, i) => [t, tops[i]]).filter(([t]) => rule.times.includes(t));
+  return [...bars,
+    { x: score.times, y: score.thresholds, yaxis: "y3", mode: "lines", name: "threshold",
+      line: { color: theme.colour("strong"), width: 2.5, dash: "dash" },
+      hovertemplate: "threshold %{y:.3g}<extra></extra>" },
+    { x: fired.map((f) => f[0]), y: fired.map((f) => f[1]), yaxis: "y3", mode: "markers", name: "update",
+      text: fired.map(([t]) => rule.reasons[rule.times.indexOf(t)]),
+      hovertemplate: "t = %{x}: %{text}<extra></extra>",
+      marker: { symbol: "diamond", size: 11, color: theme.colour("ink"),
+        line: { width: 1, color: theme.colour("ground") } } }];
+}
+
+function drawTimeline(setting, chosen) {
+  const names = Object.keys(setting.rules);
+  const rule = setting.rules[chosen];
+  const shaded = setting.bursts.map(([begin, end]) => ({ type: "rect", xref: "x", yref: "paper", x0: begin - 0.5,
+    x1: end - 0.5, y0: 0, y1: 1, line: { width: 0 }, fillcolor: theme.colour("shade"), layer: "below" }));
+  const dotted = rule.times.map((t) => ({ type: "line", xref: "x", yref: "paper", x0: t, x1: t, y0: 0, y1: 1,
+    line: { color: theme.colour("strong"), width: 1, dash: "dot" }, layer: "below" }));
+  const empty = rule.score ? [] : [{ text: "no score: its times do not come from one", xref: "paper",
+    yref: "paper", x: 0.5, y: 0.12, showarrow: false }];
+  Plotly.react("timeline", [...driftTraces(setting), ...updateTraces(setting, chosen), ...scoreTraces(rule)],
+    layout(780, {
+      barmode: "stack", bargap: 0.15, shapes: [...shaded, ...dotted],
+      annotations: [paneTitle(setting.slip ? "How slippery the ground is" : "How fast the world drifts", 1),
+        paneTitle("Updates of every rule", 0.7), paneTitle("Score of " + chosen, 0.31), ...empty],
+      legend: { orientation: "h", y: -0.1, yanchor: "top", x: 0, traceorder: "normal" },
+      xaxis: axis("time t (steps)", { range: [-0.5, setting.horizon - 0.5], anchor: "y3" }),
+      yaxis: axis(setting.slip ? "slip probability" : "drift bound", { domain: [0.8, 1], rangemode: "tozero" }),
+      yaxis2: axis("", { domain: [0.4, 0.7], range: [names.length - 0.4, -0.6],
+        tickvals: names.map((_, row) => row), ticktext: names }),
+      yaxis3: axis("score", { domain: [0, 0.31], rangemode: "tozero", showticklabels: Boolean(rule.score) }),
+    }), CONFIG);
+}
+
+function drawBudgets(setting) {
+  const looks = { periodic: ["true", "circle", "solid"], "best possible": ["third", "square", "dash"] };
+  const traces = Object.entries(setting.budgets.curves).map(([name, y]) => {
+    const [colour, symbol, dash] = looks[name] || ["strong", "diamond", "solid"];
+    return { x: setting.budgets.budgets, y, name, mode: "lines+markers", line: { color: theme.colour(colour), dash, width: 2.5 },
+      marker: { symbol, size: 9 }, hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" };
+  });
+  const ahead = setting.parts.find((part) => part.rule === "lookahead");
+  if (ahead) traces.push({ x: [setting.budget], y: [ahead.state + ahead.plan + ahead.model], name: "lookahead",
+    mode: "markers", marker: { symbol: "star", size: 15, color: theme.colour("fourth"), line: { width: 1, color: theme.colour("ink") } },
+    hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" });
+  Plotly.react("budgets", traces, layout(380, {
+    xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret", { rangemode: "tozero" }),
+    legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
+    shapes: [{ type: "line", xref: "x", yref: "paper", x0: setting.budget, x1: setting.budget, y0: 0, y1: 1,
+      line: { color: theme.colour("ink"), width: 2, dash: "dot" }, layer: "below" }],
+    annotations: [{ text: "this setting's budget", xref: "x", yref: "paper", x: setting.budget, y: 1,
+      xanchor: setting.budget > setting.budgets.budgets.length / 2 ? "right" : "left",
+      yanchor: "bottom", showarrow: false, font: { color: theme.colour("quiet") } }],
+  }), CONFIG);
+}
+
+function drawParts(setting) {
+  const rules = setting.parts.map((part) => part.rule);
+  const causes = [["state", "state not seen", "true", ""], ["plan", "stale plan", "believed", "/"],
+    ["model", "wrong model", "third", "x"]];
+  const traces = causes.map(([key, name, colour, shape]) => ({ type: "bar", orientation: "h", y: rules, name,
+    x: setting.parts.map((part) => part[key]), marker: { color: theme.colour(colour), pattern: { shape, size: 6 } },
+    hovertemplate: "%{y}: %{x:.3g}<extra>" + name + "</extra>" }));
+  Plotly.react("parts", traces, layout(150 + 28 * rules.length, {
+    barmode: "relative", xaxis: axis("exact regret"), yaxis: axis("", { autorange: "reversed" }),
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, traceorder: "normal" } }), CONFIG);
+}

@@ -1,0 +1,64 @@
+"use strict";
+// What is chosen in the page, and everything that follows from it.
+const settings = JSON.parse(document.getElementById("report-data").textContent).settings;
+
+function startPage() {
+  const settingBox = document.getElementById("setting"), ruleBox = document.getElementById("rule");
+  const chosen = () => settings[settingBox.selectedIndex];
+
+  function fill(box, names, keep) {
+    box.replaceChildren(...names.map((name) => new Option(name, name)));
+    if (names.includes(keep)) box.value = keep;
+  }
+
+  function drawCharts() {
+    if (!window.Plotly) return;
+    drawTimeline(chosen(), ruleBox.value);
+    if (chosen().budgets) drawBudgets(chosen());
+    if (chosen().parts.length) drawParts(chosen());
+  }
+
+  function showRule() {
+    const rule = chosen().rules[ruleBox.value];
+    drawCharts();
+    document.getElementById("reasons").replaceChildren(...rule.times.map((t, k) => {
+      const item = document.createElement("li");
+      item.textContent = `Update ${k + 1}, t = ${t}: ${rule.reasons[k] || "planned in advance"}`;
+      return item;
+    }));
+    path.show(chosen(), rule);
+  }
+
+  function showSetting() {
+    document.getElementById("budgets").closest("section").hidden = !chosen().budgets;
+    document.getElementById("parts").closest("section").hidden = !chosen().parts.length;
+    document.getElementById("path").closest("section").hidden = !chosen().grid;
+    fill(ruleBox, Object.keys(chosen().rules), ruleBox.value || "regret-guided");
+    showRule();
+  }
+
+  fill(settingBox, settings.map((setting) => setting.name));
+  settingBox.addEventListener("change", showSetting);
+  ruleBox.addEventListener("change", showRule);
+  path.slider.addEventListener("input", () => { path.pause(); path.draw(); });
+  path.button.addEventListener("click", () => (path.timer ? path.pause() : path.play()));
+  theme.listeners.push(drawCharts);
+  showSetting();
+  return drawCharts;
+}
+
+function runPlotly() {
+  const script = document.createElement("script");
+  script.textContent = document.getElementById("plotly").textContent;
+  document.head.append(script);
+}
+
+if (settings.length) {
+  const drawCharts = startPage();
+  addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => {
+    runPlotly();
+    drawCharts();
+    document.documentElement.dataset.charts = "drawn";
+    performance.mark("charts drawn");
+  })));
+}

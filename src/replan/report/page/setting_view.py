@@ -1,0 +1,125 @@
+"""What the page shows of one setting, as plain data: drift, decisions, paths, regret by budget and cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from replan.evaluate.decompose import Decomposition, decompose
+from replan.evaluate.exact import regret
+from replan.evaluate.optimum import feedback_regrets
+from replan.execute.mission import Mission
+from replan.plan.backward_induction import Oracle, oracle
+from replan.schedule.periodic import Periodic
+from replan.schedule.rule import Decision, Rule, draws
+from replan.study.settings import Setting, make_mission
+from replan.study.simulation import high_drift_intervals
+from replan.study.trace import Trace, trace_mission
+
+LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
+AFFORDABLE_STATES = 1_000  # beyond this, no curve of budgets and no decomposition are computed for the page
+SEED = 0  # of the mission that is shown
+
+Parts = Mapping[str, Decomposition]  # by rule
+
+
+def setting_view(
+    name: str, setting: Setting, rules: Mapping[str, Rule], *, parts: Parts | None = None
+) -> dict[str, Any]:
+    """Everything that is drawn of one setting; `parts` that are given are not computed again."""
+    mission = make_mission(setting)
+    affordable = mission.world.states <= AFFORDABLE_STATES
+    best = oracle(mission.world) if affordable else None
+    traces = {label: trace_mission(mission, rule, seed=SEED) for label, rule in rules.items()}
+    return {
+        "name": name,
+        "horizon": mission.horizon,
+        "budget": mission.budget,
+        "ties": setting.ties,
+        "slip": _slip(setting, mission.horizon),
+        "drift": _numbers(mission.world.drift_bounds),
+        "bursts": [list(interval) for interval in high_drift_intervals(setting, mission)],
+        "rules": {label: _rule_view(traces[label]) for label in rules},
+        "grid": _grid(mission),
+        "budgets": _budgets(mission, rules, best) if best else None,
+        "parts": _causes(_parts(mission, rules, best) if parts is None and best else parts or {}),
+    }
+
+
+def _rule_view(trace: Trace) -> dict[str, Any]:
+    """Update times with their reasons, the score at every time it was asked for, and the way taken."""
+    scored = [(t, d) for t, d in trace.decisions if d.terms and d.threshold is not None]
+    reasons = {t: decision.reason for t, decision in trace.decisions if decision.update}
+    return {
+        "times": list(trace.times),
+        "reasons": [reasons.get(t, "") for t in trace.times],
+        "score": _score(scored),
+        "states": trace.states.tolist(),
+        "believed": trace.believed.tolist(),
+    }
+
+
+def _score(scored: Sequence[tuple[int, Decision]]) -> dict[str, Any] | None:
+    if not scored:
+        return None
+    names = [name for name in scored[0][1].terms if any(decision.terms[name] for _, decision in scored)]
+    return {
+        "times": [t for t, _ in scored],
+        "terms": {name: _numbers(decision.terms[name] for _, decision in scored) for name in names},
+        "thresholds": _numbers(decision.threshold for _, decision in scored),
+    }
+
+
+def _slip(setting: Setting, horizon: int) -> list[float] | None:
+    drift = getattr(setting, "drift", None)
+    return None if drift is None else _numbers(drift.profile(horizon))
+
+
+def _grid(mission: Mission) -> dict[str, Any] | None:
+    """Where the states are cells: size, start, goal and blocked cells."""
+    world = mission.world
+    if world.grid is None:
+        return None
+    rewards = world.reward(0).next_state
+    blocked = getattr(world.kernel(0), "blocked", None)
+    return {
+        "rows": world.grid[0],
+        "columns": world.grid[1],
+        "start": world.start,
+        "goal": None if rewards is None else int(np.argmax(rewards)),
+        "blocked": [] if blocked is None else np.flatnonzero(blocked).tolist(),
+    }
+
+
+def _budgets(mission: Mission, rules: Mapping[str, Rule], best: Oracle) -> dict[str, Any]:
+    """Exact regret for each budget: evenly spaced, regret-guided as chosen, and the best that exists."""
+    largest = min(max(LARGEST_BUDGET, mission.budget), mission.horizon - 1)
+    budgets = range(1, largest + 1)
+    compared: dict[str, Rule] = {"periodic": Periodic()}
+    compared |= {label: rule for label, rule in rules.items() if rule.name == "regret-guided"}
+    curves = {
+        label: _numbers(regret(replace(mission, budget=budget), rule, best=best) for budget in budgets)
+        for label, rule in compared.items()
+    }
+    curves["best possible"] = _numbers(feedback_regrets(mission, largest))
+    return {"budgets": list(budgets), "curves": curves}
+
+
+def _parts(mission: Mission, rules: Mapping[str, Rule], best: Oracle) -> Parts:
+    """The regret of each rule by its cause; a rule that draws its times takes long and is left out."""
+    return {label: decompose(mission, rule, best=best) for label, rule in rules.items() if not draws(rule)}
+
+
+def _causes(parts: Parts) -> list[dict[str, Any]]:
+    return [
+        {"rule": label, "state": part.state, "plan": part.plan, "model": part.model}
+        for label, part in parts.items()
+    ]
+
+
+def _numbers(values) -> list[float]:
+    """Six digits are more than a screen shows."""
+    return [float(f"{value:.6g}") for value in values]

@@ -1,0 +1,227 @@
+"""The page in a real browser."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from replan.execute.timeline import timeline
+from replan.report.page import write_records_page
+from replan.study.settings import make_mission
+from replan.study.simulation import high_drift_intervals
+from replan.study.trace import trace_mission
+
+IMAGES = Path(__file__).parents[3] / "docs" / "images"
+FRAME = 220  # milliseconds between two steps of the animation
+
+
+def sideways(page) -> int:
+    """By how many pixels the page is wider than the screen."""
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme", "image"),
+    [(1100, "light", "report"), (1100, "dark", None), (390, "dark", "report-phone"), (390, "light", None)],
+)
+def test_the_page_opens_without_an_error_a_request_or_sideways_scrolling(
+    opened, report, record_property, width, scheme, image
+):
+    shown = opened(report, width=width, scheme=scheme)
+    page = shown.with_charts()
+    assert shown.complaints == []
+    assert shown.requests == [report.as_uri()]
+    assert sideways(page) <= 0
+    assert page.locator(".chart .main-svg").count() >= 3
+    for mark, moment in {
+        "load": "performance.getEntriesByType('navigation')[0].loadEventEnd",
+        "charts": "performance.getEntriesByName('charts drawn')[0].startTime",
+    }.items():
+        record_property(f"{mark}_ms", round(page.evaluate(moment)))
+    if image and os.environ.get("REPLAN_SCREENSHOTS"):
+        IMAGES.mkdir(exist_ok=True)
+        page.screenshot(path=IMAGES / f"{image}.png", full_page=True, clip=clip(width))
+
+
+def clip(width: int) -> dict:
+    """From the top to below the score, or on a phone to below the update times."""
+    return {"x": 0, "y": 0, "width": width, "height": 1240 if width > 500 else 1010}
+
+
+def test_every_column_of_every_table_sorts_from_the_keyboard(opened, report):
+    page = opened(report).page
+    page.evaluate("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    for table in page.locator("table.sortable").all():
+        for head in table.locator("thead th").all():
+            column = head.evaluate("(cell) => cell.cellIndex")
+            head.locator("button").focus()
+            for order in ("ascending", "descending"):
+                page.keyboard.press("Enter")
+                assert head.get_attribute("aria-sort") == order
+                keys = column_keys(table, column)
+                present = [key for key in keys if key is not None]
+                assert present == sorted(present, reverse=order == "descending")
+                assert keys == present + [None] * (len(keys) - len(present))
+            assert table.locator("[aria-sort=descending]").count() == 1
+
+
+def column_keys(table, column: int) -> list:
+    """The column's numbers as numbers, its words as words, None for a dash."""
+    cells = table.locator("tbody tr").evaluate_all(
+        """(rows, column) => rows.map((row) => row.cells[column]).map(
+             (cell) => [cell.dataset.value ?? null, cell.textContent])""",
+        column,
+    )
+    if any(value is not None for value, _ in cells):
+        return [None if value is None else float(value) for value, _ in cells]
+    return [None if text == "–" else natural(text) for _, text in cells]
+
+
+def natural(text: str) -> list:
+    """Words and whole numbers in turn, so that 8 comes before 34."""
+    return [int(part) if part.isdigit() else part.lower() for part in re.split(r"(\d+)", text)]
+
+
+def test_sorting_by_a_rule_orders_the_settings_by_its_regret(opened, report, results):
+    page = opened(report).page
+    column = page.locator("#table1 thead th", has_text="front-loaded")
+    by_regret = [r.name for r in sorted(results, key=lambda r: r.entries["front-loaded"].measured.exact)]
+    names = page.locator("#table1 tbody th")
+    column.locator("button").click()
+    assert names.all_text_contents() == by_regret
+    column.locator("button").click()
+    assert names.all_text_contents() == by_regret[::-1]
+
+
+def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, report, results):
+    page = opened(report).with_charts()
+    page.clock.install()
+    setting = results[0].setting
+    trace = trace_mission(make_mission(setting), results[0].entries["regret-guided"].choice.rule)
+
+    def assert_frame(t):
+        assert page.locator("#time").input_value() == str(t)
+        for mark, state in (
+            ("true", trace.states[t]),
+            ("believed", trace.believed[min(t, len(trace.believed) - 1)]),
+        ):
+            circle = page.locator(f"#path circle.{mark}")
+            row, column = divmod(int(state), setting.n)
+            assert float(circle.get_attribute("cx")) == 10 * column + 5
+            assert float(circle.get_attribute("cy")) == 10 * row + 5
+        assert page.locator("#path .update").count() == len({trace.states[u] for u in trace.times if u <= t})
+
+    assert_frame(0)
+    page.locator("#play").focus()
+    page.keyboard.press("Space")
+    page.clock.run_for(5 * FRAME)
+    assert page.locator("#play").text_content() == "Pause"
+    assert_frame(5)
+    page.keyboard.press("Space")
+    page.clock.run_for(5 * FRAME)
+    assert_frame(5)
+    page.keyboard.press("Space")
+    page.clock.run_for(100 * FRAME)
+    assert page.locator("#play").text_content() == "Play"
+    assert f"t = {setting.horizon}: the end" in page.locator("#moment").text_content()
+    page.locator("#time").focus()
+    page.keyboard.press("ArrowLeft")
+    assert_frame(setting.horizon - 1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_system_and_the_button(opened, report, scheme):
+    page = opened(report, scheme=scheme).with_charts()
+
+    def brightness():
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        ink = page.evaluate("document.getElementById('timeline').layout.font.color")
+        text = page.evaluate("getComputedStyle(document.querySelector('#timeline .xtitle')).fill")
+        return sum(rgb(ground)), sum(int(ink[k : k + 2], 16) for k in (1, 3, 5)), sum(rgb(text))
+
+    first = brightness()
+    page.locator("#theme").focus()
+    page.keyboard.press("Enter")
+    second = brightness()
+    (dark, light) = (first, second) if scheme == "dark" else (second, first)
+    assert dark[0] < 150 < 600 < light[0]
+    assert light[1] < 150 < 600 < dark[1]
+    assert light[2] < 150 < 600 < dark[2]
+
+
+def rgb(text: str) -> list[int]:
+    return [int(part) for part in text.removeprefix("rgb(").removesuffix(")").split(",")]
+
+
+def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms(opened, report, results):
+    page = opened(report).with_charts()
+    for result in results[::-1]:
+        page.locator("#setting").select_option(result.name)
+        drawn = page.evaluate("(() => { const { data, layout } = document.getElementById('timeline');"
+                              " return JSON.parse(JSON.stringify({ data, layout })); })()")  # fmt: skip
+        mission = make_mission(result.setting)
+        rows = [trace for trace in drawn["data"] if trace.get("yaxis") == "y2"]
+        assert [tuple(row["x"]) for row in rows] == [entry.times for entry in result.entries.values()]
+        assert drawn["layout"]["yaxis2"]["ticktext"] == list(result.entries)
+        shaded = [(s["x0"] + 0.5, s["x1"] + 0.5) for s in drawn["layout"]["shapes"] if s["type"] == "rect"]
+        assert shaded == high_drift_intervals(result.setting, mission)
+        asked = timeline(mission, result.entries["regret-guided"].choice.rule).decisions[1:]
+        bars = [trace for trace in drawn["data"] if trace.get("type") == "bar"]
+        assert bars[0]["x"] == [t for t, _ in asked]
+        stack = [sum(parts) for parts in zip(*(bar["y"] for bar in bars), strict=True)]
+        assert stack == pytest.approx([decision.score for _, decision in asked], rel=1e-4)
+        (threshold,) = [trace for trace in drawn["data"] if trace.get("name") == "threshold"]
+        assert threshold["y"] == [decision.threshold for _, decision in asked]
+        reasons = page.locator("#reasons li").all_text_contents()
+        assert len(reasons) == mission.budget
+        assert all(d.reason in reasons[k] for k, (_, d) in enumerate((a for a in asked if a[1].update), 1))
+
+
+def test_another_rule_shows_its_own_way_and_reasons(opened, report, results):
+    page = opened(report).with_charts()
+    page.locator("#rule").select_option("periodic")
+    times = results[0].entries["periodic"].times
+    assert [text.split(":")[0] for text in page.locator("#reasons li").all_text_contents()] == [
+        f"Update {k}, t = {t}" for k, t in enumerate(times, 1)
+    ]
+    page.locator("#time").fill(str(times[1]))
+    assert f"t = {times[1]}: update 2 of {len(times)}" in page.locator("#moment").text_content()
+
+
+def test_the_tab_key_reaches_everything(opened, report):
+    page = opened(report).page
+    reached = []
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate("document.activeElement.id || document.activeElement.closest('table')?.id || ''")
+        )
+    assert [name for name in dict.fromkeys(reached) if name] == [
+        "theme", "setting", "rule", "play", "time", "table1", "table2", "table3",
+    ]  # fmt: skip
+
+
+def test_names_and_titles_are_shown_as_they_are(opened, tmp_path, results):
+    name = "</script><b>bold</b>"
+    records = [{"setting": name, "rule": "periodic", "parameters": "{}", "exact_regret": 0.5}]
+    page = write_records_page(records, tmp_path, title="a < b & c", settings={name: results[0].setting})
+    shown = opened(page)
+    assert shown.with_charts().title() == "a < b & c"
+    assert shown.page.locator("b", has_text="bold").count() == 0
+    assert shown.page.locator("#setting option").text_content() == name
+    assert shown.complaints == []
+
+
+def test_a_run_without_settings_is_tables_alone(opened, tmp_path):
+    records = [
+        {"setting": "mine", "rule": "lookahead", "exact_regret": 0.25},
+        {"setting": "mine", "rule": "periodic", "exact_regret": None, "sampled_regret": 0.5},
+    ]
+    path = write_records_page(records, tmp_path / "new", title="run")
+    shown = opened(path)
+    assert shown.page.locator("#sentence").text_content() == (
+        "Of 2 rules, lookahead loses least, or as little as any, in 1 of 1 settings."
+    )
+    assert shown.complaints == []
+    assert path.stat().st_size < 100_000

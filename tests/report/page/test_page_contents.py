@@ -1,0 +1,166 @@
+"""What the page says, checked against where it comes from."""
+
+import json
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from replan.cli import run
+from replan.evaluate.decompose import decompose
+from replan.evaluate.exact import regret
+from replan.evaluate.optimum import optimum
+from replan.evaluate.rollout import rollout
+from replan.report.page import write_page
+from replan.report.page.headline import headline
+from replan.report.page.setting_view import setting_view
+from replan.report.page.tables import flight_table
+from replan.schedule import Lookahead, Periodic
+from replan.study.beyond import BeyondResult
+from replan.study.beyond import Entry as BeyondEntry
+from replan.study.settings import load_setting, make_mission
+
+SMALL = """
+world = "rover"
+n = 4
+horizon = 10
+planning_horizon = 4
+budget = 3
+[drift]
+kind = "linear"
+slip = 0.1
+rate = 0.02
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return load_setting(path)
+
+
+def data_of(page) -> dict:
+    """The settings in a page."""
+    (found,) = re.findall(r'id="report-data">(.*?)</script>', page.read_text(), re.DOTALL)
+    return {view["name"]: view for view in json.loads(found)["settings"]}
+
+
+def test_the_page_is_one_file_under_eight_megabytes_with_plotly_once(report):
+    text = report.read_text()
+    assert report.stat().st_size < 8_000_000
+    assert text.count('id="plotly"') == 1 and text.count("plotly.js v") == 1
+    ours = text.split('id="plotly"')[0]
+    assert not re.search(r'(src|href)="(?!data:)', ours)
+    assert [path.name for path in report.parent.iterdir()] == ["report.html"]
+
+
+def test_table_1_shows_our_exact_regret_beside_the_papers(report, results):
+    text = report.read_text()
+    for result in results:
+        for entry in result.entries.values():
+            assert f"{entry.measured.exact:.3f}" in text
+            assert f"paper {entry.paper:.2f}" in text
+
+
+def test_views_hold_what_the_library_computes(small):
+    mission = make_mission(small)
+    rules = {"periodic": Periodic(), "lookahead": Lookahead()}
+    view = setting_view("small", small, rules)
+    for budget in (1, 3, 8):
+        spending = replace(mission, budget=budget)
+        curves = {name: curve[budget - 1] for name, curve in view["budgets"]["curves"].items()}
+        assert curves["periodic"] == pytest.approx(regret(spending, Periodic()), rel=1e-4)
+        assert curves["best possible"] == pytest.approx(optimum(spending).feedback_regret, rel=1e-4)
+    for part in view["parts"]:
+        whole = regret(mission, rules[part["rule"]])
+        assert part["state"] + part["plan"] + part["model"] == pytest.approx(whole)
+    for name, rule in rules.items():
+        walked = rollout(mission, rule, [0], trace=True)
+        assert view["rules"][name]["states"] == walked.states[0].tolist()
+        assert view["rules"][name]["believed"] == walked.beliefs[0].tolist()
+        assert view["rules"][name]["times"] == np.flatnonzero(walked.updates[0]).tolist()
+    assert view["grid"] == {"rows": 4, "columns": 4, "start": 0, "goal": 15, "blocked": []}
+
+
+def test_what_lies_past_the_paper_is_shown_where_it_is_given(results, tmp_path):
+    result = results[1]
+    beyond = []
+    for execution in ("map", "belief"):
+        mission = make_mission(result.setting, execution=execution)
+        rules = {"periodic": Periodic(), "lookahead": Periodic(), "regret-guided": Periodic()}
+        entries = {name: BeyondEntry(rule, decompose(mission, rule)) for name, rule in rules.items()}
+        best = SimpleNamespace(feedback_regret=entries["lookahead"].regret / 1.25)
+        beyond.append(BeyondResult(result.name, execution, best, entries))
+    page = write_page([result], tmp_path, beyond=beyond)
+    view = data_of(page)[result.name]
+    assert "looking ahead comes within 25% of the best that any rule could do." in page.read_text()
+    assert [part["rule"] for part in view["parts"]] == [
+        *("periodic", "lookahead", "regret-guided"),
+        *("regret-guided, belief", "periodic, belief", "lookahead, belief"),
+    ]
+    assert view["rules"]["lookahead"]["times"] == list(result.entries["periodic"].times)
+
+
+def test_a_run_ends_in_its_page(tmp_path, capsys):
+    (tmp_path / "small.toml").write_text(SMALL)
+    study = tmp_path / "mine.toml"
+    study.write_text(
+        f"""settings = [{{ base = "{tmp_path / "small.toml"}", vary = {{ budget = [2, 3] }} }}]
+        rules = ["periodic", {{ rule = "regret-guided", set = {{ diameter = 0.0 }} }}]
+        executions = ["map", "belief"]
+        measure = ["exact"]"""
+    )
+    assert run(["run", str(study), "--out", str(tmp_path / "out"), "--workers", "1", "--json"]) == 0
+    page = tmp_path / "out" / "report.html"
+    assert str(page) in json.loads(capsys.readouterr().out)["tables"]
+    views = data_of(page)
+    assert list(views) == ["small budget=2", "small budget=3"]
+    for budget, view in zip((2, 3), views.values(), strict=True):
+        assert list(view["rules"]) == ["periodic", "regret-guided diameter=0.0"]
+        assert {len(rule["times"]) for rule in view["rules"].values()} == {budget}
+    assert page.read_text().count("<tr>") == 1 + 2 * 2 * 2
+
+
+def test_flights_stand_beside_the_papers_figures():
+    flights = [
+        {"density": "sparse", "rule": "periodic", "execution": "map", "success": 0.8, "collisions": 0.1,
+         "cost": {"mean": 1.5, "low": 1.25, "high": 1.75}},
+        {"density": "sparse", "rule": "periodic", "execution": "belief", "success": 1.0, "collisions": 0.0,
+         "cost": 1.0},
+    ]  # fmt: skip
+    first, second = (row[3:] for row in flight_table(flights).rows)
+    assert [cell.value for cell in first] == [0.8, 0.73, 0.1, 0.40, 1.5, 1.72]
+    assert first[4].beside == "1.25 to 1.75"
+    assert [cell.value for cell in second] == [1.0, None, 0.0, None, 1.0, None]
+
+
+def test_the_sentence_is_true_for_its_figures():
+    regrets = {
+        "a": {"regret-guided": 0.5, "periodic": 1.0, "best-offset": 0.6, "drift-threshold": 0.5},
+        "b": {"regret-guided": 0.9, "periodic": 1.0, "best-offset": 1.0, "drift-threshold": 1.0},
+        "c": {"regret-guided": 1.1, "periodic": 1.0, "best-offset": 1.2, "drift-threshold": 1.3},
+    }
+    said = headline(regrets, ratios_to_best=[1.0, 1.1])
+    assert (
+        "loses 17% less than with evenly spaced updates on average over 3 settings (less in 2 of them)"
+        in said
+    )
+    assert "does at least as well in 1 of 3" in said
+    assert said.endswith("looking ahead comes within 5% of the best that any rule could do on average.")
+    assert said.count(".") == 1
+
+
+@pytest.mark.parametrize(
+    ("regrets", "words"),
+    [
+        ({"a": {"regret-guided": 1.2, "periodic": 1.0}}, "loses 20% more than with evenly spaced"),
+        ({"a": {"regret-guided": 0.8, "periodic": 1.0, "best-offset": 0.9}}, "no tuned rival"),
+        ({"a": {"periodic": 1.0, "random": 2.0}, "b": {"periodic": 1.0}}, "any, in 2 of 2 settings."),
+        ({}, "No regret was measured"),
+    ],
+)  # fmt: skip
+def test_the_sentence_does_not_claim_what_is_not_so(regrets, words):
+    assert words in headline(regrets)
