@@ -28,6 +28,7 @@ class Kept:
     def __init__(self, opened: link.Screen) -> None:
         self.times = opened.times
         self.points = opened.points  # None where the drift is not drawn
+        self.turn = 0  # how often marks were made; marks made anew forget where they were dragged to
 
 
 def rule_names() -> list[str]:
@@ -91,7 +92,8 @@ def drawing_board(mo: Any, base: Setting, kind: str, sizes: Mapping[str, Any], k
         return mo.ui.text(), ""
     points = kept.points or model.points_of(base)
     field = mo.ui.text(value=",".join(f"{p:g}" for p in points), label="slips", debounce=False)
-    handles = point_handles(points, horizon=int(sizes["horizon"] or 2))
+    kept.turn += 1
+    handles = point_handles(points, horizon=int(sizes["horizon"] or 2), turn=kept.turn)
     return field, f'{handles}<div id="slips">{field}</div>'
 
 
@@ -139,7 +141,9 @@ def read_times(text: str) -> tuple[int, ...]:
 def marks(kept: Kept, scene: model.Scene) -> str:
     """The update times as marks along the horizon, before the curve of the drift."""
     horizon = scene.mission.horizon
+    kept.turn += 1
     given = {
+        "turn": kept.turn,
         "target": "times",
         "values": list(kept.times),
         "horizon": horizon,
@@ -151,9 +155,10 @@ def marks(kept: Kept, scene: model.Scene) -> str:
     return _element("replan-times", given)
 
 
-def point_handles(points: tuple[float, ...], *, horizon: int) -> str:
+def point_handles(points: tuple[float, ...], *, horizon: int, turn: int) -> str:
     """The slips of a drawn profile as points to be dragged up and down."""
     given = {
+        "turn": turn,
         "target": "slips",
         "values": list(points),
         "times": model.drawn_times(horizon, len(points)),
