@@ -99,11 +99,11 @@ def test_pictures_are_well_formed_and_hold_every_step_and_update(name):
     space = "{http://www.w3.org/2000/svg}"
     losses = tree.fromstring(drawing.losses(view).replace("<svg ", f'<svg xmlns="{space[1:-1]}" '))
     assert len(losses.findall(f"{space}rect")) == scene.mission.horizon
-    path = tree.fromstring(
-        drawing.path(scene.mission, view.trace).replace("<svg ", f'<svg xmlns="{space[1:-1]}" ')
-    )
-    titles = [title.text for title in path.iter(f"{space}title")]
-    assert titles == [f"update {k}, t = {t}" for k, t in enumerate(view.times, start=1)]
+    path = tree.fromstring(drawing.path(scene, view.trace).replace("<svg ", f'<svg xmlns="{space[1:-1]}" '))
+    titles = [title.text for title in path.iter(f"{space}title") if title.text]
+    assert sorted("; ".join(titles).split("; ")) == [
+        f"update {k}, t = {t}" for k, t in enumerate(view.times, start=1)
+    ]
     true = path.find(f"{space}polyline").attrib["points"].split()  # pyright: ignore[reportOptionalMemberAccess]
     assert len(true) == scene.mission.horizon + 1
 
@@ -114,3 +114,25 @@ def test_the_certificate_is_shown_or_its_absence_explained():
     assert f"{certify(scene.mission, view.times).value:.4f}" in panels.certificate(scene, view)
     wide = model.make_scene(model.edit_setting(load_setting("two-burst"), n=40, horizon=6, budget=2))
     assert "no certificate: " in panels.certificate(wide, model.make_view(wide, (1, 3)))
+
+
+def test_where_the_world_drifts_and_where_it_costs_is_told_by_colour():
+    ice = model.make_scene(load_setting("thin-ice-hard"))
+    legend = drawing.path_legend(ice)
+    assert "drifts most" in legend and "water" in legend
+    assert set(np.flatnonzero(ice.drifting == 1) // 12) <= {8, 9, 10}  # the ice in row 9 and its banks
+    rover = model.make_scene(load_setting("two-burst"))
+    assert "drifts most" not in drawing.path_legend(rover) and "water" not in drawing.path_legend(rover)
+
+
+def test_a_world_of_arrays_has_numbers_but_no_grid_and_no_link(tmp_path):
+    kernels = np.array([[[0.8, 0.2], [0.1, 0.9]], [[0.5, 0.5], [0.3, 0.7]]])
+    np.savez(tmp_path / "own.npz", kernels=kernels, rewards=np.array([0.0, 1.0]))
+    file = tmp_path / "own.toml"
+    file.write_text('world = "arrays"\nfile = "own.npz"\nhorizon = 9\nplanning_horizon = 3\nbudget = 2\n')
+    screen = open_screen(file)
+    scene = model.make_scene(model.edit_setting(screen.setting, budget=3))
+    view = model.make_view(scene, (1, 3, 6))
+    assert view.regret == pytest.approx(evaluate_times(scene.mission, (1, 3, 6)).regret)
+    assert "no path to draw" in drawing.path(scene, view.trace)
+    assert "href" not in panels.links(screen) and "href" in panels.links(open_screen("two-burst"))

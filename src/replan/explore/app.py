@@ -66,7 +66,7 @@ def _(controls, drift, execution, kind, mo, rule, sizes, world):
     mo.vstack(
         [
             controls.row(mo, world, execution, *sizes.elements.values()),
-            controls.row(mo, kind, *drift.elements.values()),
+            controls.drift_rows(mo, kind, drift),
             controls.row(mo, rule, rule_button, best_button),
         ],
         gap=0.75,

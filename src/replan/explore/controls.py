@@ -102,6 +102,13 @@ def row(mo: Any, *elements: Any) -> Any:
     return mo.hstack(list(elements), justify="start", wrap=True, align="end")
 
 
+def drift_rows(mo: Any, kind: Any, drift: Any) -> Any:
+    """The kind of drift and its numbers; bursts have a line of their own."""
+    fields = dict(drift.elements)
+    bursts = [fields.pop("bursts")] if "bursts" in fields else []
+    return mo.vstack([row(mo, kind, *fields.values()), *bursts])
+
+
 def edited(
     base: Setting,
     sizes: Mapping[str, Any],

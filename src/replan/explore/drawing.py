@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from replan.execute.mission import Mission
-from replan.explore.model import View
-from replan.model.kernel import Array
+from replan.explore.model import Scene, View
+from replan.model.kernel import Array, Indices
 from replan.model.slip import SlipKernel
 from replan.report.grid_path import centres, spread_visits
-from replan.report.style import BLUE, GREEN, ORANGE, QUIET, VERMILLION
+from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILLION
 from replan.study.trace import Trace
+from replan.worlds.rover import DISTANCE_SCALE
 
 WIDTH = 1000  # of what lies along the horizon; the marks that are dragged have the same
 LEFT, RIGHT = 60, 20  # margins of the horizon, the same there
@@ -55,8 +55,9 @@ def tick_times(horizon: int) -> list[int]:
     return list(range(0, horizon, step))
 
 
-def path(mission: Mission, trace: Trace) -> str:
+def path(scene: Scene, trace: Trace) -> str:
     """One robot on the grid: where it was, where it believed itself, and where it updated."""
+    mission = scene.mission
     if mission.world.grid is None:
         return "<p>The states of this world are not cells of a grid, so there is no path to draw.</p>"
     rows, columns = mission.world.grid
@@ -69,61 +70,98 @@ def path(mission: Mission, trace: Trace) -> str:
     )
     return (
         f'<svg viewBox="-2 -2 {wide + 4} {high + 4}" width="100%" style="max-width:{wide}px" '
-        f'role="img" aria-label="the path of one robot">{lines}{_places(mission)}'
+        f'role="img" aria-label="the path of one robot">{_ground(scene)}{lines}{_places(scene)}'
         f'<polyline points="{_points(true)}" fill="none" stroke="{BLUE}" stroke-width="3"/>'
         f'<polyline points="{_points(believed)}" fill="none" stroke="{ORANGE}" stroke-width="2.5" '
         f'stroke-dasharray="6 4"/>{_updates(true, trace)}</svg>'
     )
 
 
-def path_legend() -> str:
+def path_legend(scene: Scene) -> str:
     """What the lines and marks of the path mean."""
-    rows = (
+    rows = [
         (BLUE, "━", "true path"),
         (ORANGE, "╍", "believed path"),
         (VERMILLION, "●", "update"),
         ("currentColor", "□", "start"),
         (GREEN, "★", "goal"),
-    )
+    ]
+    if scene.drifting is not None:
+        rows.append((PURPLE, "■", "drifts most"))
+    if _hazards(scene).size:
+        rows.append((SKY, "■", "water, at a cost"))
     return "".join(
         f'<div><span style="color:{colour};display:inline-block;width:1.5rem">{mark}</span>{name}</div>'
         for colour, mark, name in rows
     )
 
 
-def _places(mission: Mission) -> str:
-    world = mission.world
-    assert world.grid is not None
-    columns = world.grid[1]
+def _ground(scene: Scene) -> str:
+    """Cells that cannot be entered, that cost, and that drift."""
+    kernel = scene.mission.world.kernel(0)
     drawn = []
-    kernel = world.kernel(0)
     if isinstance(kernel, SlipKernel) and kernel.blocked.any():
-        for x, y in centres(np.flatnonzero(kernel.blocked), columns):
-            drawn.append(
-                f'<rect x="{x * CELL}" y="{y * CELL}" width="{CELL}" height="{CELL}" fill="{QUIET}"/>'
-            )
-    x, y = centres(np.array([world.start]), columns)[0] * CELL
-    drawn.append(
+        drawn += [_cell(scene, state, QUIET) for state in np.flatnonzero(kernel.blocked).tolist()]
+    drawn += [_cell(scene, state, SKY, 0.6) for state in _hazards(scene).tolist()]
+    if scene.drifting is not None:
+        drawn += [
+            _cell(scene, state, PURPLE, 0.4 * scene.drifting[state])
+            for state in np.flatnonzero(scene.drifting).tolist()
+        ]
+    return "".join(drawn)
+
+
+def _places(scene: Scene) -> str:
+    world = scene.mission.world
+    assert world.grid is not None
+    x, y = centres(np.array([world.start]), world.grid[1])[0] * CELL
+    drawn = (
         f'<rect x="{x + 6}" y="{y + 6}" width="{CELL - 12}" height="{CELL - 12}" fill="none" '
         'stroke="currentColor" stroke-width="2"/>'
     )
     rewarded = world.reward(0).next_state
     if rewarded is not None:
-        for x, y in (centres(np.flatnonzero(rewarded == rewarded.max()), columns) + 0.5) * CELL:
-            drawn.append(
-                f'<text x="{x}" y="{y + 10}" font-size="30" text-anchor="middle" fill="{GREEN}">★</text>'
-            )
-    return "".join(drawn)
+        goals = np.flatnonzero(rewarded == rewarded.max())
+        for state, (x, y) in zip(goals.tolist(), (centres(goals, world.grid[1]) + 0.5) * CELL, strict=True):
+            drawn += _cell(scene, state, GREEN, 0.25)
+            drawn += f'<text x="{x}" y="{y + 10}" font-size="30" text-anchor="middle" fill="{GREEN}">★</text>'
+    return drawn
+
+
+def _hazards(scene: Scene) -> Indices:
+    """The cells that cost more than any distance on the grid does."""
+    world = scene.mission.world
+    rewarded = world.reward(0).next_state
+    if world.grid is None or rewarded is None:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(rewarded < -sum(world.grid) / DISTANCE_SCALE)
+
+
+def _cell(scene: Scene, state: int, colour: str, opacity: float = 1.0) -> str:
+    assert scene.mission.world.grid is not None
+    row, column = divmod(state, scene.mission.world.grid[1])
+    return (
+        f'<rect x="{column * CELL}" y="{row * CELL}" width="{CELL}" height="{CELL}" fill="{colour}" '
+        f'fill-opacity="{opacity:.2f}"/>'
+    )
 
 
 def _updates(true: Array, trace: Trace) -> str:
-    marks = []
+    """The updates by number; those at one point share a mark."""
+    together: dict[tuple[float, float], list[int]] = {}
     for number, t in enumerate(trace.times, start=1):
         x, y = (true[t] + 0.5) * CELL
+        together.setdefault((round(x, 1), round(y, 1)), []).append(number)
+    marks = []
+    for (x, y), numbers in together.items():
+        told = "; ".join(f"update {number}, t = {trace.times[number - 1]}" for number in numbers)
+        text = " ".join(map(str, numbers))
+        wide = 11 + 7 * len(text)
+        left = max(x - wide / 2, 0)  # within the grid
         marks.append(
-            f'<g><title>update {number}, t = {t}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="9" '
-            f'fill="{VERMILLION}"/><text x="{x:.1f}" y="{y + 4.5:.1f}" font-size="13" text-anchor="middle" '
-            f'fill="white">{number}</text></g>'
+            f'<g><title>{told}</title><rect x="{left:.1f}" y="{y - 9:.1f}" width="{wide}" height="18" rx="9" '
+            f'fill="{VERMILLION}"/><text x="{left + wide / 2:.1f}" y="{y + 4.5:.1f}" font-size="13" '
+            f'text-anchor="middle" fill="white">{text}</text></g>'
         )
     return "".join(marks)
 

@@ -19,6 +19,7 @@ from replan.evaluate.exact import regret as exact_regret
 from replan.evaluate.optimum import Optimum, optimum
 from replan.execute.mission import Mission
 from replan.explore.link import setting_record
+from replan.model.drift import local_drift_bounds
 from replan.model.kernel import Array
 from replan.plan.backward_induction import Oracle, oracle
 from replan.schedule.budget import check_times
@@ -44,6 +45,7 @@ class Scene:
     best: Oracle = field(repr=False)
     curve: Array = field(repr=False)  # (T,) or (T-1,) how the world drifts, to be drawn over the horizon
     curve_name: str
+    drifting: Array | None = field(default=None, repr=False)  # (S,) where, in 0..1; None: everywhere alike
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,9 @@ def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
     best = oracle(mission.world)
     if isinstance(setting, RoverSetting):
         return Scene(mission, best, setting.drift.profile(setting.horizon), "slip")
-    return Scene(mission, best, mission.world.drift_bounds, "drift")
+    where = local_drift_bounds(mission.world.kernel, mission.horizon).max(axis=(0, 2))
+    drifting = where / where.max() if where.any() else None
+    return Scene(mission, best, mission.world.drift_bounds, "drift", drifting)
 
 
 def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:

@@ -40,14 +40,15 @@ def pictures(scene: Scene, view: View) -> str:
     return (
         f"{drawing.losses(view)}"
         '<div style="display:flex;flex-wrap:wrap;gap:1.5rem;margin-top:1rem">'
-        f'<div style="flex:1 1 20rem">{drawing.path(scene.mission, view.trace)}</div>'
-        f'<div style="flex:1 1 14rem">{drawing.path_legend()}<p>{PATH}</p></div></div>'
+        f'<div style="flex:3 1 20rem">{drawing.path(scene, view.trace)}</div>'
+        f'<div style="flex:2 1 14rem">{drawing.path_legend(scene)}<p style="margin-top:1rem">{PATH}</p></div>'
+        "</div>"
     )
 
 
 def pending() -> str:
     """While the certificate is not there yet."""
-    return '<p id="certificate" style="margin:0">certificate: when the marks are still ...</p>'
+    return '<p id="certificate" style="margin:0">certificate: follows when the marks are still</p>'
 
 
 def certificate(scene: Scene, view: View) -> str:
@@ -89,7 +90,10 @@ def rule(shown: RuleView) -> str:
 def links(screen: Screen) -> str:
     """The link that shows this screen again, and the command that prints its regret."""
     times = ",".join(map(str, screen.times))
-    shown = f"replan regret explored.toml --times {times} --execution {screen.execution}"
+    command = f"replan regret explored.toml --times {times} --execution {screen.execution}"
+    if screen.setting.world == "arrays":  # a link does not carry the file
+        return f"<code>{command}</code>"
     return (
-        f'<a id="link" href="?{html.escape(to_query(screen))}">Link to this screen</a> <code>{shown}</code>'
+        f'<a id="link" style="text-decoration:underline" href="?{html.escape(to_query(screen))}">'
+        f"Link to this screen</a> &ensp; <code>{command}</code>"
     )
