@@ -221,7 +221,7 @@ def test_a_bad_link_is_one_line_on_the_page(page, address):
 
 
 def test_the_picture_of_the_docs(page, tmp_path, capsys):
-    page.set_viewport_size({"width": 1120, "height": 1470})
+    page.set_viewport_size({"width": 1120, "height": 1460})
     drag(page, "update 3", right=-90)
     page.mouse.move(5, 5)
     expect_regret(page, printed_regret(capsys, shown_times(page)))
