@@ -203,7 +203,11 @@ def test_drawing_a_profile_changes_the_world(page, capsys, tmp_path):
     file = tmp_path / "drawn.toml"
     download.value.save_as(file)
     assert load_setting(file) != load_setting("two-burst")
-    assert page.inner_text("#regret") == printed_regret(capsys, "1,17,33,49", setting=str(file))
+    drawn = printed_regret(capsys, "1,17,33,49", setting=str(file))
+    assert page.inner_text("#regret") == drawn
+    page.goto(page.locator("#link").evaluate("link => link.href"))
+    expect_regret(page, drawn)
+    assert page.get_by_role("slider", name="slip at time 49").count() == 1
 
 
 def test_another_world_and_another_budget(page, capsys):
@@ -221,7 +225,7 @@ def test_a_bad_link_is_one_line_on_the_page(page, address):
 
 
 def test_the_picture_of_the_docs(page, tmp_path, capsys):
-    page.set_viewport_size({"width": 1120, "height": 1460})
+    page.set_viewport_size({"width": 1120, "height": 1520})
     drag(page, "update 3", right=-90)
     page.mouse.move(5, 5)
     expect_regret(page, printed_regret(capsys, shown_times(page)))

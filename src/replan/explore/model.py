@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,6 @@ class View:
     oracle_return: float
     steps: Steps = field(repr=False)
     trace: Trace = field(repr=False)
-    milliseconds: float  # that computing it took
 
 
 @dataclass(frozen=True)
@@ -83,15 +81,13 @@ def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
 
 def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:
     """The exact regret of the times, the loss of every step, and one robot's path."""
-    began = perf_counter()
     mission = scene.mission
     times = check_times(times, budget=mission.budget, horizon=mission.horizon)
     rule = FixedTimes(times)
     expected_return, steps = from_start(mission, rule, scene.best)
     oracle_return = float(scene.best.values[0][mission.world.start])
     trace = trace_mission(mission, rule, seed=seed)
-    milliseconds = 1000 * (perf_counter() - began)
-    return View(times, oracle_return - expected_return, oracle_return, steps, trace, milliseconds)
+    return View(times, oracle_return - expected_return, oracle_return, steps, trace)
 
 
 def best_times(scene: Scene) -> Optimum:

@@ -30,8 +30,7 @@ def result(view: View) -> str:
     return (
         f'<p style="font-size:1.5rem;margin:0">regret <b id="regret">{view.regret:.4f}</b> '
         f'<span style="font-size:1rem">&ensp;a robot that always sees and knows returns '
-        f"{view.oracle_return:.3f}, this one {view.oracle_return - view.regret:.3f} "
-        f"(computed in {view.milliseconds:.0f} ms)</span></p>"
+        f"{view.oracle_return:.3f}, this one {view.oracle_return - view.regret:.3f}</span></p>"
     )
 
 
