@@ -196,8 +196,13 @@ def test_drawing_a_profile_changes_the_world(page, capsys, tmp_path):
     page.get_by_label("drift").select_option("drawn")
     page.wait_for_selector("replan-points")
     drag(page, "slip at time 49", down=-30)
-    page.wait_for_function("before => document.querySelector('#regret')?.textContent !== before", arg=before)
-    page.wait_for_timeout(1000)
+    slips = page.get_by_label("slips").input_value()
+    page.wait_for_function(
+        "slips => document.querySelector('#link')?.href.includes(encodeURIComponent(slips))",
+        arg=slips,
+        timeout=WAIT,
+    )
+    assert page.inner_text("#regret") != before
     with page.expect_download() as download:
         page.get_by_role("link", name="Save as a file").click()
     file = tmp_path / "drawn.toml"
