@@ -10,6 +10,7 @@ from replan.commands import (
     certify,
     estimate,
     explain,
+    explore,
     export,
     fly,
     optimum,
@@ -40,6 +41,7 @@ app.command("calibrate")(fly.calibrate)
 app.command("run")(run_command.run)
 app.command("results")(results.results)
 app.command("export")(export.export)
+app.command("explore")(explore.explore)
 
 
 def main(arguments: list[str] | None = None) -> None:

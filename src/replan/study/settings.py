@@ -46,7 +46,8 @@ def load_setting(source: str | Path) -> Setting:
 
 
 def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
-    """From plain data; the first fault is named with its key."""
+    """From plain data; the first fault is named with its key. A section [screen] is the explorer's own."""
+    data = {key: value for key, value in data.items() if key != "screen"}
     try:
         setting = _ADAPTER.validate_python(data)
     except ValidationError as error:

@@ -1,0 +1,50 @@
+"""`replan explore`: drag update times along the horizon in a browser and see what they cost."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replan.errors import InputError
+
+HOST = "127.0.0.1"
+
+
+def explore(
+    setting: Annotated[
+        str, typer.Argument(help="A setting or saved screen (TOML), or the name of a built-in setting.")
+    ] = "two-burst",
+    port: Annotated[int, typer.Option(help="Port on this machine.")] = 2718,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> int:
+    """The explorer as a page on this machine, until it is stopped with Ctrl-C."""
+    if find_spec("marimo") is None:
+        raise InputError("explore needs marimo: pip install 'replan[app]'")
+    from replan import explore as package
+    from replan.explore.link import open_screen
+
+    open_screen(setting)
+    _check_port(port)
+    found = Path(setting)
+    source = str(found.resolve()) if found.suffix == ".toml" or found.exists() else setting
+    app = Path(str(package.__file__)).parent / "app.py"
+    command = [sys.executable, "-m", "marimo", "run", str(app), "--host", HOST, "--port", str(port)]
+    command += ["--no-token", *([] if browser else ["--headless"]), "--", "--open", source]
+    return subprocess.run(command, check=False).returncode
+
+
+def _check_port(port: int) -> None:
+    if not 1 <= port <= 65535:
+        raise InputError(f"--port must lie between 1 and 65535, not {port}")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise InputError(f"port {port} cannot be used: {error.strerror}") from None

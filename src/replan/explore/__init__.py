@@ -1,0 +1,1 @@
+"""The explorer: drag update times along the horizon and see what they cost."""

@@ -1,0 +1,182 @@
+"""The explorer's controls: which there are for a world, and what their values mean.
+
+`mo` is marimo, handed in by the app, so that everything else here can be imported without it.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from replan.explore import link, model
+from replan.explore.drawing import tick_times
+from replan.model.drift import GREATEST_SLIP
+from replan.schedule.registry import RULES
+from replan.study.settings import RoverSetting, Setting, builtin_settings, load_setting
+
+AS_OPENED = "as opened"
+DRAWN = "drawn"
+BURSTS = "bursts (from, to, slope; ...)"
+SIZES = {"n": "n", "horizon": "horizon T", "planning_horizon": "planning horizon H", "budget": "budget B"}
+
+
+class Kept:
+    """What is dragged on the screen, which outlives the controls that show it."""
+
+    def __init__(self, opened: link.Screen) -> None:
+        self.times = opened.times
+        self.points = opened.points  # None where the drift is not drawn
+        self.turn = 0  # how often marks were made; marks made anew forget where they were dragged to
+
+
+def rule_names() -> list[str]:
+    """The rules that can be chosen."""
+    return list(RULES)
+
+
+def world_choice(mo: Any, opened: link.Screen) -> Any:
+    """The built-in settings, and what was opened where it is none of them."""
+    names = builtin_settings()
+    same = next((name for name in names if load_setting(name) == opened.setting), None)
+    options = names if same else [AS_OPENED, *names]
+    return mo.ui.dropdown(options, value=same or AS_OPENED, label="world")
+
+
+def chosen_world(name: str | None, opened: link.Screen, kept: Kept) -> Setting:
+    """The setting of that name; what was drawn belongs to the one that was opened."""
+    if name is None or name == AS_OPENED:
+        kept.points = opened.points
+        return opened.setting
+    kept.points = None
+    return load_setting(name)
+
+
+def sizes(mo: Any, base: Setting) -> Any:
+    """Whole numbers for n, T, H and B, as far as the world has them."""
+    values = {key: getattr(base, key, None) for key in SIZES}
+    least = {"n": 2, "horizon": 2}
+    return mo.ui.dictionary(
+        {
+            key: mo.ui.number(start=least.get(key, 1), step=1, value=value, label=SIZES[key])
+            for key, value in values.items()
+            if value is not None
+        }
+    )
+
+
+def drift_choice(mo: Any, base: Setting, kept: Kept) -> Any:
+    """The kinds of drift of a rover; other worlds drift in their own way."""
+    if not isinstance(base, RoverSetting):
+        return mo.ui.dropdown([base.world], value=base.world, label="drift")
+    value = base.drift.kind if kept.points is None else DRAWN
+    return mo.ui.dropdown([*model.DRIFT_KINDS, DRAWN], value=value, label="drift")
+
+
+def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
+    """The numbers of a kind of drift; none where it is drawn, or the world's own."""
+    fields = {}
+    if isinstance(base, RoverSetting) and kind != DRAWN:
+        for key, value in model.drift_start(base, kind).items():
+            if key == "bursts":
+                fields[key] = mo.ui.text(value=model.write_bursts(value), label=BURSTS, full_width=True)
+            elif key != "kind":
+                fields[key] = mo.ui.number(value=value, step=0.001, label=key)
+    return mo.ui.dictionary(fields)
+
+
+def drawing_board(mo: Any, base: Setting, kind: str, sizes: Mapping[str, Any], kept: Kept) -> tuple[Any, str]:
+    """A field with the slips that are drawn, and points to drag that write into it."""
+    if kind != DRAWN:
+        return mo.ui.text(), ""
+    points = kept.points or model.points_of(base)
+    field = mo.ui.text(value=",".join(f"{p:g}" for p in points), label="slips", debounce=False)
+    kept.turn += 1
+    handles = point_handles(points, horizon=int(sizes["horizon"] or 2), turn=kept.turn)
+    return field, f'{handles}<div id="slips">{field}</div>'
+
+
+def row(mo: Any, *elements: Any) -> Any:
+    """Controls side by side, as many as there is room for."""
+    return mo.hstack(list(elements), justify="start", wrap=True, align="end")
+
+
+def drift_rows(mo: Any, kind: Any, drift: Any) -> Any:
+    """The kind of drift and its numbers; bursts have a line of their own."""
+    fields = dict(drift.elements)
+    bursts = [fields.pop("bursts")] if "bursts" in fields else []
+    return mo.vstack([row(mo, kind, *fields.values()), *bursts])
+
+
+def edited(
+    base: Setting,
+    sizes: Mapping[str, Any],
+    kind: str,
+    drift: Mapping[str, Any],
+    slips: str,
+    kept: Kept,
+) -> Setting:
+    """The setting on the screen; slips that are drawn are kept."""
+    whole = {key: None if value is None else int(value) for key, value in sizes.items()}
+    kept.points = None
+    if not isinstance(base, RoverSetting):
+        return model.edit_setting(base, **whole)
+    if kind == DRAWN:
+        points = link.read_numbers(slips, float, what="slips")
+        made = model.drawn_drift(points, whole["horizon"] or base.horizon)
+        kept.points = points
+        return model.edit_setting(base, **whole, drift=made)
+    values = {key: value for key, value in drift.items() if value is not None}
+    if "bursts" in values:
+        values["bursts"] = model.read_bursts(values["bursts"])
+    return model.edit_setting(base, **whole, drift={"kind": kind, **values})
+
+
+def times_field(mo: Any, kept: Kept, scene: model.Scene) -> Any:
+    """The update times as text; dragging writes into it."""
+    mission = scene.mission
+    kept.times = link.fit_times(kept.times, budget=mission.budget, horizon=mission.horizon)
+    return mo.ui.text(value=",".join(map(str, kept.times)), label="update times", debounce=False)
+
+
+def read_times(text: str) -> tuple[int, ...]:
+    """The update times in the field."""
+    return link.read_numbers(text, int, what="update times")
+
+
+def marks(kept: Kept, scene: model.Scene) -> str:
+    """The update times as marks along the horizon, before the curve of the drift."""
+    horizon = scene.mission.horizon
+    kept.turn += 1
+    given = {
+        "turn": kept.turn,
+        "target": "times",
+        "values": list(kept.times),
+        "horizon": horizon,
+        "ticks": tick_times(horizon),
+        "curve": [round(float(value), 4) for value in scene.curve],
+        "top": max(float(scene.curve.max()), 1e-3),
+        "name": scene.curve_name,
+    }
+    return _element("replan-times", given)
+
+
+def point_handles(points: tuple[float, ...], *, horizon: int, turn: int) -> str:
+    """The slips of a drawn profile as points to be dragged up and down."""
+    given = {
+        "turn": turn,
+        "target": "slips",
+        "values": list(points),
+        "times": model.drawn_times(horizon, len(points)),
+        "horizon": horizon,
+        "ticks": tick_times(horizon),
+        "curve": [],
+        "top": GREATEST_SLIP,
+        "name": "slip",
+    }
+    return _element("replan-points", given)
+
+
+def _element(name: str, given: dict[str, Any]) -> str:
+    return f'<{name} data-given="{html.escape(json.dumps(given))}"></{name}>'

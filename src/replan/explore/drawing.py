@@ -1,0 +1,170 @@
+"""The explorer's pictures as SVG text: small, made in a millisecond, coloured for light and dark pages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from replan.explore.model import Scene, View
+from replan.model.kernel import Array, Indices
+from replan.model.slip import SlipKernel
+from replan.report.grid_path import centres, spread_visits
+from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILLION
+from replan.study.trace import Trace
+from replan.worlds.rover import DISTANCE_SCALE
+
+WIDTH = 1000  # of what lies along the horizon; the marks that are dragged have the same
+LEFT, RIGHT = 60, 20  # margins of the horizon, the same there
+LOSS_HEIGHT = 150
+CELL = 36
+TEXT = 'font-size="15" fill="currentColor"'
+
+
+def losses(view: View) -> str:
+    """The expected loss of every step, updates told apart from skips."""
+    horizon = len(view.steps.loss)
+    step = (WIDTH - LEFT - RIGHT) / horizon
+    top = max(float(view.steps.loss.max()), 1e-9)
+    high, base = LOSS_HEIGHT - 50, LOSS_HEIGHT - 26
+    bars = []
+    for t, (at_update, at_skip) in enumerate(zip(view.steps.update_loss, view.steps.skip_loss, strict=True)):
+        tall, colour = high * (at_update + at_skip) / top, VERMILLION if t in view.times else BLUE
+        bars.append(
+            f'<rect x="{LEFT + t * step:.1f}" y="{base - tall:.1f}" width="{0.8 * step:.1f}" '
+            f'height="{tall:.2f}" fill="{colour}"><title>t = {t}: {at_update + at_skip:.4f}</title></rect>'
+        )
+    ticks = "".join(
+        f'<text x="{LEFT + (t + 0.4) * step:.1f}" y="{LOSS_HEIGHT - 6}" text-anchor="middle" {TEXT}>'
+        f"{t}</text>"
+        for t in tick_times(horizon)
+    )
+    update_mark = f'<tspan fill="{VERMILLION}">■</tspan> at an update'
+    skip_mark = f'<tspan fill="{BLUE}">■</tspan> at a skip'
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {LOSS_HEIGHT}" width="100%" role="img" '
+        f'aria-label="expected loss of every step">'
+        f'<text x="{LEFT}" y="15" {TEXT}>expected loss of each step: {update_mark}, {skip_mark}</text>'
+        f'<text x="{LEFT - 6}" y="{base - high + 5}" text-anchor="end" {TEXT}>{top:.2g}</text>'
+        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}" stroke="{QUIET}"/>'
+        f"{''.join(bars)}{ticks}</svg>"
+    )
+
+
+def tick_times(horizon: int) -> list[int]:
+    """Times to be written along the horizon, at most about ten."""
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, horizon) if horizon <= 11 * step)
+    return list(range(0, horizon, step))
+
+
+def path(scene: Scene, trace: Trace) -> str:
+    """One robot on the grid: where it was, where it believed itself, and where it updated."""
+    mission = scene.mission
+    if mission.world.grid is None:
+        return "<p>The states of this world are not cells of a grid, so there is no path to draw.</p>"
+    rows, columns = mission.world.grid
+    wide, high = columns * CELL, rows * CELL
+    true, believed = spread_visits(trace.states, columns), spread_visits(trace.believed, columns)
+    lines = "".join(
+        f'<path d="M{k * CELL} 0V{high}" stroke="{QUIET}" stroke-opacity="0.25"/>' for k in range(columns + 1)
+    ) + "".join(
+        f'<path d="M0 {k * CELL}H{wide}" stroke="{QUIET}" stroke-opacity="0.25"/>' for k in range(rows + 1)
+    )
+    return (
+        f'<svg viewBox="-2 -2 {wide + 4} {high + 4}" width="100%" style="max-width:{wide}px" '
+        f'role="img" aria-label="the path of one robot">{_ground(scene)}{lines}{_places(scene)}'
+        f'<polyline points="{_points(true)}" fill="none" stroke="{BLUE}" stroke-width="3"/>'
+        f'<polyline points="{_points(believed)}" fill="none" stroke="{ORANGE}" stroke-width="2.5" '
+        f'stroke-dasharray="6 4"/>{_updates(true, trace)}</svg>'
+    )
+
+
+def path_legend(scene: Scene) -> str:
+    """What the lines and marks of the path mean."""
+    rows = [
+        (BLUE, "━", "true path"),
+        (ORANGE, "╍", "believed path"),
+        (VERMILLION, "●", "update"),
+        ("currentColor", "□", "start"),
+        (GREEN, "★", "goal"),
+    ]
+    if scene.drifting is not None:
+        rows.append((PURPLE, "■", "drifts most"))
+    if _hazards(scene).size:
+        rows.append((SKY, "■", "water, at a cost"))
+    return "".join(
+        f'<div><span style="color:{colour};display:inline-block;width:1.5rem">{mark}</span>{name}</div>'
+        for colour, mark, name in rows
+    )
+
+
+def _ground(scene: Scene) -> str:
+    """Cells that cannot be entered, that cost, and that drift."""
+    kernel = scene.mission.world.kernel(0)
+    drawn = []
+    if isinstance(kernel, SlipKernel) and kernel.blocked.any():
+        drawn += [_cell(scene, state, QUIET) for state in np.flatnonzero(kernel.blocked).tolist()]
+    drawn += [_cell(scene, state, SKY, 0.6) for state in _hazards(scene).tolist()]
+    if scene.drifting is not None:
+        drawn += [
+            _cell(scene, state, PURPLE, 0.4 * scene.drifting[state])
+            for state in np.flatnonzero(scene.drifting).tolist()
+        ]
+    return "".join(drawn)
+
+
+def _places(scene: Scene) -> str:
+    world = scene.mission.world
+    assert world.grid is not None
+    x, y = centres(np.array([world.start]), world.grid[1])[0] * CELL
+    drawn = (
+        f'<rect x="{x + 6}" y="{y + 6}" width="{CELL - 12}" height="{CELL - 12}" fill="none" '
+        'stroke="currentColor" stroke-width="2"/>'
+    )
+    rewarded = world.reward(0).next_state
+    if rewarded is not None:
+        goals = np.flatnonzero(rewarded == rewarded.max())
+        for state, (x, y) in zip(goals.tolist(), (centres(goals, world.grid[1]) + 0.5) * CELL, strict=True):
+            drawn += _cell(scene, state, GREEN, 0.25)
+            drawn += f'<text x="{x}" y="{y + 10}" font-size="30" text-anchor="middle" fill="{GREEN}">★</text>'
+    return drawn
+
+
+def _hazards(scene: Scene) -> Indices:
+    """The cells that cost more than any distance on the grid does."""
+    world = scene.mission.world
+    rewarded = world.reward(0).next_state
+    if world.grid is None or rewarded is None:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(rewarded < -sum(world.grid) / DISTANCE_SCALE)
+
+
+def _cell(scene: Scene, state: int, colour: str, opacity: float = 1.0) -> str:
+    assert scene.mission.world.grid is not None
+    row, column = divmod(state, scene.mission.world.grid[1])
+    return (
+        f'<rect x="{column * CELL}" y="{row * CELL}" width="{CELL}" height="{CELL}" fill="{colour}" '
+        f'fill-opacity="{opacity:.2f}"/>'
+    )
+
+
+def _updates(true: Array, trace: Trace) -> str:
+    """The updates by number; those at one point share a mark."""
+    together: dict[tuple[float, float], list[int]] = {}
+    for number, t in enumerate(trace.times, start=1):
+        x, y = (true[t] + 0.5) * CELL
+        together.setdefault((round(x, 1), round(y, 1)), []).append(number)
+    marks = []
+    for (x, y), numbers in together.items():
+        told = "; ".join(f"update {number}, t = {trace.times[number - 1]}" for number in numbers)
+        text = " ".join(map(str, numbers))
+        wide = 11 + 7 * len(text)
+        left = max(x - wide / 2, 0)  # within the grid
+        marks.append(
+            f'<g><title>{told}</title><rect x="{left:.1f}" y="{y - 9:.1f}" width="{wide}" height="18" rx="9" '
+            f'fill="{VERMILLION}"/><text x="{left + wide / 2:.1f}" y="{y + 4.5:.1f}" font-size="13" '
+            f'text-anchor="middle" fill="white">{text}</text></g>'
+        )
+    return "".join(marks)
+
+
+def _points(line: Array) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in (line + 0.5) * CELL)

@@ -1,0 +1,180 @@
+"""What is on the explorer's screen, as the query of a link or as a TOML file, and back.
+
+The file is a setting with a section [screen]; other commands read the setting and leave the section alone.
+The link holds the same keys, nested ones with dots between and values as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+from replan.errors import InputError
+from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
+from replan.schedule.periodic import periodic_times
+from replan.schedule.registry import RULES
+from replan.skip.propagate import Execution
+from replan.study.settings import Setting, builtin_settings, load_setting, make_mission, parse_setting
+
+SCREEN = "screen"
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Everything that a person has chosen."""
+
+    setting: Setting
+    times: tuple[int, ...]  # of the B updates
+    execution: Execution = "map"
+    rule: str = "periodic"  # the one that is offered beside the times
+    points: tuple[float, ...] | None = None  # the slips that were drawn, where the profile was
+
+    def record(self) -> dict[str, Any]:
+        """As plain data, in the shape of the file."""
+        screen = {"times": list(self.times), "execution": self.execution, "rule": self.rule}
+        if self.points is not None:
+            screen["points"] = list(self.points)
+        return {**setting_record(self.setting), SCREEN: screen}
+
+
+def setting_record(setting: Setting) -> dict[str, Any]:
+    """A setting as the plain data of its file."""
+    return setting.model_dump(mode="json", exclude_none=True)
+
+
+def open_screen(source: str | Path) -> Screen:
+    """From the path of a setting or of a saved screen, or the name of a built-in setting."""
+    setting = load_setting(source)
+    path = Path(source)
+    shown = tomllib.loads(path.read_text()).get(SCREEN, {}) if str(source) not in builtin_settings() else {}
+    return _screen(setting, shown, where=str(source))
+
+
+def parse_screen(record: Mapping[str, Any], *, where: str = "screen") -> Screen:
+    """From plain data in the shape of the file."""
+    return _screen(parse_setting(dict(record), where=where), record.get(SCREEN, {}), where=where)
+
+
+def to_toml(screen: Screen) -> str:
+    """The file."""
+    return _table(screen.record())
+
+
+def to_query(screen: Screen) -> str:
+    """The query of the link, without its question mark."""
+    flat = _flatten(screen.record())
+    return urlencode({key: value if isinstance(value, str) else _compact(value) for key, value in flat})
+
+
+def from_query(query: Mapping[str, str]) -> Screen:
+    """From the keys and values of a link's query."""
+    record: dict[str, Any] = {}
+    for key, text in query.items():
+        *path, last = key.split(".")
+        table = record
+        for part in path:
+            table = table.setdefault(part, {})
+            if not isinstance(table, dict):
+                raise InputError(f"link: {key!r} and {part!r} cannot both be given")
+        table[last] = _value(text)
+    if record.get("world") == "arrays":
+        raise InputError("link: a world of arrays is opened from its file, with replan explore FILE")
+    return parse_screen(record, where="link")
+
+
+def read_numbers(text: str, kind: type, *, what: str) -> tuple:
+    """Numbers with commas between."""
+    try:
+        return tuple(kind(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{what} are numbers with commas between, not {text!r}") from None
+
+
+def _screen(setting: Setting, shown: Any, *, where: str) -> Screen:
+    if not isinstance(shown, dict):
+        raise InputError(f"{where}: {SCREEN!r} must be a section")
+    if unknown := sorted(set(shown) - {"times", "execution", "rule", "points"}):
+        raise InputError(f"{where}: unknown key '{SCREEN}.{unknown[0]}'")
+    horizon = setting.horizon or make_mission(setting).horizon
+    execution, rule = shown.get("execution", "map"), shown.get("rule", "periodic")
+    if execution not in get_args(Execution):
+        raise InputError(f"{where}: execution must be map or belief, not {execution!r}")
+    if rule not in RULES:
+        raise InputError(f"{where}: rule must be one of {', '.join(RULES)}, not {rule!r}")
+    try:
+        check_budget(setting.budget, horizon)
+        times = _numbers(shown, "times", int) or periodic_times(horizon, setting.budget)
+        times = check_times(times, budget=setting.budget, horizon=horizon)
+        points = _numbers(shown, "points", float)
+        if points is not None and (len(points) < 2 or not all(0 <= p <= 1 for p in points)):
+            raise InputError("points must be two or more slips between 0 and 1")
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    return Screen(setting, times, execution, rule, points)
+
+
+def _numbers(shown: Mapping[str, Any], key: str, kind: type) -> tuple | None:
+    if key not in shown:
+        return None
+    found = shown[key]
+    allowed = (int,) if kind is int else (int, float)
+    if not isinstance(found, list) or any(type(number) not in allowed for number in found):
+        raise InputError(f"'{SCREEN}.{key}' must be a list of {'whole ' if kind is int else ''}numbers")
+    return tuple(kind(number) for number in found)
+
+
+def fit_times(times: Iterable[int], *, budget: int, horizon: int) -> tuple[int, ...]:
+    """Times that fit another budget and horizon, as near to the given ones as can be.
+
+    Where some are missing, each goes into the middle of the widest gap.
+    """
+    kept = sorted({FIRST_UPDATE} | {t for t in times if FIRST_UPDATE <= t < horizon})[:budget]
+    while len(kept) < min(budget, horizon - 1):
+        ends = [*kept, horizon]
+        widest = max(range(len(kept)), key=lambda i: ends[i + 1] - ends[i])
+        kept.insert(widest + 1, (ends[widest] + ends[widest + 1]) // 2)
+    return tuple(kept)
+
+
+def _flatten(record: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in record.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _value(text: str) -> Any:
+    """JSON where it is JSON, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _table(record: Mapping[str, Any], name: str = "") -> str:
+    """A TOML table: plain keys first, then a section for each table within."""
+    lines = [f"[{name}]"] if name else []
+    lines += [f"{key} = {_literal(value)}" for key, value in record.items() if not isinstance(value, dict)]
+    text = "\n".join(lines) + "\n"
+    for key, value in record.items():
+        if isinstance(value, dict):
+            text += "\n" + _table(value, f"{name}.{key}" if name else key)
+    return text
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_literal(part)}" for key, part in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_literal(part) for part in value) + "]"
+    return json.dumps(value, ensure_ascii=False)

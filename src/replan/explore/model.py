@@ -1,0 +1,158 @@
+"""From what is chosen on the screen to what it shows; nothing here knows of a browser.
+
+A `Scene` is made when the world changes, a `View` whenever an update is moved, so moving is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.evaluate.exact import Steps, from_start
+from replan.evaluate.exact import regret as exact_regret
+from replan.evaluate.optimum import Optimum, optimum
+from replan.execute.mission import Mission
+from replan.explore.link import setting_record
+from replan.model.drift import local_drift_bounds
+from replan.model.kernel import Array
+from replan.plan.backward_induction import Oracle, oracle
+from replan.schedule.budget import check_times
+from replan.schedule.fixed import FixedTimes
+from replan.skip.propagate import Execution
+from replan.study.protocol import choose, parameters, prepare
+from replan.study.settings import RoverSetting, Setting, make_mission, parse_setting
+from replan.study.trace import Trace, trace_mission
+
+POINTS = 8  # that a profile is drawn with
+DRIFT_KINDS = {
+    "linear": {"slip": 0.05, "rate": 0.005},
+    "sinusoidal": {"slip": 0.15, "amplitude": 0.1, "period": 25.0},
+    "piecewise": {"slip": 0.03, "quiet": 0.001, "bursts": [[0.2, 0.34, 0.018], [0.62, 0.82, 0.018]]},
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A mission, with what every view of it shares."""
+
+    mission: Mission
+    best: Oracle = field(repr=False)
+    curve: Array = field(repr=False)  # (T,) or (T-1,) how the world drifts, to be drawn over the horizon
+    curve_name: str
+    drifting: Array | None = field(default=None, repr=False)  # (S,) where, in 0..1; None: everywhere alike
+
+
+@dataclass(frozen=True)
+class View:
+    """What the given update times cost, and one robot that flies by them."""
+
+    times: tuple[int, ...]
+    regret: float
+    oracle_return: float
+    steps: Steps = field(repr=False)
+    trace: Trace = field(repr=False)
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """What a rule does in the mission."""
+
+    name: str
+    times: tuple[int, ...]  # of one robot, where they depend on the states seen
+    regret: float  # exact, of the rule itself
+    parameters: dict[str, Any]
+
+
+def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
+    """The mission of a setting, its oracle, and the drift as a curve."""
+    mission = make_mission(setting, execution=execution)
+    best = oracle(mission.world)
+    if isinstance(setting, RoverSetting):
+        return Scene(mission, best, setting.drift.profile(setting.horizon), "slip")
+    where = local_drift_bounds(mission.world.kernel, mission.horizon).max(axis=(0, 2))
+    drifting = where / where.max() if where.any() else None
+    return Scene(mission, best, mission.world.drift_bounds, "drift", drifting)
+
+
+def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:
+    """The exact regret of the times, the loss of every step, and one robot's path."""
+    mission = scene.mission
+    times = check_times(times, budget=mission.budget, horizon=mission.horizon)
+    rule = FixedTimes(times)
+    expected_return, steps = from_start(mission, rule, scene.best)
+    oracle_return = float(scene.best.values[0][mission.world.start])
+    trace = trace_mission(mission, rule, seed=seed)
+    return View(times, oracle_return - expected_return, oracle_return, steps, trace)
+
+
+def best_times(scene: Scene) -> Optimum:
+    """The best update times that exist."""
+    return optimum(scene.mission)
+
+
+def rule_view(scene: Scene, name: str, *, seed: int = 0) -> RuleView:
+    """The rule with the hyper-parameters that validation chooses, as `replan regret --rule` has it."""
+    rule = choose(prepare(scene.mission), name).rule
+    times = trace_mission(scene.mission, rule, seed=seed).times
+    regret = exact_regret(scene.mission, rule, best=scene.best)
+    return RuleView(name, times, regret, parameters(rule))
+
+
+def edit_setting(setting: Setting, **changes: Any) -> Setting:
+    """The setting with other values; those that are None or that its world does not have are left alone."""
+    record = setting_record(setting)
+    known = type(setting).model_fields
+    record |= {key: value for key, value in changes.items() if value is not None and key in known}
+    if record.get("horizon") != setting.horizon:
+        record.pop("drift_bounds", None)  # stated for another horizon
+    return parse_setting(record)
+
+
+def drift_start(setting: Setting, kind: str) -> dict[str, Any]:
+    """The values that the controls of a kind of drift begin with: the setting's own where it is of it."""
+    if isinstance(setting, RoverSetting) and setting.drift.kind == kind:
+        return setting_record(setting)["drift"]
+    return {"kind": kind, **DRIFT_KINDS[kind]}
+
+
+def drawn_times(horizon: int, count: int) -> list[int]:
+    """The times at which a profile is drawn, the first and the last step among them."""
+    return [int(t) for t in np.round(np.linspace(0, horizon - 1, min(count, horizon)))]
+
+
+def drawn_drift(points: Sequence[float], horizon: int) -> dict[str, Any]:
+    """The drift whose slip goes in straight lines from point to point, as a piecewise one."""
+    times = drawn_times(horizon, len(points))
+    bursts = [
+        [begin / horizon, end / horizon, (after - before) / (end - begin)]
+        for (begin, end), (before, after) in zip(pairwise(times), pairwise(points), strict=False)
+    ]
+    return {"kind": "piecewise", "slip": float(points[0]), "quiet": 0.0, "bursts": bursts}
+
+
+def points_of(setting: Setting) -> tuple[float, ...]:
+    """The slips with which drawing begins: those of the setting."""
+    assert isinstance(setting, RoverSetting)
+    profile = setting.drift.profile(setting.horizon)
+    return tuple(round(float(profile[t]), 3) for t in drawn_times(setting.horizon, POINTS))
+
+
+def read_bursts(text: str) -> list[list[float]]:
+    """Bursts from "0.2, 0.34, 0.018; 0.62, 0.82, 0.018"."""
+    try:
+        bursts = [[float(part) for part in burst.split(",")] for burst in text.split(";") if burst.strip()]
+    except ValueError:
+        bursts = [[]]
+    if any(len(burst) != 3 for burst in bursts):
+        raise InputError(f"bursts are written from, to, slope; from, to, slope; not {text!r}")
+    return bursts
+
+
+def write_bursts(bursts: Sequence[Sequence[float]]) -> str:
+    """Bursts as text that `read_bursts` reads."""
+    return "; ".join(", ".join(f"{part:g}" for part in burst) for burst in bursts)

@@ -1,0 +1,98 @@
+"""What the explorer says, as HTML."""
+
+from __future__ import annotations
+
+import html
+from time import sleep
+from typing import Any
+
+from replan.certify import certify
+from replan.errors import InputError
+from replan.evaluate.optimum import Optimum
+from replan.explore import drawing
+from replan.explore.link import Screen, to_query
+from replan.explore.model import RuleView, Scene, View
+
+INTRODUCTION = """# When should the robot replan?
+
+Each red mark is an update: the robot sees where it is, learns the dynamics and plans anew. In between it
+walks blind while the dynamics drift. Drag the marks, or move them with the arrow keys.
+"""
+PATH = (
+    "One robot under these update times, always with the same luck, so that only the times make it go "
+    "another way. The regret above is exact: the average over all luck."
+)
+STILL = 0.3  # seconds that the marks have to be still before a certificate is computed
+
+
+def result(view: View) -> str:
+    """The regret."""
+    return (
+        f'<p style="font-size:1.5rem;margin:0">regret <b id="regret">{view.regret:.4f}</b> '
+        f'<span style="font-size:1rem">&ensp;a robot that always sees and knows returns '
+        f"{view.oracle_return:.3f}, this one {view.oracle_return - view.regret:.3f}</span></p>"
+    )
+
+
+def pictures(scene: Scene, view: View) -> str:
+    """The loss of every step, and the path with what its lines mean."""
+    return (
+        f"{drawing.losses(view)}"
+        '<div style="display:flex;flex-wrap:wrap;gap:1.5rem;margin-top:1rem">'
+        f'<div style="flex:3 1 20rem">{drawing.path(scene, view.trace)}</div>'
+        f'<div style="flex:2 1 14rem">{drawing.path_legend(scene)}<p style="margin-top:1rem">{PATH}</p></div>'
+        "</div>"
+    )
+
+
+def pending() -> str:
+    """While the certificate is not there yet."""
+    return '<p id="certificate" style="margin:0">certificate: follows when the marks are still</p>'
+
+
+def certificate(scene: Scene, view: View) -> str:
+    """What can be promised of the schedule, without knowing the true kernels."""
+    try:
+        found = certify(scene.mission, view.times)
+    except InputError as error:
+        return f'<p id="certificate">no certificate: {html.escape(str(error))}</p>'
+    return (
+        f'<p id="certificate" style="margin:0">certificate: regret is at most '
+        f'<b id="promised">{found.value:.4f}</b>, '
+        "for every world that fits the robot's estimates and its drift bounds</p>"
+    )
+
+
+def superseded(thread: Any) -> bool:
+    """Wait until the marks are still; whether they moved meanwhile."""
+    sleep(STILL)
+    return thread.should_exit
+
+
+def best(found: Optimum) -> str:
+    """What the best times cost."""
+    return (
+        f'<p id="found">best times: regret {found.fixed_regret:.4f} ({found.fixed_label}); choosing each '
+        f"next time by the state just seen, {found.feedback_regret:.4f}</p>"
+    )
+
+
+def rule(shown: RuleView) -> str:
+    """What a rule costs, and the parameters that validation chose."""
+    chosen = ", ".join(f"{key} = {value}" for key, value in shown.parameters.items() if value is not None)
+    return (
+        f'<p id="found">{shown.name}: exact regret {shown.regret:.4f} as a rule'
+        f"{html.escape(f' with {chosen}') if chosen else ''}</p>"
+    )
+
+
+def links(screen: Screen) -> str:
+    """The link that shows this screen again, and the command that prints its regret."""
+    times = ",".join(map(str, screen.times))
+    command = f"replan regret explored.toml --times {times} --execution {screen.execution}"
+    if screen.setting.world == "arrays":  # a link does not carry the file
+        return f"<code>{command}</code>"
+    return (
+        f'<a id="link" style="text-decoration:underline" href="?{html.escape(to_query(screen))}">'
+        f"Link to this screen</a> &ensp; <code>{command}</code>"
+    )

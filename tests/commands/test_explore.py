@@ -1,0 +1,54 @@
+"""`replan explore` refuses in one line what it cannot open."""
+
+import socket
+
+import pytest
+
+from replan.cli import run
+from replan.commands import explore
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("world = ", "not valid TOML"),
+        ('world = "rover"\nn = 4\n', "missing key"),
+        ("colour = 1\n", "missing key 'world'"),
+        ("\x00\x01", "not valid TOML"),
+    ],
+)
+def test_a_bad_file_is_one_line(tmp_path, capsys, text, line):
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    assert run(["explore", str(file), "--no-browser"]) == 2
+    said = capsys.readouterr().err
+    assert line in said and said.count("\n") == 1
+
+
+def test_a_bad_screen_in_a_good_file_is_one_line(tmp_path, capsys):
+    file = tmp_path / "bad.toml"
+    good = 'world = "crosswind"\nhorizon = 20\nplanning_horizon = 9\nbudget = 2\n'
+    file.write_text(good + "[screen]\ntimes = [1, 30]\n")
+    assert run(["explore", str(file), "--no-browser"]) == 2
+    said = capsys.readouterr().err
+    assert "update time 30 lies outside 1 to 19" in said and said.count("\n") == 1
+
+
+def test_a_name_that_is_none_is_one_line(capsys):
+    assert run(["explore", "no-such-setting", "--no-browser"]) == 2
+    assert "neither a TOML file nor a built-in setting" in capsys.readouterr().err
+
+
+def test_without_marimo_the_extra_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(explore, "find_spec", lambda name: None)
+    assert run(["explore", "two-burst", "--no-browser"]) == 2
+    assert capsys.readouterr().err == "replan: explore needs marimo: pip install 'replan[app]'\n"
+
+
+def test_a_port_in_use_is_one_line(capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert run(["explore", "two-burst", "--no-browser", "--port", str(port)]) == 2
+    assert f"port {port} cannot be used" in capsys.readouterr().err

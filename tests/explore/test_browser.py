@@ -1,0 +1,240 @@
+"""The explorer in a real browser: what is dragged on the screen is what `replan regret` prints.
+
+REPLAN_SCREENSHOTS=FOLDER writes the picture of the docs there.
+"""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from replan.cli import run
+from replan.study.settings import load_setting
+
+CHROMIUM = Path("/usr/bin/chromium")
+WAIT = 120_000  # milliseconds; the first regret may have to wait for compilation
+
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM.exists(), reason=f"left out: no {CHROMIUM} on this machine; `make browser` installs it"
+)
+
+
+@pytest.fixture(scope="module")
+def address():
+    """The explorer, started as a user starts it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "replan.cli",
+        "explore",
+        "two-burst",
+        "--no-browser",
+        "--port",
+        str(port),
+    ]
+    server = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert server.poll() is None, "replan explore ended by itself"
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        os.killpg(server.pid, 15)
+        server.wait(30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright import sync_api
+
+    quiet = [
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
+    ]
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), headless=True, args=["--no-sandbox", "--disable-gpu", *quiet]
+        )
+        yield launched.new_context(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
+        launched.close()
+
+
+@pytest.fixture
+def page(browser, address):
+    """The opened explorer; its console must stay silent."""
+    opened = browser.new_page()
+    errors = []
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto(address)
+    opened.wait_for_selector("#regret", timeout=WAIT)
+    yield opened
+    opened.close()
+    assert errors == []
+
+
+def printed_regret(capsys, times: str, *, setting="two-burst", execution="map") -> str:
+    assert run(["regret", setting, "--times", times, "--execution", execution, "--json"]) == 0
+    return f"{json.loads(capsys.readouterr().out)['regret']:.4f}"
+
+
+def shown_times(page) -> str:
+    return page.get_by_label("update times").input_value()
+
+
+def expect_regret(page, regret: str) -> None:
+    page.wait_for_function(
+        "wanted => document.querySelector('#regret')?.textContent === wanted", arg=regret, timeout=WAIT
+    )
+
+
+def expect_marks(page, times: list[int]) -> None:
+    page.wait_for_function(
+        """wanted => [...document.querySelectorAll("replan-times [role=slider]")]
+            .map(mark => mark.getAttribute("aria-valuenow")).join() === wanted""",
+        arg=",".join(map(str, times)),
+        timeout=WAIT,
+    )
+
+
+def drag(page, name: str, *, right: float = 0, down: float = 0) -> None:
+    box = page.get_by_role("slider", name=name, exact=True).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right, y + down, steps=8)
+    page.mouse.up()
+
+
+def test_dragging_an_update_shows_what_replan_regret_prints(page, capsys):
+    expect_regret(page, printed_regret(capsys, "1,17,33,49"))
+    path_before = page.locator("svg[aria-label='the path of one robot']").inner_html()
+    drag(page, "update 3", right=-90)
+    times = shown_times(page)
+    assert re.fullmatch(r"1,17,(2[0-9]|3[0-2]),49", times)
+    expect_regret(page, printed_regret(capsys, times))
+    page.wait_for_function(
+        "before => document.querySelector(\"svg[aria-label='the path of one robot']\").innerHTML !== before",
+        arg=path_before,
+    )
+
+
+def test_the_certificate_follows(page, capsys):
+    page.get_by_role("slider", name="update 2").focus()
+    page.keyboard.press("PageUp")
+    assert shown_times(page) == "1,22,33,49"
+    assert run(["certify", "two-burst", "--times", "1,22,33,49", "--json"]) == 0
+    promised = f"{json.loads(capsys.readouterr().out)['certificate']:.4f}"
+    page.wait_for_function(
+        "wanted => document.querySelector('#promised')?.textContent === wanted", arg=promised, timeout=WAIT
+    )
+
+
+def test_the_keyboard_moves_a_mark_but_never_past_another(page, capsys):
+    page.get_by_role("slider", name="update 2").focus()
+    for key, times in (("ArrowRight", "1,18,33,49"), ("End", "1,32,33,49"), ("Home", "1,2,33,49")):
+        page.keyboard.press(key)
+        assert shown_times(page) == times
+    expect_regret(page, printed_regret(capsys, "1,2,33,49"))
+    page.get_by_role("slider", name="update 1").focus()
+    page.keyboard.press("ArrowRight")
+    assert shown_times(page) == "1,2,33,49"
+
+
+def test_best_jumps_to_the_optimum(page, capsys):
+    assert run(["optimum", "two-burst", "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)["fixed"]
+    page.get_by_role("button", name="Best").click()
+    expect_regret(page, f"{best['regret']:.4f}")
+    assert shown_times(page) == ",".join(map(str, best["times"]))
+    expect_marks(page, best["times"])
+    drag(page, "update 2", right=-50)
+    page.get_by_role("button", name="Best").click()
+    expect_marks(page, best["times"])
+
+
+def test_a_rule_puts_the_marks_where_it_updates(page, capsys):
+    page.get_by_label("rule", exact=True).select_option("front-loaded")
+    page.get_by_role("button", name="Use the rule's times").click()
+    expect_regret(page, printed_regret(capsys, "1,2,3,4"))
+    assert "front-loaded: exact regret" in page.inner_text("#found")
+
+
+def test_a_link_and_a_file_show_the_same_screen_again(page, address, capsys, tmp_path):
+    page.get_by_label("execution").select_option("belief")
+    page.get_by_role("slider", name="update 4").focus()
+    page.keyboard.press("PageDown")
+    regret = printed_regret(capsys, "1,17,33,44", execution="belief")
+    expect_regret(page, regret)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save as a file").click()
+    file = tmp_path / "explored.toml"
+    download.value.save_as(file)
+    assert printed_regret(capsys, "1,17,33,44", setting=str(file), execution="belief") == regret
+    page.wait_for_function("() => document.querySelector('#link').href.includes('44')")
+    page.goto(page.locator("#link").evaluate("link => link.href"))
+    expect_regret(page, regret)
+    assert shown_times(page) == "1,17,33,44"
+
+
+def test_drawing_a_profile_changes_the_world(page, capsys, tmp_path):
+    before = page.inner_text("#regret")
+    page.get_by_label("drift").select_option("drawn")
+    page.wait_for_selector("replan-points")
+    drag(page, "slip at time 49", down=-30)
+    slips = page.get_by_label("slips").input_value()
+    page.wait_for_function(
+        "slips => document.querySelector('#link')?.href.includes(encodeURIComponent(slips))",
+        arg=slips,
+        timeout=WAIT,
+    )
+    assert page.inner_text("#regret") != before
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save as a file").click()
+    file = tmp_path / "drawn.toml"
+    download.value.save_as(file)
+    assert load_setting(file) != load_setting("two-burst")
+    drawn = printed_regret(capsys, "1,17,33,49", setting=str(file))
+    assert page.inner_text("#regret") == drawn
+    page.goto(page.locator("#link").evaluate("link => link.href"))
+    expect_regret(page, drawn)
+    assert page.get_by_role("slider", name="slip at time 49").count() == 1
+
+
+def test_another_world_and_another_budget(page, capsys):
+    page.get_by_label("world").select_option("crosswind-mild")
+    expect_regret(page, printed_regret(capsys, "1,9,17,33", setting="crosswind-mild"))
+    page.get_by_role("textbox", name="budget B").fill("5")
+    page.keyboard.press("Enter")
+    expect_marks(page, [1, 9, 17, 25, 33])
+
+
+def test_a_bad_link_is_one_line_on_the_page(page, address):
+    page.goto(f"{address}?world=moon")
+    page.wait_for_selector("#regret", timeout=WAIT)
+    assert page.get_by_text("'world' must be one of").count() == 1
+
+
+def test_the_picture_of_the_docs(page, tmp_path, capsys):
+    page.set_viewport_size({"width": 1120, "height": 1520})
+    drag(page, "update 3", right=-90)
+    page.mouse.move(5, 5)
+    expect_regret(page, printed_regret(capsys, shown_times(page)))
+    page.wait_for_selector("#promised", timeout=WAIT)
+    picture = Path(os.environ.get("REPLAN_SCREENSHOTS", tmp_path)) / "explore.png"
+    page.screenshot(path=str(picture))
+    assert 20_000 < picture.stat().st_size < 300_000

@@ -1,0 +1,85 @@
+"""A link and a file hold all that is on the screen."""
+
+import json
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan.cli import run
+from replan.errors import InputError
+from replan.explore.link import Screen, fit_times, from_query, open_screen, to_query, to_toml
+from replan.explore.model import drawn_drift, edit_setting
+from replan.schedule.budget import check_times
+from replan.study.settings import builtin_settings, load_setting
+
+
+def drawn_screen() -> Screen:
+    points = (0.03, 0.2, 0.11, 0.4)
+    setting = edit_setting(load_setting("two-burst"), n=9, budget=3, drift=drawn_drift(points, 50))
+    return Screen(setting, (1, 20, 31), "belief", "lookahead", points)
+
+
+@pytest.mark.parametrize("name", builtin_settings())
+def test_a_link_and_a_file_reproduce_every_built_in_setting(name, tmp_path):
+    screen = open_screen(name)
+    file = tmp_path / "explored.toml"
+    file.write_text(to_toml(screen))
+    assert screen.setting == load_setting(name)
+    assert from_query(dict(parse_qsl(to_query(screen)))) == screen
+    assert open_screen(file) == screen
+
+
+def test_a_link_and_a_file_keep_a_drawn_profile_the_execution_and_the_rule(tmp_path):
+    screen = drawn_screen()
+    file = tmp_path / "explored.toml"
+    file.write_text(to_toml(screen))
+    assert from_query(dict(parse_qsl(to_query(screen)))) == screen
+    assert open_screen(file) == screen
+
+
+def test_other_commands_read_the_saved_file_as_a_setting(tmp_path, capsys):
+    file = tmp_path / "explored.toml"
+    file.write_text(to_toml(open_screen("two-burst")))
+    answers = []
+    for source in (str(file), "two-burst"):
+        assert run(["regret", source, "--times", "1,17,33,49", "--json"]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0]["regret"] == answers[1]["regret"]
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ({"world": "moon"}, "'world' must be one of"),
+        ({"setting": "two-burst"}, "missing key 'world'"),
+        ({"world": "arrays", "file": "x.npz"}, "opened from its file"),
+        ({"screen.times": "[1,2]"}, "2 update times given, but the budget is 4"),
+        ({"screen.times": "[1,2.5,3,4]"}, "'screen.times' must be a list of whole numbers"),
+        ({"screen.times": "soon"}, "'screen.times' must be a list of whole numbers"),
+        ({"screen.execution": "guess"}, "execution must be map or belief, not 'guess'"),
+        ({"screen.rule": "dice"}, "rule must be one of"),
+        ({"screen.points": "[0.1,7]"}, "points must be two or more slips between 0 and 1"),
+        ({"screen.colour": "red"}, "unknown key 'screen.colour'"),
+        ({"screen": "3"}, "cannot both be given"),
+        ({"budget": "50"}, "budget must lie between 1 and 49"),
+    ],
+)
+def test_a_bad_link_is_refused_in_one_line(query, line):
+    good = dict(parse_qsl(to_query(open_screen("two-burst"))))
+    with pytest.raises(InputError) as refused:
+        from_query(query if {"world", "setting"} & set(query) else query | good | query)
+    assert line in str(refused.value) and "\n" not in str(refused.value)
+
+
+@given(
+    times=st.lists(st.integers(-3, 80), max_size=12),
+    horizon=st.integers(2, 60),
+    data=st.data(),
+)
+def test_times_are_made_to_fit_another_budget_and_horizon(times, horizon, data):
+    budget = data.draw(st.integers(1, horizon - 1))
+    fitted = fit_times(times, budget=budget, horizon=horizon)
+    check_times(fitted, budget=budget, horizon=horizon)
+    assert fit_times(fitted, budget=budget, horizon=horizon) == fitted

@@ -1,0 +1,138 @@
+"""What the explorer shows is what the library computes."""
+
+import xml.etree.ElementTree as tree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan.certify import certify
+from replan.errors import InputError
+from replan.evaluate.exact import evaluate_times
+from replan.explore import controls, drawing, model, panels
+from replan.explore.link import open_screen
+from replan.study.settings import load_setting, make_mission, parse_setting
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("name", ["two-burst", "thin-ice-mild", "crosswind-mild", "terrain-mild"])
+def test_a_view_holds_the_exact_regret_and_the_loss_of_every_step(name, execution):
+    scene = model.make_scene(load_setting(name), execution)
+    times = open_screen(name).times
+    view = model.make_view(scene, times)
+    exact = evaluate_times(make_mission(load_setting(name), execution=execution), times)
+    assert view.regret == pytest.approx(exact.regret, abs=1e-12)
+    assert view.steps.loss == pytest.approx(exact.steps.loss, abs=1e-12)
+    assert view.trace.times == times
+
+
+def test_best_is_no_worse_than_the_neighbours_of_its_times():
+    scene = model.make_scene(load_setting("two-burst"))
+    best = model.best_times(scene)
+    assert model.make_view(scene, best.fixed_times).regret == pytest.approx(best.fixed_regret, abs=1e-8)
+    for index, shift in ((1, 1), (2, -1), (3, 1)):
+        moved = list(best.fixed_times)
+        moved[index] += shift
+        assert model.make_view(scene, moved).regret >= best.fixed_regret
+
+
+def test_a_rule_is_shown_with_its_own_times_and_regret():
+    scene = model.make_scene(load_setting("two-burst"))
+    shown = model.rule_view(scene, "periodic")
+    assert shown.times == (1, 17, 33, 49)
+    assert shown.regret == pytest.approx(model.make_view(scene, shown.times).regret)
+
+
+@given(points=st.lists(st.floats(0, 0.6), min_size=2, max_size=9), horizon=st.integers(2, 90))
+def test_a_drawn_profile_goes_through_its_points(points, horizon):
+    setting = load_setting("two-burst")
+    drift = model.drawn_drift(points, horizon)
+    drawn = model.edit_setting(setting, horizon=horizon, budget=1, drift=drift)
+    profile = drawn.drift.profile(horizon)  # pyright: ignore[reportAttributeAccessIssue]
+    times = model.drawn_times(horizon, len(points))
+    assert profile[times] == pytest.approx(points[: len(times)], abs=1e-9)
+    between = np.interp(np.arange(horizon), times, points[: len(times)])
+    assert profile == pytest.approx(between, abs=1e-9)
+
+
+def test_drawing_begins_with_the_slips_of_the_setting():
+    setting = load_setting("two-burst")
+    profile = setting.drift.profile(50)  # pyright: ignore[reportAttributeAccessIssue]
+    points = model.points_of(setting)
+    assert points[0] == pytest.approx(profile[0], abs=5e-4)
+    assert points[-1] == pytest.approx(profile[-1], abs=5e-4)
+
+
+def test_controls_change_what_they_say_and_nothing_else():
+    opened = open_screen("two-burst")
+    kept = controls.Kept(opened)
+    sizes = {"n": 8, "horizon": 30, "planning_horizon": 5, "budget": 3}
+    drift = {"slip": 0.1, "rate": 0.01}
+    found = controls.edited(opened.setting, sizes, "linear", drift, "", kept)
+    expected = {"world": "rover", **sizes, "ties": "first", "drift": {"kind": "linear", **drift}}
+    assert found == parse_setting(expected)
+    assert kept.points is None
+    drawn = controls.edited(opened.setting, sizes, controls.DRAWN, {}, "0.1,0.3", kept)
+    assert drawn.drift.profile(30)[-1] == pytest.approx(0.3)  # pyright: ignore[reportAttributeAccessIssue]
+    assert kept.points == (0.1, 0.3)
+
+
+def test_the_size_of_a_world_without_n_is_its_own():
+    setting = load_setting("crosswind-mild")
+    assert model.edit_setting(setting, n=30, budget=3) == setting.model_copy(update={"budget": 3})
+
+
+def test_bursts_as_text_and_back():
+    bursts = [[0.2, 0.34, 0.018], [0.62, 0.82, -0.018]]
+    assert model.read_bursts(model.write_bursts(bursts)) == bursts
+    assert model.read_bursts("") == []
+    for bad in ("0.2, 0.3", "a, b, c", "0.2 0.3 0.1"):
+        with pytest.raises(InputError, match="from, to, slope"):
+            model.read_bursts(bad)
+
+
+@pytest.mark.parametrize("name", ["two-burst", "crosswind-mild", "terrain-mild"])
+def test_pictures_are_well_formed_and_hold_every_step_and_update(name):
+    scene = model.make_scene(load_setting(name))
+    view = model.make_view(scene, open_screen(name).times)
+    space = "{http://www.w3.org/2000/svg}"
+    losses = tree.fromstring(drawing.losses(view).replace("<svg ", f'<svg xmlns="{space[1:-1]}" '))
+    assert len(losses.findall(f"{space}rect")) == scene.mission.horizon
+    path = tree.fromstring(drawing.path(scene, view.trace).replace("<svg ", f'<svg xmlns="{space[1:-1]}" '))
+    titles = [title.text for title in path.iter(f"{space}title") if title.text]
+    assert sorted("; ".join(titles).split("; ")) == [
+        f"update {k}, t = {t}" for k, t in enumerate(view.times, start=1)
+    ]
+    true = path.find(f"{space}polyline").attrib["points"].split()  # pyright: ignore[reportOptionalMemberAccess]
+    assert len(true) == scene.mission.horizon + 1
+
+
+def test_the_certificate_is_shown_or_its_absence_explained():
+    scene = model.make_scene(load_setting("two-burst"))
+    view = model.make_view(scene, (1, 17, 33, 49))
+    assert f"{certify(scene.mission, view.times).value:.4f}" in panels.certificate(scene, view)
+    wide = model.make_scene(model.edit_setting(load_setting("two-burst"), n=40, horizon=6, budget=2))
+    assert "no certificate: " in panels.certificate(wide, model.make_view(wide, (1, 3)))
+
+
+def test_where_the_world_drifts_and_where_it_costs_is_told_by_colour():
+    ice = model.make_scene(load_setting("thin-ice-hard"))
+    legend = drawing.path_legend(ice)
+    assert "drifts most" in legend and "water" in legend
+    assert set(np.flatnonzero(ice.drifting == 1) // 12) <= {8, 9, 10}  # the ice in row 9 and its banks
+    rover = model.make_scene(load_setting("two-burst"))
+    assert "drifts most" not in drawing.path_legend(rover) and "water" not in drawing.path_legend(rover)
+
+
+def test_a_world_of_arrays_has_numbers_but_no_grid_and_no_link(tmp_path):
+    kernels = np.array([[[0.8, 0.2], [0.1, 0.9]], [[0.5, 0.5], [0.3, 0.7]]])
+    np.savez(tmp_path / "own.npz", kernels=kernels, rewards=np.array([0.0, 1.0]))
+    file = tmp_path / "own.toml"
+    file.write_text('world = "arrays"\nfile = "own.npz"\nhorizon = 9\nplanning_horizon = 3\nbudget = 2\n')
+    screen = open_screen(file)
+    scene = model.make_scene(model.edit_setting(screen.setting, budget=3))
+    view = model.make_view(scene, (1, 3, 6))
+    assert view.regret == pytest.approx(evaluate_times(scene.mission, (1, 3, 6)).regret)
+    assert "no path to draw" in drawing.path(scene, view.trace)
+    assert "href" not in panels.links(screen) and "href" in panels.links(open_screen("two-burst"))
