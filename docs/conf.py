@@ -1,5 +1,7 @@
 """Sphinx: furo, Markdown by MyST, the API from docstrings. Warnings are errors (see `make docs`)."""
 
+import re
+
 from replan import __version__
 
 project = "replan"
@@ -12,8 +14,35 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "replan"
 html_static_path = []
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "tables"]
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_class_signature = "separated"
+autodoc_typehints = "signature"
+autodoc_type_aliases = {
+    name: name for name in ("Array", "ArrayLike", "Indices", "Kernel", "Knowledge", "Setting")
+}
+smartquotes = False  # s' is a state, not a quotation
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
 nitpicky = False
+
+
+def plain_text(app, what, name, obj, options, lines: list[str]) -> None:
+    """Our docstrings are plain text: `code` in backticks, blocks by indentation, |x| is an absolute value."""
+    rewritten: list[str] = []
+    for line in lines:
+        block = line.startswith("    ")
+        if block and rewritten and not rewritten[-1] and (len(rewritten) < 2 or rewritten[-2][:4].strip()):
+            rewritten += ["::", ""]
+        rewritten.append(line if block else _escaped(line))
+    lines[:] = rewritten
+
+
+def _escaped(line: str) -> str:
+    parts = line.split("`")
+    parts[::2] = [re.sub(r"([\\*|]|(?<=\w)_(?!\w))", r"\\\1", part) for part in parts[::2]]
+    return "``".join(parts)
+
+
+def setup(app) -> None:
+    """Register the reader of docstrings."""
+    app.connect("autodoc-process-docstring", plain_text)
