@@ -2,6 +2,9 @@
 
 import re
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
 from replan import __version__
 
 project = "replan"
@@ -14,6 +17,7 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "replan"
 html_static_path = []
+html_math_renderer = "mathml"
 exclude_patterns = ["_build", "tables"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -43,6 +47,27 @@ def _escaped(line: str) -> str:
     return "``".join(parts)
 
 
+def short_aliases(app, what, name, obj, options, signature, returns):
+    """Array, not TypeAliasForwardRef('Array')."""
+    return tuple(
+        text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)
+    )
+
+
+def mathml(translator, node) -> None:
+    """A formula as MathML, which browsers show without a script and without a network."""
+    block = isinstance(node, nodes.math_block)
+    formula = re.sub(r"\\[bB]ig(?![a-z])", "", node.astext()).replace(r"\dots", r"\ldots")
+    if block:
+        translator.body.append('<div class="math">')
+    translator.body.append(tex2mathml(formula, as_block=block))
+    if block:
+        translator.body.append("</div>")
+    raise nodes.SkipNode
+
+
 def setup(app) -> None:
-    """Register the reader of docstrings."""
+    """Register the readers of docstrings and formulas."""
     app.connect("autodoc-process-docstring", plain_text)
+    app.connect("autodoc-process-signature", short_aliases)
+    app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))

@@ -10,13 +10,12 @@ from types import ModuleType
 
 import pytest
 import typer
-from doc_pages import PAGES, Block, blocks, mentioned_commands, name
-from stand_in_robot import StandInRobot
 
+from doc_pages import PAGES, Block, blocks, mentioned_commands, name
 from replan import load_setting, make_mission
 from replan.cli import app, run
+from stand_in_robot import StandInRobot
 
-RUN = ("python", "console", "toml", "output")
 SHOWN = ("text", "csv", "latex", "math")  # never run
 
 
