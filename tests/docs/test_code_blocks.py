@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,7 @@ import typer
 from doc_pages import PAGES, Block, blocks, mentioned_commands, name
 from replan import load_setting, make_mission
 from replan.cli import app, run
+from replan.study.definition import load_study
 from stand_in_robot import StandInRobot
 
 SHOWN = ("text", "csv", "latex", "math")  # never run
@@ -37,8 +39,7 @@ def test_every_block_of_a_page_runs_in_order_and_prints_what_is_shown(page, tmp_
         elif block.language == "console":
             run_console(block, where, capsys)
         elif block.language == "toml":
-            Path("setting.toml").write_text(block.text)
-            make_mission(load_setting("setting.toml"))
+            load_toml(block.text)
         else:
             assert block.language in SHOWN, f"{where}: blocks in {block.language!r} are neither run nor known"
 
@@ -51,6 +52,16 @@ def test_commands_that_a_page_mentions_exist_with_their_options(page):
         assert command in commands, mention
         options = {option for each in commands[command].params for option in each.opts} | {"--help"}
         assert {word for word in words if word.startswith("--")} <= options, mention
+
+
+def load_toml(text: str) -> None:
+    """A setting or a study is read and left for the commands that follow."""
+    if "world" in tomllib.loads(text):
+        Path("setting.toml").write_text(text)
+        make_mission(load_setting("setting.toml"))
+    else:
+        Path("study.toml").write_text(text)
+        load_study("study.toml")
 
 
 def run_console(block: Block, where: str, capsys) -> None:
