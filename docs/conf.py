@@ -1,5 +1,10 @@
 """Sphinx: furo, Markdown by MyST, the API from docstrings. Warnings are errors (see `make docs`)."""
 
+import re
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
 from replan import __version__
 
 project = "replan"
@@ -12,8 +17,57 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "replan"
 html_static_path = []
-exclude_patterns = ["_build"]
+html_math_renderer = "mathml"
+exclude_patterns = ["_build", "tables"]
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_class_signature = "separated"
+autodoc_typehints = "signature"
+autodoc_type_aliases = {
+    name: name for name in ("Array", "ArrayLike", "Indices", "Kernel", "Knowledge", "Setting")
+}
+smartquotes = False  # s' is a state, not a quotation
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
 nitpicky = False
+
+
+def plain_text(app, what, name, obj, options, lines: list[str]) -> None:
+    """Our docstrings are plain text: `code` in backticks, blocks by indentation, |x| is an absolute value."""
+    rewritten: list[str] = []
+    for line in lines:
+        block = line.startswith("    ")
+        if block and rewritten and not rewritten[-1] and (len(rewritten) < 2 or rewritten[-2][:4].strip()):
+            rewritten += ["::", ""]
+        rewritten.append(line if block else _escaped(line))
+    lines[:] = rewritten
+
+
+def _escaped(line: str) -> str:
+    parts = line.split("`")
+    parts[::2] = [re.sub(r"([\\*|]|(?<=\w)_(?!\w))", r"\\\1", part) for part in parts[::2]]
+    return "``".join(parts)
+
+
+def short_aliases(app, what, name, obj, options, signature, returns):
+    """Array, not TypeAliasForwardRef('Array')."""
+    return tuple(
+        text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)
+    )
+
+
+def mathml(translator, node) -> None:
+    """A formula as MathML, which browsers show without a script and without a network."""
+    block = isinstance(node, nodes.math_block)
+    formula = re.sub(r"\\[bB]ig(?![a-z])", "", node.astext()).replace(r"\dots", r"\ldots")
+    if block:
+        translator.body.append('<div class="math">')
+    translator.body.append(tex2mathml(formula, as_block=block))
+    if block:
+        translator.body.append("</div>")
+    raise nodes.SkipNode
+
+
+def setup(app) -> None:
+    """Register the readers of docstrings and formulas."""
+    app.connect("autodoc-process-docstring", plain_text)
+    app.connect("autodoc-process-signature", short_aliases)
+    app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))

@@ -1,0 +1,83 @@
+"""What the pages show runs, and prints what they say it prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import typer
+
+from doc_pages import PAGES, Block, blocks, mentioned_commands, name
+from replan import load_setting, make_mission
+from replan.cli import app, run
+from replan.study.definition import load_study
+from stand_in_robot import StandInRobot
+
+SHOWN = ("text", "csv", "latex", "math")  # never run
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+def test_every_block_of_a_page_runs_in_order_and_prints_what_is_shown(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType("shown_on_the_page")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # dataclasses look their module up
+    vars(module)["robot"] = StandInRobot()
+    printed = ""
+    for block in blocks(page):
+        where = f"{name(page)}, line {block.line}"
+        if block.language == "python":
+            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec", dont_inherit=True)
+            exec(code, vars(module))
+            printed = capsys.readouterr().out
+        elif block.language == "output":
+            assert same(block.text, printed), f"{where}: it printed\n{printed}"
+        elif block.language == "console":
+            run_console(block, where, capsys)
+        elif block.language == "toml":
+            load_toml(block.text)
+        else:
+            assert block.language in SHOWN, f"{where}: blocks in {block.language!r} are neither run nor known"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if mentioned_commands(page)], ids=name)
+def test_commands_that_a_page_mentions_exist_with_their_options(page):
+    commands = typer.main.get_command(app).commands
+    for mention in mentioned_commands(page):
+        command, *words = mention.split()[1:]
+        assert command in commands, mention
+        options = {option for each in commands[command].params for option in each.opts} | {"--help"}
+        assert {word for word in words if word.startswith("--")} <= options, mention
+
+
+def load_toml(text: str) -> None:
+    """A setting or a study is read and left for the commands that follow."""
+    if "world" in tomllib.loads(text):
+        Path("setting.toml").write_text(text)
+        make_mission(load_setting("setting.toml"))
+    else:
+        Path("study.toml").write_text(text)
+        load_study("study.toml")
+
+
+def run_console(block: Block, where: str, capsys) -> None:
+    """Each `$ replan ...` exits with 0 and prints the lines under it."""
+    for part in block.text.split("$ ")[1:]:
+        command, _, shown = part.partition("\n")
+        words = shlex.split(command)
+        assert words[0] == "replan", f"{where}: only replan itself is run here"
+        status = run(words[1:])
+        printed = capsys.readouterr()
+        assert status == 0, f"{where}: {command}\n{printed.err}"
+        assert same(shown, printed.out), f"{where}: {command} printed\n{printed.out}"
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether a page shows what was printed; `...` stands for anything, nothing shown for whatever it was."""
+    printed = "\n".join(line.rstrip() for line in printed.rstrip().splitlines())
+    pattern = ".*".join(re.escape(piece) for piece in shown.rstrip().split("..."))
+    return not shown.strip() or re.fullmatch(pattern, printed, re.DOTALL) is not None
