@@ -73,3 +73,9 @@ def test_the_learner_learns_but_lookahead_needs_no_trials(capsys):
     learned = [value for name, value in found.items() if name.startswith("learned")]
     assert learned[-1] < 0.75 * learned[0]
     assert found["best possible"] <= found["lookahead"] < min(learned)
+
+
+def test_crazyflie_flies_two_rules_over_one_layout(capsys):
+    out = printed(capsys, "crazyflie")
+    assert out.count("updates at 1, ") == 2
+    assert "front-loaded: " in out and "updates at 1, 2, 3, 4, 5, 6" in out
