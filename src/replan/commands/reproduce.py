@@ -78,8 +78,16 @@ def _simulation(folder: Path, part: str, options: dict[str, Any]):
     table = write_tables(results, folder, search=options["search"])
     if part in ("figures", "all"):
         write_figures(results, folder)
-    write_page(results, folder, search=options["search"])
+    write_page(results, folder, search=options["search"], flights=_flights(folder))
     return (table_2(results) if part == "table2" else table), records(results)
+
+
+def _flights(folder: Path) -> list[dict[str, Any]] | None:
+    """The rows of Table 3, where `table3` was flown into the same folder before."""
+    import json
+
+    path = folder / "table3.json"
+    return json.loads(path.read_text())["rows"] if path.exists() else None
 
 
 def _beyond(folder: Path, part: str, options: dict[str, Any]):

@@ -7,7 +7,8 @@ const theme = {
   colour(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); },
   set(dark) {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
-    this.button.textContent = dark ? "Light colours" : "Dark colours";
+    this.button.textContent = dark ? "Light" : "Dark";
+    this.button.setAttribute("aria-label", dark ? "Light colours" : "Dark colours");
     this.listeners.forEach((listener) => listener());
   },
 };
