@@ -1,9 +1,5 @@
-"""Two of the paper's settings with rules that nobody chose, so that they take seconds.
+"""Two of the paper's settings with rules that nobody chose, so that they take seconds."""
 
-With REPLAN_SCREENSHOTS set, the rules are chosen as in the study, since the docs show what is then seen.
-"""
-
-import os
 import shutil
 
 import pytest
@@ -44,14 +40,19 @@ def quick_result(name: str) -> SettingResult:
 
 @pytest.fixture(scope="session")
 def results():
-    make = simulate_setting if os.environ.get("REPLAN_SCREENSHOTS") else quick_result
-    return [make(name) for name in SETTINGS]
+    return [quick_result(name) for name in SETTINGS]
 
 
 @pytest.fixture(scope="session")
 def report(results, tmp_path_factory):
     """The page of both settings."""
     return write_page(results, tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture(scope="session")
+def docs_report(tmp_path_factory):
+    """The page that the docs show, with rules chosen as in the study."""
+    return write_page([simulate_setting(name) for name in SETTINGS], tmp_path_factory.mktemp("docs"))
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ def sideways(page) -> int:
     [(1100, "light", "report"), (1100, "dark", None), (390, "dark", "report-phone"), (390, "light", None)],
 )
 def test_the_page_opens_without_an_error_a_request_or_sideways_scrolling(
-    opened, report, record_property, width, scheme, image
+    opened, report, request, record_property, width, scheme, image
 ):
     shown = opened(report, width=width, scheme=scheme)
     page = shown.with_charts()
@@ -41,6 +41,7 @@ def test_the_page_opens_without_an_error_a_request_or_sideways_scrolling(
         record_property(f"{mark}_ms", round(page.evaluate(moment)))
     if image and os.environ.get("REPLAN_SCREENSHOTS"):
         IMAGES.mkdir(exist_ok=True)
+        page = opened(request.getfixturevalue("docs_report"), width=width, scheme=scheme).with_charts()
         page.screenshot(path=IMAGES / f"{image}.png", full_page=True, clip=clip(width))
 
 
