@@ -1,0 +1,50 @@
+"""The studies past the paper, on one setting each."""
+
+import pytest
+
+from replan.report.beyond_table import parts_table, regret_table, write_beyond
+from replan.report.learning_tables import bounds_table, learned_table, write_learning
+from replan.study import beyond, learning
+from replan.study.estimators import ESTIMATORS, applies
+from replan.study.settings import load_setting, make_mission
+
+
+def test_beyond_sets_every_rule_beside_the_optimum(monkeypatch, tmp_path):
+    monkeypatch.setattr(beyond, "RULES", ("periodic", "drift-threshold"))
+    result = beyond.beyond_setting("two-burst", "map")
+    assert result.best.feedback_regret <= result.best.fixed_regret
+    assert all(entry.regret >= result.best.feedback_regret - 1e-9 for entry in result.entries.values())
+    assert result.entries["drift-threshold"].regret == pytest.approx(0.497, abs=1e-3)
+    parts = result.entries["periodic"].parts
+    assert parts.state + parts.plan + parts.model == pytest.approx(parts.regret)
+    result.entries["lookahead"] = result.entries["periodic"]
+    assert regret_table([result]).rows[0][:2] == ("two-burst", "map")
+    assert parts_table([result]).rows[0][2] == "0.772"
+    write_beyond([result], tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} >= {"beyond.md", "beyond.csv", "beyond-parts.md"}
+
+
+def test_learning_compares_estimators_and_wrong_bounds(monkeypatch, tmp_path):
+    monkeypatch.setattr(learning, "RULES", ("periodic",))
+    monkeypatch.setattr(learning, "BOUND_RULES", ("drift-threshold",))
+    learned, wrong = learning.learn_setting("two-burst", seeds=30)
+    assert [each.estimator for each in learned] == list(ESTIMATORS)
+    assert all(each.low <= each.sampled.regret <= each.high for each in learned)
+    assert set(wrong[0].regrets) == {"right", "too-small", "too-large", "shifted"}
+    assert wrong[0].regrets["right"] == pytest.approx(0.497, abs=1e-3)
+    assert max(wrong[0].regrets.values()) > wrong[0].regrets["right"]
+    assert learned_table(learned).rows[0][:2] == ("two-burst", "periodic")
+    assert bounds_table(wrong).columns[2] == "right"
+    write_learning(learned, wrong, tmp_path)
+    assert (tmp_path / "learning.csv").read_text().count("\n") == 5
+
+
+def test_pooled_slip_applies_where_a_slip_goes_the_same_way_at_all_times():
+    for name, there in (
+        ("two-burst", True),
+        ("terrain-medium", True),
+        ("crosswind-hard", False),
+        ("thin-ice-hard", False),
+    ):
+        assert applies("slip-intervals", make_mission(load_setting(name))) is there
+        assert applies("drift-bounded-mle", make_mission(load_setting(name)))
