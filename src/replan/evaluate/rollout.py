@@ -107,12 +107,12 @@ def _walk(fleet: _Fleet, states: Indices) -> Array:
             continue
         rows = np.flatnonzero(fleet.update(time, states))
         ends = fleet.next_time[rows]
-        for end in np.unique(ends):
+        for end in set(ends.tolist()):
             group = rows[ends == end]
             how = mission.update(time).propagation
             assert isinstance(how, MapPropagation)
             robots = fleet.seeds[group], states[group], returns[group]
-            states[group], returns[group] = walk(mission.world, how, *robots, begin=time, end=int(end))
+            states[group], returns[group] = walk(mission.world, how, *robots, begin=time, end=end)
     return returns
 
 
@@ -182,8 +182,11 @@ class _Fleet:
                     for r, b, s in zip(rules, self.left[rows], states, strict=True)
                 ]
             )
-        shown = states if self.rule.uses_state else np.broadcast_to(states[:1], states.shape)
-        cases, case = np.unique(self.left[rows] * self.mission.world.states + shown, return_inverse=True)
+        left = self.left[rows]
+        if not self.rule.uses_state and (left == left[0]).all():
+            return np.full(len(rows), self._ask(self.rule, time, int(left[0]), int(states[0])))
+        shown = states if self.rule.uses_state else np.full_like(states, states[0])
+        cases, case = np.unique(left * self.mission.world.states + shown, return_inverse=True)
         asked = [divmod(int(c), self.mission.world.states) for c in cases]
         return np.array([self._ask(self.rule, time, left, state) for left, state in asked])[case]
 
