@@ -26,7 +26,7 @@ def _mix(x):
 def slip_walk(rows, columns, blocked, slip, law, reward, policy, following, seeds, begin, states, gained):
     """Move every robot through the interval; slip (L, 1) or (L, S), law (L, A), reward (1, S) or (L, S).
 
-    Step by step with all robots in the inner loop: they do not wait for each other, so the processor overlaps them.
+    All robots are in the inner loop: they do not wait for each other, so the processor overlaps them.
     """
     field = 0 if slip.shape[1] == 1 else 1
     varying = 0 if reward.shape[0] == 1 else 1
