@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.execute.mission import Mission
+from replan.execute.timeline import timeline
 from replan.model.kernel import Array, Indices
 from replan.model.streams import uniforms
 from replan.model.tvmdp import TVMDP
@@ -100,8 +101,12 @@ def sampled_regret(oracle_returns: Array, returns: Array) -> SampledRegret:
 
 def _walk(fleet: _Fleet, states: Indices) -> Array:
     """(N,) returns, interval by interval for every group of robots that share their update times."""
-    mission = fleet.mission
+    mission, rule = fleet.mission, fleet.rule
     returns = np.zeros(len(states))
+    if not rule.uses_state and not draws(rule):
+        times = (0, *timeline(mission, rule).times)
+        intervals = {t: mission.update(t).propagation for t in times}
+        return walk(mission.world, intervals, fleet.seeds, states, returns, end=mission.horizon)[1]
     for time in range(mission.horizon):
         if time != fleet.earliest:
             continue
@@ -109,10 +114,9 @@ def _walk(fleet: _Fleet, states: Indices) -> Array:
         ends = fleet.next_time[rows]
         for end in set(ends.tolist()):
             group = rows[ends == end]
-            how = mission.update(time).propagation
-            assert isinstance(how, MapPropagation)
+            interval = {time: mission.update(time).propagation}
             robots = fleet.seeds[group], states[group], returns[group]
-            states[group], returns[group] = walk(mission.world, how, *robots, begin=time, end=end)
+            states[group], returns[group] = walk(mission.world, interval, *robots, end=end)
     return returns
 
 

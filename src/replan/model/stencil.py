@@ -8,7 +8,7 @@ ACTIONS = 5
 
 
 @jit
-def _around(rows, columns, blocked, i, j):
+def neighbours(rows, columns, blocked, i, j):
     """The cells that right, left, down, up and stay lead to from (i, j)."""
     s = i * columns + j
     right = s + 1 if j + 1 < columns else s
@@ -30,7 +30,7 @@ def slip_expect(rows, columns, blocked, slip, law, values):
     out = np.empty((rows * columns, ACTIONS))
     for i in range(rows):
         for j in range(columns):
-            to = _around(rows, columns, blocked, i, j)
+            to = neighbours(rows, columns, blocked, i, j)
             s = to[4]
             r, l, d, u, c = values[to[0]], values[to[1]], values[to[2]], values[to[3]], values[s]
             rho = slip[s * field]
@@ -49,7 +49,7 @@ def slip_backup(rows, columns, blocked, slip, law, values, out):
     field = 0 if slip.size == 1 else 1
     for i in range(rows):
         for j in range(columns):
-            to = _around(rows, columns, blocked, i, j)
+            to = neighbours(rows, columns, blocked, i, j)
             s = to[4]
             r, l, d, u, c = values[to[0]], values[to[1]], values[to[2]], values[to[3]], values[s]
             rho = slip[s * field]
@@ -115,11 +115,25 @@ def open_expect(first, last, slip, law, values, out):
 
 
 @jit
-def open_greedy(first, last, slip, law, values, out, tolerance):
-    """(rows, columns) the first action within the tolerance of the best, as `open_backup`.
+def _greedy_cell(keep, r, l, d, u, c, tolerance):
+    """The first action within the tolerance of the best.
 
     All actions of a cell share the slipped part, so the moves themselves decide, weighted with 1 - rho.
     """
+    best = r if r > l else l
+    best = d if d > best else best
+    best = u if u > best else best
+    best = c if c > best else best
+    least = keep * best - tolerance
+    chosen = 3 if keep * u >= least else 4
+    chosen = 2 if keep * d >= least else chosen
+    chosen = 1 if keep * l >= least else chosen
+    return 0 if keep * r >= least else chosen
+
+
+@jit
+def open_greedy(first, last, slip, law, values, out, tolerance):
+    """(rows, columns) the first action within the tolerance of the best, as `open_backup`."""
     rows, columns = values.shape
     field = 0 if slip.shape[0] == 1 else 1
     for i in range(first, last):
@@ -129,15 +143,12 @@ def open_greedy(first, last, slip, law, values, out, tolerance):
             values[min(i + 1, rows - 1)],
             slip[i * field],
         )
-        for j in range(columns):
-            r, l, d, u, c = row[min(j + 1, columns - 1)], row[max(j - 1, 0)], below[j], above[j], row[j]
-            keep = 1.0 - rho[j]
-            least = keep * max(r, l, d, u, c) - tolerance
-            chosen = 4
-            chosen = 3 if keep * u >= least else chosen
-            chosen = 2 if keep * d >= least else chosen
-            chosen = 1 if keep * l >= least else chosen
-            out[i, j] = 0 if keep * r >= least else chosen
+        to = out[i]
+        for j in range(1, columns - 1):
+            to[j] = _greedy_cell(1.0 - rho[j], row[j + 1], row[j - 1], below[j], above[j], row[j], tolerance)
+        for j in (0, columns - 1):
+            r, l = row[min(j + 1, columns - 1)], row[max(j - 1, 0)]
+            to[j] = _greedy_cell(1.0 - rho[j], r, l, below[j], above[j], row[j], tolerance)
 
 
 @jit
@@ -187,7 +198,7 @@ def slip_push(rows, columns, blocked, slip, law, distributions, actions):
             for j in range(columns):
                 mass = distributions[row, i * columns + j]
                 if mass != 0.0:
-                    to = _around(rows, columns, blocked, i, j)
+                    to = neighbours(rows, columns, blocked, i, j)
                     rho = slip[to[4] * field]
                     out[row, to[actions[row]]] += (1.0 - rho) * mass
                     for a in range(ACTIONS):
@@ -196,23 +207,30 @@ def slip_push(rows, columns, blocked, slip, law, distributions, actions):
 
 
 @jit
+def made_move(commanded, uniform, rho, reach, last):
+    """The move that is made: as commanded for a uniform number below 1 - rho, else by the law.
+
+    `reach` (A,) is the cumulative law, `last` its last possible move. Without branches, since half of them
+    would be guessed wrong.
+    """
+    beyond = uniform - (1.0 - rho)
+    drawn = 0
+    for a in range(ACTIONS - 1):
+        drawn += 1 if beyond >= rho * reach[a] else 0
+    drawn = min(drawn, last)
+    return drawn if beyond >= 0.0 else commanded
+
+
+@jit
 def slip_sample(rows, columns, blocked, slip, law, states, actions, uniforms):
     """Next states."""
     field = 0 if slip.size == 1 else 1
+    reach, last = np.cumsum(law), np.flatnonzero(law)[-1]
     out = np.empty(states.size, dtype=np.int64)
     for row in range(states.size):
         s = states[row]
-        rho = slip[s * field]
-        made = actions[row]
-        remaining = uniforms[row] - (1.0 - rho)
-        if remaining >= 0.0:
-            for a in range(ACTIONS):
-                if law[a] > 0.0:
-                    made = a
-                    if remaining < rho * law[a]:
-                        break
-                    remaining -= rho * law[a]
-        out[row] = _around(rows, columns, blocked, s // columns, s % columns)[made]
+        made = made_move(actions[row], uniforms[row], slip[s * field], reach, last)
+        out[row] = neighbours(rows, columns, blocked, s // columns, s % columns)[made]
     return out
 
 
@@ -247,7 +265,7 @@ def slip_most_likely(rows, columns, blocked, slip, law):
     cells, weights = np.empty(ACTIONS, dtype=np.int64), np.empty(ACTIONS)
     out = np.empty((states, ACTIONS), dtype=np.int64)
     for s in range(states):
-        around = _around(rows, columns, blocked, s // columns, s % columns)
+        around = neighbours(rows, columns, blocked, s // columns, s % columns)
         count = _merged_law(around, law, cells, weights)
         rho = slip[s * field]
         for a in range(ACTIONS):
@@ -271,7 +289,7 @@ def slip_distance(rows, columns, blocked, slip, law, other_slip, other_law):
     cells, weights, other_weights = np.empty(ACTIONS, dtype=np.int64), np.empty(ACTIONS), np.empty(ACTIONS)
     entry, variation = np.empty((states, ACTIONS)), np.empty((states, ACTIONS))
     for s in range(states):
-        around = _around(rows, columns, blocked, s // columns, s % columns)
+        around = neighbours(rows, columns, blocked, s // columns, s % columns)
         count = _merged_law(around, law, cells, weights)
         _merged_law(around, other_law, cells, other_weights)
         rho, other_rho = slip[s * field], other_slip[s * other_field]

@@ -1,9 +1,11 @@
-"""Sampling a whole skip interval in one compiled loop, where the world is a slippery grid.
+"""Sampling skip intervals in one compiled loop, where the world is a slippery grid.
 
 The numbers drawn and the order of additions are those of stepping one by one, so the results are the same.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -23,11 +25,21 @@ def can_walk(world: TVMDP, how: Propagation, begin: int) -> bool:
 
 
 def walk(
-    world: TVMDP, how: MapPropagation, seeds: Indices, states: Indices, gained: Array, *, begin: int, end: int
+    world: TVMDP,
+    intervals: Mapping[int, Propagation],
+    seeds: Indices,
+    states: Indices,
+    gained: Array,
+    *,
+    end: int,
 ) -> tuple[Indices, Array]:
-    """(N,) states at `end` and what was `gained` till then, of robots that saw `states` at `begin`."""
+    """(N,) states at `end` and what was `gained` till then, of robots that are in `states` when it begins.
+
+    `intervals` tells by the time of each update, ascending, how the robots act from then on.
+    """
     from replan.skip import compiled
 
+    begin, hows = min(intervals), [how for how in intervals.values() if isinstance(how, MapPropagation)]
     kernels = [world.kernel(t) for t in range(begin, end)]
     rewards = [world.reward(t).next_state for t in range(begin, end)]
     first = kernels[0]
@@ -37,11 +49,12 @@ def walk(
     compiled.slip_walk(
         *first.shape,
         first.blocked,
-        np.stack([kernel.slip for kernel in kernels]),  # pyright: ignore[reportAttributeAccessIssue]
-        np.stack([kernel.law for kernel in kernels]),  # pyright: ignore[reportAttributeAccessIssue]
+        np.concatenate([kernel.slip for kernel in kernels]).reshape(len(kernels), -1),  # pyright: ignore[reportAttributeAccessIssue]
+        np.concatenate([kernel.law for kernel in kernels]).reshape(len(kernels), -1),  # pyright: ignore[reportAttributeAccessIssue]
         np.stack(rewards[:1] if same_reward else rewards),  # pyright: ignore[reportArgumentType, reportCallIssue]
-        how.policy,
-        how.following,
+        np.stack([how.policy for how in hows]),
+        np.stack([how.following for how in hows]),
+        np.repeat(np.arange(len(hows)), np.diff([*intervals, end])),
         seeds,
         begin,
         states,
