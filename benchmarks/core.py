@@ -134,7 +134,7 @@ def rollouts() -> Row:
         lambda: rollout(mission, FixedTimes(TIMES), seeds),
         "Gymnasium loop",
         theirs,
-        repeat=4,
+        repeat=15,
     )
 
 
