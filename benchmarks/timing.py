@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TypedDict
 
+SHORTEST = 0.01  # seconds of one measurement, so that caches are as warm for short work as for long
+
 
 class Row(TypedDict):
     """One line of the table."""
@@ -39,7 +41,11 @@ def compare(
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall-clock time of one call."""
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+    """Wall-clock time of one call; of a short one the mean of as many as fill a few milliseconds."""
+    calls, began = 0, time.perf_counter()
+    while True:
+        work()
+        calls += 1
+        passed = time.perf_counter() - began
+        if passed >= SHORTEST:
+            return passed / calls

@@ -78,7 +78,7 @@ def _mission(mission: Mission, rule: Rule, estimator: Estimator, numbers: Array,
                 update=Update(time, kernel, made, how),
                 drift_bounds=bounds,
             )
-            following = next_update(rule, contexts, exact=mission.exact_budget)[0]
+            following = next_update(rule, contexts, exact=mission.exact_budget, explain=False)[0]
         estimate = how.begin(np.array([state]))
         for t in range(time, following):
             actions = how.act(estimate)

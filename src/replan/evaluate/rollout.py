@@ -104,7 +104,7 @@ def _walk(fleet: _Fleet, states: Indices) -> Array:
     mission, rule = fleet.mission, fleet.rule
     returns = np.zeros(len(states))
     if not rule.uses_state and not draws(rule):
-        times = (0, *timeline(mission, rule).times)
+        times = (0, *timeline(mission, rule, explain=False).times)
         intervals = {t: mission.update(t).propagation for t in times}
         return walk(mission.world, intervals, fleet.seeds, states, returns, end=mission.horizon)[1]
     for time in range(mission.horizon):
@@ -196,4 +196,4 @@ class _Fleet:
 
     def _ask(self, rule: Rule, time: int, left: int, state: int) -> int:
         contexts = self.mission.context_at(rule, last_update=time, budget_left=left, state=state)
-        return next_update(rule, contexts, exact=self.mission.exact_budget)[0]
+        return next_update(rule, contexts, exact=self.mission.exact_budget, explain=False)[0]

@@ -20,7 +20,7 @@ class Timeline:
     )  # (t, decision), as far as the rule was asked
 
 
-def timeline(mission: Mission, rule: Rule) -> Timeline:
+def timeline(mission: Mission, rule: Rule, *, explain: bool = True) -> Timeline:
     """The timeline of a rule that does not depend on the states seen; of a random rule, take with_seed."""
     if rule.uses_state:
         raise InputError(f"{rule.name} depends on the states seen: its times come from a rollout")
@@ -31,7 +31,7 @@ def timeline(mission: Mission, rule: Rule) -> Timeline:
     decisions = [(time, Decision(True, "the first update is at 1"))]
     while left:
         context_at = mission.context_at(rule, last_update=time, budget_left=left, state=mission.world.start)
-        time, asked = next_update(rule, context_at, exact=mission.exact_budget)
+        time, asked = next_update(rule, context_at, exact=mission.exact_budget, explain=explain)
         decisions += asked
         if time == mission.horizon:
             break

@@ -58,16 +58,21 @@ def decide(rule: Rule, context: Context, *, exact: bool = True) -> Decision:
 
 
 def next_update(
-    rule: Rule, context_at: Callable[[int], Context], *, exact: bool = True
+    rule: Rule, context_at: Callable[[int], Context], *, exact: bool = True, explain: bool = True
 ) -> tuple[int, list[tuple[int, Decision]]]:
-    """The next update time after the one that context_at speaks of (T: none), and the decisions till then."""
+    """The next update time after the one that context_at speaks of (T: none), and the decisions till then.
+
+    Without `explain` a time named in advance comes without its decision.
+    """
     at_update = context_at(-1)
     tau, horizon, left = at_update.last_update, at_update.horizon, at_update.budget_left
     if left == 0:
         return horizon, []
     if plans_ahead(rule):
         chosen = clamp(rule.next_update(at_update), at_update, exact=exact)
-        return chosen, [(chosen, planned_decision(rule, context_at(chosen)))] if chosen < horizon else []
+        if not explain or chosen == horizon:
+            return chosen, []
+        return chosen, [(chosen, planned_decision(rule, context_at(chosen)))]
     decisions = []
     for t in range(tau + 1, horizon):
         decision = decide(rule, context_at(t), exact=exact)
@@ -90,7 +95,7 @@ def next_update_law(rule: Rule, context_at: Callable[[int], Context], *, exact: 
     if draws(rule) and at_update.budget_left > 0:
         return rule.next_update_law(at_update)
     law = np.zeros(at_update.horizon + 1)
-    law[next_update(rule, context_at, exact=exact)[0]] = 1.0
+    law[next_update(rule, context_at, exact=exact, explain=False)[0]] = 1.0
     return law
 
 
