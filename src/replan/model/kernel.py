@@ -39,8 +39,15 @@ class Kernel(Protocol):
         """(S,) values of the next state -> (S, A) their expectation."""
         ...
 
-    def backup(self, values: Array, reward: Array | None = None, out: Array | None = None) -> Array:
-        """(S,) max over actions of reward (S, A) + expect(values), into `out` where given."""
+    def backup(
+        self,
+        values: Array,
+        reward: Array | None = None,
+        *,
+        plus: Array | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """(S,) max over actions of reward (S, A) + expect(values + plus), into `out` where given."""
         ...
 
     def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
@@ -166,14 +173,21 @@ class GeneralKernel:
         )
         return out
 
-    def backup(self, values: Array, reward: Array | None = None, out: Array | None = None) -> Array:
-        """(S,) max over actions of reward (S, A) + expect(values), into `out` where given."""
+    def backup(
+        self,
+        values: Array,
+        reward: Array | None = None,
+        *,
+        plus: Array | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """(S,) max over actions of reward (S, A) + expect(values + plus), into `out` where given."""
         from replan.model import compiled
 
+        values = np.ascontiguousarray(values if plus is None else values + plus)
         if reward is not None:
             return (reward + self.expect(values)).max(axis=1, out=out)
         out = np.empty(self.states) if out is None else out
-        values = np.ascontiguousarray(values)
         in_bands(
             compiled.general_backup, len(out), len(out), self.successors, self.probabilities, values, out
         )

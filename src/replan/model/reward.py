@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.bands import in_bands
 from replan.model.kernel import Array, Indices, Kernel
 
 
@@ -35,17 +34,8 @@ class Reward:
         return ahead if self.state_action is None else ahead + self.state_action
 
     def backup(self, kernel: Kernel, values: Array, *, out: Array | None = None) -> Array:
-        """(S,) max over actions of `q_values`. Given `out`, it is filled and `values` is used as scratch."""
-        if self.next_state is not None:
-            values = self.ahead(values, out=np.empty_like(values) if out is None else values)
-        return kernel.backup(values, self.state_action, out)
-
-    def ahead(self, values: Array, *, out: Array) -> Array:
-        """(S,) what the next state is worth: its value and its own reward, where it has one."""
-        if self.next_state is None:
-            return values
-        in_bands(_add, len(out), len(out), values, self.next_state, out)
-        return out
+        """(S,) max over actions of `q_values`, into `out` where given."""
+        return kernel.backup(values, self.state_action, plus=self.next_state, out=out)
 
     def expected(self, kernel: Kernel) -> Array:
         """(S, A) expected reward, the paper's r_P(s, a)."""
@@ -71,7 +61,3 @@ class Reward:
         """The least and the greatest reward of a single step."""
         parts = [part for part in (self.state_action, self.next_state) if part is not None]
         return sum(float(part.min()) for part in parts), sum(float(part.max()) for part in parts)
-
-
-def _add(first: int, last: int, one: Array, other: Array, out: Array) -> None:
-    np.add(one[first:last], other[first:last], out=out[first:last])

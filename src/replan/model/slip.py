@@ -65,18 +65,27 @@ class SlipKernel:
         self._in_bands(stencil.open_expect, values, out)
         return out.reshape(-1, self.actions)
 
-    def backup(self, values: Array, reward: Array | None = None, out: Array | None = None) -> Array:
-        """(S,) max over actions of reward (S, A) + expect(values)."""
+    def backup(
+        self,
+        values: Array,
+        reward: Array | None = None,
+        *,
+        plus: Array | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """(S,) max over actions of reward (S, A) + expect(values + plus), into `out` where given."""
         from replan.model import stencil
 
+        if reward is not None or self.blocked.size > 1:
+            values = np.ascontiguousarray(values if plus is None else values + plus)
         if reward is not None:
             return (reward + self.expect(values)).max(axis=1, out=out)
-        values = np.ascontiguousarray(values)
         out = np.empty(self.states) if out is None else out
         if self.blocked.size > 1:
             stencil.slip_backup(*self._grid, values, out)
-        else:
-            self._in_bands(stencil.open_backup, values, out.reshape(self.shape))
+            return out
+        more = np.zeros((1, self.shape[1])) if plus is None else plus.reshape(self.shape)
+        self._in_bands(stencil.open_backup, np.ascontiguousarray(values), more, out.reshape(self.shape))
         return out
 
     def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
@@ -143,9 +152,9 @@ class SlipKernel:
             return target
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
 
-    def _in_bands(self, loop, values: Array, out: Array, *further) -> None:
+    def _in_bands(self, loop, values: Array, *further) -> None:
         slip, cells = self._slip_rows(), values.reshape(self.shape)
-        in_bands(loop, self.shape[0], self.states, slip, self.law, cells, out, *further)
+        in_bands(loop, self.shape[0], self.states, slip, self.law, cells, *further)
 
     def _slip_rows(self) -> Array:
         if self.slip.size > 1:

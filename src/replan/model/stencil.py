@@ -77,17 +77,24 @@ def _open_row(rho, law, above, row, below, out):
 
 
 @jit
-def open_backup(first, last, slip, law, values, out):
-    """(rows, columns) max over actions of the expectation, for rows first to last of an open grid.
+def open_backup(first, last, slip, law, values, plus, out):
+    """(rows, columns) max over actions of the expectation of values + plus, for rows first to last.
 
-    `slip` is (rows, columns), or one row that serves for all.
+    `slip` and `plus` are (rows, columns), or one row that serves for all. Three rows of the sum are kept at a
+    time, so that it is never written to memory as a whole.
     """
-    rows = values.shape[0]
-    field = 0 if slip.shape[0] == 1 else 1
+    rows, columns = values.shape
+    field, varying = 0 if slip.shape[0] == 1 else 1, 0 if plus.shape[0] == 1 else 1
+    kept = np.empty((3, columns))
+    for i in range(max(first - 1, 0), min(first + 1, rows)):
+        kept[i % 3] = values[i] + plus[i * varying]
     for i in range(first, last):
-        _open_row(
-            slip[i * field], law, values[max(i - 1, 0)], values[i], values[min(i + 1, rows - 1)], out[i]
-        )
+        if i + 1 < rows:
+            following, value, more = kept[(i + 1) % 3], values[i + 1], plus[(i + 1) * varying]
+            for j in range(columns):
+                following[j] = value[j] + more[j]
+        above, below = kept[max(i - 1, 0) % 3], kept[min(i + 1, rows - 1) % 3]
+        _open_row(slip[i * field], law, above, kept[i % 3], below, out[i])
 
 
 @jit

@@ -49,7 +49,8 @@ def plan(
         values, spare = reward(time + h).backup(kernel, values, out=spare), values
     first = reward(time)
     if ties.kind == "first":
-        policy = kernel.greedy(first.ahead(values, out=spare), first.state_action, TIE_TOLERANCE)
+        ahead = values if first.next_state is None else np.add(values, first.next_state, out=spare)
+        policy = kernel.greedy(ahead, first.state_action, TIE_TOLERANCE)
     else:
         policy = ties.choose(first.q_values(kernel, values), plan_time=time, states=np.arange(kernel.states))
     return Plan(time, policy, values, kernel, first, ties)
