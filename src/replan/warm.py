@@ -1,0 +1,43 @@
+"""`python -m replan.warm`: compile once what is compiled, so that the first real use does not wait for it.
+
+Compiled code is cached on disk (see `replan.model.jit`); `make setup` runs this after installing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+
+def main() -> None:
+    """Run a small mission through every compiled part, on both kinds of kernel and with both executions."""
+    from replan.certify import certify
+    from replan.estimate import DriftBoundedMLE, PooledSlip, transitions
+    from replan.evaluate import evaluate, optimum, rollout
+    from replan.evaluate.learned import learned_returns
+    from replan.execute.mission import Mission
+    from replan.model import linear
+    from replan.schedule import Lookahead, Periodic
+    from replan.worlds.rover import rover
+
+    slippery = rover(4, linear(9, slip=0.05, rate=0.01))
+    general = replace(slippery, kernel=lambda t: slippery.kernel(t).general())
+    for world in (slippery, general):
+        for execution in ("map", "belief"):
+            mission = Mission(world, budget=3, planning_horizon=4, execution=execution)
+            for rule in (Periodic(), Lookahead()):
+                evaluate(mission, rule)
+                rollout(mission, rule, np.arange(3))
+            optimum(mission)
+            certify(mission, (1, 4, 8))
+    mission = Mission(slippery, budget=3, planning_horizon=4)
+    nominal, bounds = slippery.kernel(0), slippery.drift_bounds
+    estimator = DriftBoundedMLE(nominal, bounds)
+    estimator.learn(transitions([[0, 5, 0, 6], [1, 5, 0, 5], [3, 5, 0, 6], [4, 5, 0, 9]]))
+    estimator.kernel(5)
+    learned_returns(mission, Periodic(), lambda _: PooledSlip(nominal, bounds), np.arange(3))
+
+
+if __name__ == "__main__":
+    main()

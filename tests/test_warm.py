@@ -1,0 +1,12 @@
+"""What `make setup` runs after installing."""
+
+from replan import warm
+
+
+def test_it_runs_through_every_compiled_part():
+    warm.main()
+    from replan.estimate import interior_point
+    from replan.model import compiled, stencil
+
+    for function in (stencil.open_push, compiled.general_push, interior_point.solve):
+        assert function.signatures
