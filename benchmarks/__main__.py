@@ -1,4 +1,7 @@
-"""`make bench`: run every topic and print one table of ratios."""
+"""`make bench`: run every topic and print one table of ratios.
+
+`python -m benchmarks --readme [TOPIC ...]` also writes the rows that have a peer into the README.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ import sys
 from pathlib import Path
 
 from benchmarks.timing import Row
+
+README = Path(__file__).parents[1] / "README.md"
+BEGIN, END = "<!-- speed: written by python -m benchmarks --readme -->", "<!-- end of speed -->"
 
 
 def topics() -> list[str]:
@@ -34,13 +40,24 @@ def _time(value: float) -> str:
     return f"{value * 1e6:.3g} us"
 
 
+def write_readme(rows: list[Row]) -> None:
+    """Put the rows that have a peer between the README's two marks."""
+    text = README.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    README.write_text(f"{before}{BEGIN}\n{table([row for row in rows if row['peer']])}\n{END}{after}")
+
+
 def main() -> None:
-    wanted = sys.argv[1:] or topics()
+    readme = "--readme" in sys.argv
+    wanted = [word for word in sys.argv[1:] if word != "--readme"] or topics()
     rows: list[Row] = []
     for topic in wanted:
         print(f"measuring {topic} ...", file=sys.stderr, flush=True)
         rows += importlib.import_module(f"benchmarks.{topic}").rows()
     print(table(rows))
+    if readme:
+        write_readme(rows)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Functions".
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,7 +45,8 @@ def plan(
     if horizon < 1:
         raise InputError(f"a plan needs a horizon of at least 1, not {horizon}")
     ties = ties or Ties()
-    values, spare = np.zeros(kernel.states), np.empty(kernel.states)
+    values, spare = _buffers(kernel.states, swaps=horizon - 1)
+    values.fill(0.0)
     for h in range(horizon - 1, 0, -1):
         values, spare = reward(time + h).backup(kernel, values, out=spare), values
     first = reward(time)
@@ -54,6 +56,17 @@ def plan(
     else:
         policy = ties.choose(first.q_values(kernel, values), plan_time=time, states=np.arange(kernel.states))
     return Plan(time, policy, values, kernel, first, ties)
+
+
+_scratch = threading.local()  # one array a thread, kept: fresh memory costs as much as the work done in it
+
+
+def _buffers(states: int, *, swaps: int) -> tuple[Array, Array]:
+    """Two (S,) arrays; after so many swaps the first is a fresh one that may be given away."""
+    if getattr(_scratch, "array", np.empty(0)).size != states:
+        _scratch.array = np.empty(states)
+    fresh = np.empty(states)
+    return (fresh, _scratch.array) if swaps % 2 == 0 else (_scratch.array, fresh)
 
 
 @dataclass(frozen=True)
