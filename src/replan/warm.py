@@ -17,8 +17,8 @@ def main() -> None:
     from replan.evaluate import evaluate, optimum, rollout
     from replan.evaluate.learned import learned_returns
     from replan.execute.mission import Mission
-    from replan.model import linear
-    from replan.schedule import Lookahead, Periodic
+    from replan.model import SlipKernel, linear
+    from replan.schedule import Periodic, make_rule
     from replan.worlds.rover import rover
 
     slippery = rover(4, linear(9, slip=0.05, rate=0.01))
@@ -26,13 +26,13 @@ def main() -> None:
     for world in (slippery, general):
         for execution in ("map", "belief"):
             mission = Mission(world, budget=3, planning_horizon=4, execution=execution)
-            for rule in (Periodic(), Lookahead()):
+            for rule in (Periodic(), make_rule("lookahead")):
                 evaluate(mission, rule)
                 rollout(mission, rule, np.arange(3))
             optimum(mission)
             certify(mission, (1, 4, 8))
     mission = Mission(slippery, budget=3, planning_horizon=4)
-    nominal, bounds = slippery.kernel(0), slippery.drift_bounds
+    nominal, bounds = SlipKernel((4, 4), 0.05), slippery.drift_bounds
     estimator = DriftBoundedMLE(nominal, bounds)
     estimator.learn(transitions([[0, 5, 0, 6], [1, 5, 0, 5], [3, 5, 0, 6], [4, 5, 0, 9]]))
     estimator.kernel(5)
