@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,8 @@ class Physics:
 def _stop(process: subprocess.Popen) -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            pipe.close()
+            with suppress(OSError):  # closing writes what a dead process did not take
+                pipe.close()
     try:
         process.wait(5)
     except subprocess.TimeoutExpired:
