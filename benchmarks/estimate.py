@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 
 import numpy as np
 
-from benchmarks.timing import Row, compare, seconds
-from replan.estimate import DriftBoundedMLE, Transitions, solve_pair, transitions
+from benchmarks.timing import Row, compare
+from replan.estimate import DriftBoundedMLE, Transitions, compile_loops, solve_pair, transitions
 from replan.model import SlipKernel
 
 BOUND = 0.02
@@ -21,11 +22,14 @@ CALLS = 20  # of ours in one timing, so that the clock can tell
 
 def rows() -> list[Row]:
     """One row a claim."""
+    compile_loops()
     table = [row for observations in (5, 20, 100) for row in one_pair(observations)]
     kernel, seen = SlipKernel((12, 12), 0.2), mission()
     table.append(compare("whole kernel, n = 12, 50 updates", lambda: whole_kernel(kernel, seen), repeat=20))
-    table.append(alone("first estimate of a process, compiled code cached", first_call(cached=True)))
-    table.append(alone("first estimate ever, nothing compiled yet", first_call(cached=False)))
+    for observations in (5, 100):
+        what = f"first estimate ever, {observations} observations, nothing compiled yet"
+        table.append(alone(what, in_new_process(FIRST_CALL, observations)))
+    table.append(alone("compiling the estimator's loops, once a machine", in_new_process(COMPILE, 5)))
     return table
 
 
@@ -83,18 +87,24 @@ def whole_kernel(kernel: SlipKernel, seen: Transitions) -> None:
 
 
 FIRST_CALL = """
+import sys
 import numpy as np
 from replan.estimate import solve_pair
-solve_pair(np.arange(5), np.array([0, 1, 0, 2, 0]), 0.02 * np.arange(5), 5)
+observations = int(sys.argv[1])
+outcomes = np.random.default_rng(0).choice(5, observations)
+solve_pair(np.arange(observations), outcomes, 0.02 * np.arange(observations), 5)
 """
+COMPILE = "from replan.estimate import compile_loops; compile_loops()" + FIRST_CALL
 
 
-def first_call(*, cached: bool) -> float:
-    """Seconds of a new process from start to answer; without the cache, numba compiles everything."""
-    command = [sys.executable, "-c", FIRST_CALL]
+def in_new_process(code: str, observations: int) -> float:
+    """Seconds from the start of a process to its end; numba finds nothing compiled."""
     with tempfile.TemporaryDirectory() as empty:
-        environment = dict(os.environ) | ({} if cached else {"NUMBA_CACHE_DIR": empty})
-        return seconds(lambda: subprocess.run(command, env=environment, check=True))
+        environment = os.environ | {"NUMBA_CACHE_DIR": empty}
+        command = [sys.executable, "-c", code, str(observations)]
+        began = time.perf_counter()
+        subprocess.run(command, env=environment, check=True)
+        return time.perf_counter() - began
 
 
 def alone(what: str, ours: float) -> Row:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from replan.estimate.tiers import loops
 from replan.model.kernel import Array
 
 TOLERANCE = 5e-9  # of the certified gap, in log-likelihood
@@ -40,8 +40,6 @@ def solve_chain(
     `pull` adds pull sum (p - wanted)^2 / share / 2, a negative one -pull sum p log(p / share): small, they
     choose among optima. A coordinate that stands for several successors has their number as its share.
     """
-    from replan.estimate import interior_point
-
     nodes, m = counts.shape
     size = nodes * m
     long = 3 * size - 2 * m
@@ -51,18 +49,9 @@ def solve_chain(
     for length in (long,) * 5 + (size + m,) + (size,) * 4 + (2 * size * m,):
         cuts.append(work[at : at + length])
         at += length
-    compiled: Callable = interior_point.solve
-    objective, bound = compiled(
-        counts.ravel(),
-        drift.ravel(),
-        p,
-        y,
-        p if wanted is None else wanted.ravel(),
-        p if share is None else share.ravel(),
-        *cuts,
-        m,
-        barrier,
-        tolerance,
-        pull,
+    goal = p if wanted is None else wanted.ravel()
+    weight = p if share is None else share.ravel()
+    objective, bound = loops(nodes, m).solve(
+        counts.ravel(), drift.ravel(), p, y, goal, weight, *cuts, m, barrier, tolerance, pull
     )
     return ChainSolution(p.reshape(nodes, m), y.reshape(nodes + 1, m), objective, bound)

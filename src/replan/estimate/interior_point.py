@@ -10,17 +10,12 @@ likelihood looks like a complementarity condition whose target is n_ij instead o
 serves both. It is block-tridiagonal once the last coordinate of every node is written as one minus the
 rest: a banded Cholesky factor of N (m - 1) rows, O(N m^3).
 
-Imported on first use; `replan.estimate.chain` is the way in. All arrays are flat (entry i, j at i m + j),
-nothing is allocated here and no function is longer than it must be: that keeps the time to compile low.
+`replan.estimate.chain` is the way in; `replan.estimate.tiers` runs these functions as they stand or
+compiles them. All arrays are flat (entry i, j at i m + j) and nothing is allocated here: that keeps the time
+to compile low. Logarithms and roots are `math`'s, the same to the last bit in both.
 """
 
-from functools import partial
-
-import numpy as np
-
-from replan.model.jit import jit
-
-compiled = partial(jit, error_model="numpy")  # no check of each division: half the time to compile
+import math
 
 STEP = 0.9995  # of the way to the boundary
 ITERATIONS = 200
@@ -28,7 +23,6 @@ SAME = 1e-12  # drift below this is no drift
 PATIENCE = 8  # iterations without a better certificate before rounding is taken to have won
 
 
-@compiled
 def factorise(h, link, band, nodes, m):
     """Cholesky factor of the chain's matrix from the curvatures h of nodes and `link` of links (the last: 0).
 
@@ -58,10 +52,9 @@ def factorise(h, link, band, nodes, m):
             if q:
                 band[row + q] = total * band[column]
             else:
-                band[row] = 1.0 / np.sqrt(total) if total > 0.0 else 0.0  # the inverse; 0: rounding has won
+                band[row] = 1.0 / math.sqrt(total) if total > 0.0 else 0.0  # the inverse; 0: rounding has won
 
 
-@compiled
 def substitute(band, rhs, dp, nodes, m):
     """Solve for dp, whose rows sum to 0, given rhs, which is used up."""
     r = m - 1
@@ -84,7 +77,6 @@ def substitute(band, rhs, dp, nodes, m):
             dp[last] -= dp[i * m + j]
 
 
-@compiled
 def newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, target, second, nodes, m):
     """One Newton direction dx, dz towards x z = target (n where something was seen).
 
@@ -99,7 +91,7 @@ def newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, targe
     for k in range(links):
         lean[k + m] = aim[size + k] - aim[size + links + k]
     for k in range(size):
-        gradient = pull * (x[k] - wanted[k]) / share[k] if pull >= 0.0 else -pull * np.log(x[k] / share[k])
+        gradient = pull * (x[k] - wanted[k]) / share[k] if pull >= 0.0 else -pull * math.log(x[k] / share[k])
         rhs[k] = aim[k] - gradient + lean[k + m] - lean[k]
     substitute(band, rhs, dp, nodes, m)
     for k in range(x.size):
@@ -112,7 +104,6 @@ def newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, targe
         dz[k] = aim[k] - z[k] - z[k] * dx[k] / x[k]
 
 
-@compiled
 def step_length(x, dx):
     """How far x may go along dx and stay positive, at most 1."""
     length = 1.0 / STEP
@@ -122,7 +113,6 @@ def step_length(x, dx):
     return STEP * length
 
 
-@compiled
 def mismatch(x, z, dx, dz, primal, dual, n):
     """Sum of x z where its target is 0, after steps of lengths `primal` and `dual`."""
     total = 0.0
@@ -132,7 +122,6 @@ def mismatch(x, z, dx, dz, primal, dual, n):
     return total
 
 
-@compiled
 def dual_bound(n, e, y, m):
     """A lower bound on the optimum from any y whose first and last rows are 0, by weak duality.
 
@@ -141,7 +130,7 @@ def dual_bound(n, e, y, m):
     """
     bound = 0.0
     for first in range(0, n.size, m):
-        nu = -np.inf
+        nu = -math.inf
         for k in range(first, first + m):
             bound -= e[k] * abs(y[k + m])
             nu = max(nu, n[k] - y[k] + y[k + m])
@@ -153,7 +142,7 @@ def dual_bound(n, e, y, m):
                     c = y[k] - y[k + m] + nu
                     excess += n[k] / c
                     slope += n[k] / (c * c)
-                    value += n[k] * (1.0 + np.log(c / n[k]))
+                    value += n[k] * (1.0 + (math.log(c / n[k]) if c > 0.0 else -math.inf))
             if not excess > 1e-15:
                 break
             nu += excess / slope
@@ -161,7 +150,6 @@ def dual_bound(n, e, y, m):
     return bound
 
 
-@compiled
 def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, band, m, mu, tolerance, pull):
     """Improve p and y in place until the certified gap is at most `tolerance`; see `chain.solve_chain`."""
     size = n.size
@@ -177,7 +165,7 @@ def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, 
         x[down] = e[k] + p[k + m] - p[k]
         z[up] = mu / x[up] + max(y[k + m], 0.0)
         z[down] = mu / x[down] + max(-y[k + m], 0.0)
-    least, best, patience = np.inf, -np.inf, PATIENCE
+    least, best, patience = math.inf, -math.inf, PATIENCE
     for _ in range(ITERATIONS):
         mu = mismatch(x, z, dx, dz, 0.0, 0.0, n) / free
         for k in range(size):
@@ -187,39 +175,21 @@ def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, 
             link[k] = z[up] / x[up] + z[down] / x[down]
         factorise(h, link, band, nodes, m)
         target, primal, dual, ahead = 0.0, 0.0, 0.0, 0.0
-        for _ in range(
-            2
-        ):  # predictor, then corrector: the second-order term as far as the predictor could go
-            newton(
-                x,
-                z,
-                dx,
-                dz,
-                aim,
-                n,
-                lean,
-                band,
-                rhs,
-                dp,
-                pull,
-                wanted,
-                share,
-                target,
-                primal * dual,
-                nodes,
-                m,
-            )
+        for _ in range(2):  # predictor, then corrector with the second-order term of the predictor's step
+            second = primal * dual
+            newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, target, second, nodes, m)
             primal, dual = step_length(x, dx), step_length(z, dz)
             if pull != 0.0:
                 primal = dual = min(primal, dual)
             ahead = mismatch(x, z, dx, dz, primal, dual, n) / free
-            target = max(ahead * (ahead / mu) ** 2, 0.3 * tolerance / free)
+            kept = ahead / mu
+            target = max(ahead * kept * kept, 0.3 * tolerance / free)
         objective = 0.0
         for k in range(x.size):
             x[k] += primal * dx[k]
             z[k] += dual * dz[k]
             if k < size and n[k] > 0.0:
-                objective -= n[k] * np.log(x[k])
+                objective -= n[k] * math.log(x[k])
         if ahead * free < 10.0 * tolerance:
             for k in range(links):
                 lean[k + m] = z[size + k] - z[size + links + k]
@@ -236,7 +206,6 @@ def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, 
     return least, best
 
 
-@compiled
 def reduce(times, outcomes, cumulative, node, coordinate):
     """Number the nodes and the coordinates of one pair's observations, the seen successors first.
 
@@ -259,7 +228,6 @@ def reduce(times, outcomes, cumulative, node, coordinate):
     return node[times.size - 1] + 1, seen
 
 
-@compiled
 def build(times, cumulative, node, chosen, unseen, m, n, e, p, y, start, start_y):
     """Fill counts n, drifts e and a strictly feasible start p, y; chosen (K,) is each outcome's coordinate.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.estimate.chain import TOLERANCE, solve_chain
+from replan.estimate.tiers import loops
 from replan.model.kernel import Array, Indices
 
 
@@ -44,13 +45,12 @@ def solve_pair(
     cumulative (T,) holds the summed drift bounds, so that cumulative[u] - cumulative[t] bounds the drift
     from t to u. `earlier`, the solution for the first observations alone, is where the search then starts.
     """
-    from replan.estimate import interior_point
-
     if not len(times):
         raise InputError("there are no observations")
     coordinate = np.full(width, -1)
     node = np.empty(len(times), np.int64)
-    nodes, seen = interior_point.reduce(times, outcomes, cumulative, node, coordinate)
+    code = loops(len(times), 1)
+    nodes, seen = code.reduce(times, outcomes, cumulative, node, coordinate)
     if nodes < 0:
         raise InputError(_complaint(-nodes - 1, times, outcomes, cumulative, width))
     if seen == 1 or nodes == 1:
@@ -61,20 +61,8 @@ def solve_pair(
     counts, drift = np.zeros((nodes, m)), np.zeros((nodes, m))
     start, y = np.empty((nodes, m)), np.zeros((nodes + 1, m))
     old_p, old_y = _aggregate(earlier, coordinate, m)
-    interior_point.build(
-        times,
-        cumulative,
-        node,
-        coordinate[outcomes],
-        unseen,
-        m,
-        counts.ravel(),
-        drift.ravel(),
-        start.ravel(),
-        y.ravel(),
-        old_p,
-        old_y,
-    )
+    flat = (counts.ravel(), drift.ravel(), start.ravel(), y.ravel())
+    code.build(times, cumulative, node, coordinate[outcomes], unseen, m, *flat, old_p, old_y)
     solved = solve_chain(counts, drift, start, y, tolerance=tolerance)
     probabilities = solved.probabilities[:, coordinate]
     if unseen > 1:
