@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Row, compare
-from replan import __version__
 from replan.study.cells import places
 from replan.study.definition import parse_study
 from replan.study.engine import Engine, drive, make_engine
 from replan.study.store import Store
+from replan.study.versions import code_version
 from replan.study.work import Result, compute
 
 CELLS = 200
@@ -31,7 +31,7 @@ def cells(count: int = CELLS):
             "decisions": False,
         }
     )
-    return places(study, version=__version__)
+    return places(study, version=code_version())
 
 
 def engine_overhead(name: str) -> Row:

@@ -5,12 +5,12 @@ import csv
 import numpy as np
 import pytest
 
-from replan import __version__
 from replan.errors import InputError
 from replan.report.study_tables import write_study_tables
 from replan.study.cells import places
 from replan.study.definition import parse_study
 from replan.study.store import Store
+from replan.study.versions import code_version
 from replan.study.work import Failure, Result
 
 STUDY = parse_study(
@@ -21,7 +21,7 @@ STUDY = parse_study(
         "measure": ["exact", "placement"],
     }
 )
-PLACES = places(STUDY, version=__version__)
+PLACES = places(STUDY, version=code_version())
 NONE = np.empty(0)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from replan.study.cells import Cell, places
 from replan.study.definition import parse_study
+from replan.study.versions import code_version
 
 CELL = Cell(
     version="1",
@@ -82,3 +83,22 @@ def test_a_world_from_a_file_is_known_by_its_content_not_by_its_path(tmp_path):
     assert here.setting != there.setting
     assert here.identity == there.identity
     assert here.identity != other.identity
+
+
+def test_the_version_of_a_cell_changes_with_the_code_that_computes_it_and_not_with_what_shows_it(
+    tmp_path, monkeypatch
+):
+    import replan
+
+    package = tmp_path / "replan"
+    for name in ("model/kernel.py", "report/page.py"):
+        path = package / name
+        path.parent.mkdir(parents=True)
+        path.write_text("one")
+    monkeypatch.setattr(replan, "__file__", str(package / "__init__.py"))
+    hashed = code_version.__wrapped__
+    before = hashed()
+    (package / "report/page.py").write_text("two")
+    assert hashed() == before
+    (package / "model/kernel.py").write_text("two")
+    assert hashed() != before

@@ -5,16 +5,16 @@ import sys
 
 import pytest
 
-from replan import __version__
 from replan.study.cells import places
 from replan.study.definition import parse_study
 from replan.study.progress import Progress, Tally
+from replan.study.versions import code_version
 from replan.study.work import Failure, Result
 
 STUDY = parse_study(
     {"name": "s", "settings": ["two-burst", "late-burst"], "rules": ["periodic", "random", "front-loaded"]}
 )
-PLACES = places(STUDY, version=__version__)
+PLACES = places(STUDY, version=code_version())
 KEYS = [place.cell.key for place in PLACES]
 
 

@@ -9,16 +9,16 @@ import duckdb
 import numpy as np
 import pytest
 
-from replan import __version__
 from replan.errors import InputError
 from replan.schedule import Decision
 from replan.study.cells import places
 from replan.study.definition import parse_study
 from replan.study.store import FILE, Store
+from replan.study.versions import code_version
 from replan.study.work import Failure, Result
 
 STUDY = parse_study({"name": "small", "settings": ["two-burst"], "rules": ["periodic", "random"]})
-PLACES = places(STUDY, version=__version__)
+PLACES = places(STUDY, version=code_version())
 KEYS = [place.cell.key for place in PLACES]
 
 

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from replan import __version__
 from replan.estimate import TrueKernel
 from replan.evaluate import evaluate, oracle_rollout, regret, rollout
 from replan.schedule import Periodic, Random
@@ -14,6 +13,7 @@ from replan.study.cells import places
 from replan.study.definition import parse_study
 from replan.study.protocol import choose, prepare
 from replan.study.settings import make_mission, parse_setting
+from replan.study.versions import code_version
 from replan.study.work import Failure, Result, compute, compute_batch
 
 
@@ -25,7 +25,7 @@ def cells(**changes):
         "seeds": {"first": 3, "count": 20},
         **changes,
     }
-    return [place.cell for place in places(parse_study(data), version=__version__)]
+    return [place.cell for place in places(parse_study(data), version=code_version())]
 
 
 def mission_of(cell):

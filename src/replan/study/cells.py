@@ -21,7 +21,7 @@ from replan.study.settings import load_setting, parse_setting
 class Cell:
     """All that determines a result, as plain data that can travel to a worker."""
 
-    version: str  # of replan: another one may give other numbers
+    version: str  # of replan and its code: another one may give other numbers
     setting: str  # JSON
     files: tuple[tuple[str, str], ...]  # (path, hash of its content) of every file that the setting names
     execution: str

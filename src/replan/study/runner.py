@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from replan import __version__
 from replan.study.cells import places
 from replan.study.definition import Study
 from replan.study.engine import Engine, drive
 from replan.study.progress import Progress, Tally
 from replan.study.store import Store
-from replan.study.versions import versions
+from replan.study.versions import code_version, versions
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def run_study(
 ) -> Report:
     """Compute every cell that the store of `folder` does not hold. The engine is started when needed."""
     began = time.monotonic()
-    planned = places(study, version=__version__)
+    planned = places(study, version=code_version())
     cells = {place.cell.key: place.cell for place in planned}
     with Store.begin(folder, resume=resume) as store, stop_signal() as stopped:
         workers = engine()

@@ -31,6 +31,7 @@ from replan.study.protocol import VALIDATION_SEEDS, Bench, bootstrap_interval, c
 from replan.study.settings import Setting, make_mission, parse_setting
 from replan.study.simulation import high_drift_intervals
 from replan.study.trace import trace_mission
+from replan.study.versions import code_version
 
 Batch = tuple[Cell, ...]
 
@@ -70,10 +71,8 @@ def compute_batch(batch: Batch) -> list[Outcome]:
 
 def compute(cell: Cell) -> Outcome:
     """One cell; whatever goes wrong with it is its outcome."""
-    from replan import __version__
-
-    if cell.version != __version__:
-        raise InputError(f"a worker has replan {__version__}, but the study is run by {cell.version}")
+    if cell.version != code_version():
+        raise InputError(f"a worker has replan {code_version()}, but the study is run by {cell.version}")
     began, cpu = time.perf_counter(), time.process_time()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     try:

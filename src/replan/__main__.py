@@ -1,0 +1,5 @@
+"""`python -m replan`: the command line."""
+
+from replan.cli import main
+
+main()
