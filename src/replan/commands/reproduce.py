@@ -13,6 +13,7 @@ from replan.commands.output import emit
 from replan.errors import InputError
 
 Part = TypeVar("Part")
+KEPT = ".parts"  # folder inside the results for what a stopped reproduction has done
 
 
 def reproduce(
@@ -45,7 +46,12 @@ def reproduce(
         "workers": workers,
         "quiet": as_json,
     }
-    table, records = PARTS[part](folder, part, options)
+    try:
+        table, records = PARTS[part](folder, part, options)
+    except KeyboardInterrupt:
+        if (folder / KEPT).exists():
+            typer.echo("what is done is kept: the same command goes on from there", err=True)
+        raise
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     if as_json:
         emit({"part": part, "out": str(folder), "files": files, "records": records}, as_json=True, lines=[])
@@ -70,6 +76,7 @@ def _simulation(folder: Path, part: str, options: dict[str, Any]):
     from replan.report.page import write_page
     from replan.report.simulation_figures import write_figures
     from replan.report.simulation_tables import records, table_2, write_tables
+    from replan.study.beyond import kept_beyond
     from replan.study.settings import PAPER_SETTINGS
     from replan.study.simulation import simulate
 
@@ -78,7 +85,8 @@ def _simulation(folder: Path, part: str, options: dict[str, Any]):
     table = write_tables(results, folder, search=options["search"])
     if part in ("figures", "all"):
         write_figures(results, folder)
-    write_page(results, folder, search=options["search"], flights=_flights(folder))
+    past = kept_beyond(PAPER_SETTINGS, kept=folder / KEPT)
+    write_page(results, folder, search=options["search"], flights=_flights(folder), beyond=past)
     return (table_2(results) if part == "table2" else table), records(results)
 
 
@@ -96,7 +104,7 @@ def _beyond(folder: Path, part: str, options: dict[str, Any]):
     from replan.study.settings import builtin_settings
 
     total = 2 * len(builtin_settings())
-    done = beyond(workers=options["workers"])
+    done = beyond(workers=options["workers"], kept=folder / KEPT)
     results = _watched(done, total, lambda result: f"{result.setting}, {result.execution}", options)
     table = write_beyond(results, folder)
     return table, [
@@ -114,7 +122,7 @@ def _learning(folder: Path, part: str, options: dict[str, Any]):
     from replan.report.learning_tables import write_learning
     from replan.study.learning import LEARNING_SETTINGS, learning
 
-    done = learning(seeds=options["seeds"], workers=options["workers"])
+    done = learning(seeds=options["seeds"], workers=options["workers"], kept=folder / KEPT)
     results = _watched(done, len(LEARNING_SETTINGS), lambda result: result[1][0].setting, options)
     learned = [each for found, _ in results for each in found]
     wrong = [each for _, found in results for each in found]

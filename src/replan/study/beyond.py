@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from replan.evaluate.decompose import Decomposition, decompose
 from replan.evaluate.exact import regret
@@ -20,6 +21,7 @@ from replan.schedule.rule import Rule
 from replan.skip.propagate import EXECUTIONS, Execution
 from replan.study.candidates import candidates, distinct_schedules
 from replan.study.paper import METHODS
+from replan.study.parts import kept_parts, run_parts
 from replan.study.settings import builtin_settings, load_setting, make_mission
 
 RULES = (*METHODS, "lookahead", "lookahead, grow")
@@ -48,13 +50,20 @@ class BeyondResult:
     entries: dict[str, Entry]  # by rule
 
 
-def beyond(names: Sequence[str] | None = None, *, workers: int = 2) -> Iterator[BeyondResult]:
-    """Setting by setting, as they are done; each runs in a process of its own."""
-    from joblib import Parallel, delayed
+def beyond(
+    names: Sequence[str] | None = None, *, workers: int = 2, kept: Path | None = None
+) -> Iterator[BeyondResult]:
+    """Setting by setting, as they are done; see `run_parts`."""
+    return run_parts(beyond_setting, _tasks(names), workers=workers, kept=kept)
 
-    tasks = [(name, execution) for name in names or builtin_settings() for execution in EXECUTIONS]
-    run = Parallel(n_jobs=workers, return_as="generator")
-    yield from run(delayed(beyond_setting)(*task) for task in tasks)  # pyright: ignore[reportReturnType]
+
+def kept_beyond(names: Sequence[str] | None = None, *, kept: Path) -> list[BeyondResult]:
+    """What `beyond` has kept."""
+    return kept_parts(beyond_setting, _tasks(names), kept=kept)
+
+
+def _tasks(names: Sequence[str] | None) -> list[tuple[str, Execution]]:
+    return [(name, execution) for name in names or builtin_settings() for execution in EXECUTIONS]
 
 
 def beyond_setting(name: str, execution: Execution) -> BeyondResult:

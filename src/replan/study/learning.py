@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from replan.evaluate.learned import learned_returns
 from replan.evaluate.rollout import SampledRegret, sampled_regret
 from replan.model.kernel import Array
 from replan.study.estimators import ESTIMATORS, applies
+from replan.study.parts import run_parts
 from replan.study.protocol import HELD_OUT_SEEDS, Bench, bootstrap_interval, choose, prepare
 from replan.study.settings import PAPER_SETTINGS, load_setting, make_mission
 
@@ -50,16 +52,17 @@ class WrongBounds:
 
 
 def learning(
-    names: Sequence[str] = LEARNING_SETTINGS, *, seeds: int = 1000, workers: int = 2
+    names: Sequence[str] = LEARNING_SETTINGS,
+    *,
+    seeds: int = 1000,
+    workers: int = 2,
+    kept: Path | None = None,
 ) -> Iterator[tuple[list[LearnedRegret], list[WrongBounds]]]:
-    """Setting by setting, as they are done; each runs in a process of its own."""
-    from joblib import Parallel, delayed
-
-    run = Parallel(n_jobs=workers, return_as="generator")
-    yield from run(delayed(learn_setting)(name, seeds=seeds) for name in names)  # pyright: ignore[reportReturnType]
+    """Setting by setting, as they are done; see `run_parts`."""
+    return run_parts(learn_setting, [(name, seeds) for name in names], workers=workers, kept=kept)
 
 
-def learn_setting(name: str, *, seeds: int = 1000) -> tuple[list[LearnedRegret], list[WrongBounds]]:
+def learn_setting(name: str, seeds: int = 1000) -> tuple[list[LearnedRegret], list[WrongBounds]]:
     """All rules and estimators on one setting, and the rules that read drift bounds with wrong ones."""
     bench = prepare(make_mission(load_setting(name)))
     learned = []

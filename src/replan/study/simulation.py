@@ -15,6 +15,7 @@ from replan.model.kernel import Array
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search
 from replan.study.paper import METHODS, TABLE_1
+from replan.study.parts import run_parts
 from replan.study.protocol import (
     HELD_OUT_SEEDS,
     Choice,
@@ -67,17 +68,11 @@ class SettingResult:
 def simulate(
     names: Sequence[str] = PAPER_SETTINGS, *, search: Search = "paper", workers: int = 2
 ) -> Iterator[SettingResult]:
-    """The settings in the order given, as they are done; each runs in a process of its own."""
-    if workers == 1:
-        yield from (simulate_setting(name, search=search) for name in names)
-        return
-    from joblib import Parallel, delayed
-
-    run = Parallel(n_jobs=workers, return_as="generator")
-    yield from run(delayed(simulate_setting)(name, search=search) for name in names)  # pyright: ignore[reportReturnType]
+    """The settings in the order given, as they are done; see `run_parts`."""
+    return run_parts(simulate_setting, [(name, search) for name in names], workers=workers)
 
 
-def simulate_setting(name: str, *, search: Search = "paper") -> SettingResult:
+def simulate_setting(name: str, search: Search = "paper") -> SettingResult:
     """All nine methods on one setting."""
     setting = load_setting(name)
     bench = prepare(make_mission(setting))
