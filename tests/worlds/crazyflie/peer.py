@@ -33,10 +33,14 @@ class Peer(threading.Thread):
         self.events: list[str] = []  # arm, takeoff, notify, land, stop, disarm, in order
         self.setpoints: list[tuple[float, float, float]] = []
         self.fell = False
+        self.locked = False  # told to stop while it counted as flying: a real one must be restarted
+        self.refusals = 0  # take-offs that the supervisor will refuse, as it does for moments
+        self.left_in_charge = False  # an earlier client's setpoints still outrank the drone's own commander
         self.armed = False
         self._floor = place[2]
         self._target: tuple[float, float, float] | None = None  # low-level setpoint
         self._told_at = 0.0
+        self._turned_at = -math.inf
         self._climb: tuple[float, float, float, float] | None = None  # from, to, since, seconds
         self._blocks: dict[int, tuple[list[int], float]] = {}
         self._sent: dict[int, float] = {}
@@ -63,7 +67,12 @@ class Peer(threading.Thread):
     @property
     def landed(self) -> bool:
         """On the floor, by a landing and not by a fall."""
-        return "land" in self.events and self.height < 0.1 and not self.fell
+        return "land" in self.events and self.height < 0.1 and not self.fell and not self.locked
+
+    @property
+    def flying(self) -> bool:
+        """As the firmware sees it: until two seconds after the motors last turned."""
+        return time.monotonic() - self._turned_at < 2.0
 
     def unplug(self, seconds: float) -> None:
         """No socket for a while; then the same address again."""
@@ -151,7 +160,7 @@ class Peer(threading.Thread):
 
     def _on_supervisor(self, channel: int, payload: bytes):
         if channel == 0:
-            return bytes([0x8C]) + struct.pack("<H", 0b1001 | self.armed << 1)
+            return bytes([0x8C]) + struct.pack("<H", 0b0001 | self.armed * 0b1010 | self.flying << 4)
         if payload[0] == 1:
             self._arm(bool(payload[1]))
             return bytes([0x81, 1, self.armed])
@@ -160,12 +169,13 @@ class Peer(threading.Thread):
     def _arm(self, armed: bool) -> None:
         self.armed = armed
         self.events.append("arm" if armed else "disarm")
-        self.fell |= not armed and self.height > 0.1
+        self.fell |= not armed and self.height > 0.03
+        self.locked |= not armed and self.flying
 
     def _on_setpoint(self, channel: int, payload: bytes) -> None:
         if channel == 1 and payload[0] == 0:
             self.events.append("notify")
-            self._target = None
+            self._target, self.left_in_charge = None, False
         elif payload[0] == 7:
             x, y, z, _ = struct.unpack("<ffff", payload[1:17])
             self.setpoints.append((x, y, z))
@@ -175,24 +185,30 @@ class Peer(threading.Thread):
         if payload[0] in (7, 8) and self.armed:
             height, _, _, seconds = struct.unpack("<ff?f", payload[2:15])
             self.events.append("takeoff" if payload[0] == 7 else "land")
-            if self._target is None:  # a streamed setpoint outranks the drone's own commander
+            if payload[0] == 7 and self.refusals:
+                self.refusals -= 1
+            elif self._target is None and not self.left_in_charge:  # streamed setpoints outrank it
                 self._climb = (self.position[2], height, time.monotonic(), seconds)
         elif payload[0] == 3:
             self.events.append("stop")
-            self.fell |= self.height > 0.1
+            self.fell |= self.height > 0.03
 
     def _on_thrust(self, channel: int, payload: bytes) -> None:
-        self.fell |= self.height > 0.1  # cflib sends zero thrust when it closes a link
+        self.fell |= self.height > 0.03  # cflib sends zero thrust when it closes a link
+        self.locked |= self.flying
 
     def _fly(self, now: float, passed: float) -> None:
         if self._climb is not None:
             begin, end, since, seconds = self._climb
             share = min((now - since) / seconds, 1.0)
             self.position[2] = begin + share * (end - begin)
+            if share < 1.0 or end > self._floor + 0.1:
+                self._turned_at = now
         elif self._target is not None and self.armed:
             if now - self._told_at > 2.0:  # the firmware's watchdog: motors off
                 self.fell, self._target, self.position[2] = True, None, self._floor
                 return
+            self._turned_at = now
             follow = 1 - math.exp(-40 * passed)
             for axis in range(3):
                 self.position[axis] += follow * (self._target[axis] - self.position[axis])

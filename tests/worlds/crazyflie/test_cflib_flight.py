@@ -56,9 +56,29 @@ def test_a_whole_layout_is_flown(peer):
     first, last = np.array(peer.setpoints[0]), np.array(peer.setpoints[-1])
     assert first == pytest.approx([1.0, -2.0, 0.52], abs=1e-3)  # where it took off, 0.5 m up
     assert last[:2] - first[:2] == pytest.approx([11 * CELL_SIZE, 11 * CELL_SIZE], abs=1e-3)
-    assert peer.events == ["arm", "takeoff", "notify", "land", "stop", "disarm"]
+    assert peer.events == ["notify", "arm", "takeoff", "land", "notify", "land", "stop", "disarm"]
     assert peer.landed and not peer.armed
     assert flight.landing == "landed, seen on the floor"
+
+
+def test_a_take_off_that_is_refused_is_asked_for_again(peer):
+    peer.refusals = 1
+    flown = fly(flight_to(peer), [agent(horizon=12)])
+    assert flown.aborted is None and peer.landed
+    assert peer.events.count("takeoff") == 2
+
+
+def test_setpoints_left_by_an_earlier_client_do_not_keep_it_down(peer):
+    peer.left_in_charge = True
+    flown = fly(flight_to(peer), [agent(horizon=12)])
+    assert flown.aborted is None and peer.landed
+
+
+def test_a_drone_that_cannot_fly_is_left_on_the_floor(peer, monkeypatch):
+    monkeypatch.setattr(peer, "_arm", lambda armed: peer.events.append("arm" if armed else "disarm"))
+    flown = fly(flight_to(peer), [agent(horizon=12)])
+    assert flown.aborted == "armed, but the drone says that it cannot fly"
+    assert "takeoff" not in peer.events and peer.height == 0.0
 
 
 def test_a_silent_drone_is_landed(peer):

@@ -31,7 +31,7 @@ class Limits:
     battery_floor: float = 3.1  # V under load, for more than a second
     silence: float = 1.0  # s without a state sample: the link is lost
     link_patience: float = 8.0  # s of trying to reach a lost drone, to land it
-    landing_speed: float = 0.25  # m/s
+    landing_speed: float = 0.2  # m/s
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Craft(Protocol):
         ...
 
     def send_stop(self) -> None:
-        """Motors off and disarmed. Only ever called on the floor."""
+        """Disarm. Only ever called on the floor, when the landing is over."""
         ...
 
 
@@ -76,6 +76,7 @@ class Guard(threading.Thread):
         self._link_error: str | None = None
         self.trouble: str | None = None  # why the flight ends early
         self.outcome: str = "in the air"
+        self.is_down = False  # seen on the floor after its landing
 
     def land(self) -> None:
         """Land and wait until that is done. Once asked for, nothing takes it back, not even Ctrl-C."""
@@ -128,12 +129,13 @@ class Guard(threading.Thread):
                 time.sleep(0.25)
             if not reached:
                 break
-            done = time.monotonic() + seconds + 1.0
+            time.sleep(seconds)  # then the drone's own commander stops the motors; never before the floor
+            done = time.monotonic() + 1.0
             while time.monotonic() < done and not self._on_floor():
                 time.sleep(TICK)
             if self._on_floor():
                 self._craft.send_stop()
-                self.outcome = "landed, seen on the floor"
+                self.outcome, self.is_down = "landed, seen on the floor", True
                 return
         self.outcome = (
             "landing commanded, not seen on the floor"
