@@ -62,7 +62,7 @@ def run(arguments: list[str]) -> int:
         if not hasattr(error, "format_message"):  # anything but a usage error of the command line itself
             raise
         return _refuse(error.format_message())  # pyright: ignore[reportAttributeAccessIssue]
-    return int(status or 0)
+    return _refuse("stopped", status=130) if status == 130 else int(status or 0)
 
 
 def _refuse(message: str, *, status: int = 2) -> int:

@@ -81,6 +81,8 @@ def fly(
     if flown.aborted:
         lines.insert(0, f"broken off and landed: {flown.aborted}")
     emit(answer, as_json=as_json, lines=lines)
+    if flown.aborted:
+        raise typer.Exit(1)
 
 
 def calibrate(

@@ -37,6 +37,7 @@ class CflibCraft:
             from cflib.crazyflie import Crazyflie
         except ImportError as error:
             raise InputError(f"flights over a link need: pip install 'replan[cflib]' ({error})") from None
+        logging.getLogger("cflib.crazyflie.toccache").setLevel(logging.ERROR)  # no cache is wanted
         if not cflib.crtp.CLASSES:
             cflib.crtp.init_drivers()
         self._uri = uri

@@ -110,7 +110,7 @@ class CflibFlight:
         """Down where the drone is, motors off once it is seen on the floor, link closed."""
         if self._guard is not None and self._guard.ident is not None:
             self._guard.land()
-            log.info("%s", self._guard.outcome)
+            log.warning("%s", self._guard.outcome)
         if self._craft is not None and not self._landed:
             self._landed = True
             self._craft.close(on_floor=self._guard is None or self._guard.is_down)
@@ -131,11 +131,11 @@ class CflibFlight:
     def _climb(self, craft: CflibCraft) -> None:
         """Take off, and ask again while the drone stays down: for moments its supervisor says no."""
         seconds = self._height / self._climb_speed
-        asked, patience = -math.inf, time.monotonic() + seconds + 3.0
+        asked, patience = -math.inf, time.monotonic() + 2 * seconds + 3.0
         while self._position()[2] < 0.6 * self._height:
             if time.monotonic() > patience:
                 raise FlightAborted(f"no take-off: still at {self._position()[2]:.2f} m")
-            if self._position()[2] < LIFTED and time.monotonic() - asked > 1.0:
+            if self._position()[2] < LIFTED and time.monotonic() - asked > seconds:
                 craft.climb(self._height, seconds)
                 asked = time.monotonic()
             self._wait(0.05)
