@@ -28,7 +28,7 @@ def peer():
 
 
 def flight_to(peer: Peer, **options) -> CflibFlight:
-    limits = Limits(silence=0.5, link_patience=3.0, landing_speed=0.5)
+    limits = Limits(silence=2.0, link_patience=6.0, landing_speed=0.5)
     return CflibFlight(peer.uri, climb_speed=1.0, move_seconds=0.25, limits=limits, **options)
 
 

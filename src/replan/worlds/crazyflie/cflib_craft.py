@@ -13,6 +13,7 @@ import struct
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -77,10 +78,11 @@ class CflibCraft:
         assert self._sample is not None, "not connected"
         return self._sample
 
-    def next_sample(self, patience: float = 3.0) -> Sample:
-        """The first state that comes in from now on."""
+    def next_sample(self, watch: Callable[[], None] = lambda: None, patience: float = 3.0) -> Sample:
+        """The first state that comes in from now on; `watch`, called meanwhile, may raise."""
         before, until = self._sample, time.monotonic() + patience
         while self._sample is before:
+            watch()
             if time.monotonic() > until:
                 raise FlightAborted("the drone sends no state")
             time.sleep(0.005)

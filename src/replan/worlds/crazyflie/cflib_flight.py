@@ -86,7 +86,7 @@ class CflibFlight:
         self._check()
         assert self._craft is not None, "take off first"
         self._knows_place = True
-        seen = self._craft.next_sample().position[:2]
+        seen = self._craft.next_sample(self._check).position[:2]
         return np.array([seen for _ in which])
 
     def move(self, actions: Indices) -> None:
