@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from replan.estimate import MISSPECIFICATIONS
 from replan.report.tables import Table, write_csv
 from replan.study.estimators import ESTIMATORS
 from replan.study.learning import LearnedRegret, WrongBounds
@@ -12,14 +13,11 @@ from replan.study.learning import LearnedRegret, WrongBounds
 
 def learned_table(learned: Sequence[LearnedRegret]) -> Table:
     """Sampled regret by estimator."""
-    found = {(each.setting, each.rule, each.estimator): each for each in learned}
-    rows = []
-    for setting, rule in dict.fromkeys((each.setting, each.rule) for each in learned):
-        cells = []
-        for estimator in ESTIMATORS:
-            each = found.get((setting, rule, estimator))
-            cells.append(f"{each.sampled.regret:.2f} ± {(each.high - each.low) / 2:.2f}" if each else "")
-        rows.append((setting, rule, *cells))
+    found = {(each.setting, each.rule, each.estimator): each for each in learned if each.told == "right"}
+    rows = [
+        (setting, rule, *(_cell(found.get((setting, rule, estimator))) for estimator in ESTIMATORS))
+        for setting, rule in dict.fromkeys((each.setting, each.rule) for each in learned)
+    ]
     count = learned[0].sampled.n if learned else 0
     return Table(
         title="What learning costs: regret by estimator",
@@ -31,6 +29,26 @@ def learned_table(learned: Sequence[LearnedRegret]) -> Table:
             "Empty: pooled slip does not apply (not a slip kernel, or where a slip goes changes with time).",
         ),
     )
+
+
+def told_table(learned: Sequence[LearnedRegret]) -> Table:
+    """Sampled regret by what the estimator is told of the drift."""
+    found = {(each.setting, each.estimator, each.told): each for each in learned if each.rule == "periodic"}
+    told = ("right", *MISSPECIFICATIONS)
+    pairs = dict.fromkeys((each.setting, each.estimator) for each in learned if each.told != "right")
+    return Table(
+        title="Wrong drift bounds: regret by what the estimator is told",
+        columns=("setting", "estimator", *told),
+        rows=tuple((*pair, *(_cell(found.get((*pair, what))) for what in told)) for pair in pairs),
+        notes=(
+            "Periodic updates, so that the times are the same in every column; otherwise as in the table of"
+            " estimators.",
+        ),
+    )
+
+
+def _cell(each: LearnedRegret | None) -> str:
+    return "" if each is None else f"{each.sampled.regret:.2f} ± {(each.high - each.low) / 2:.2f}"
 
 
 def bounds_table(wrong: Sequence[WrongBounds]) -> Table:
@@ -54,6 +72,7 @@ def write_learning(learned: Sequence[LearnedRegret], wrong: Sequence[WrongBounds
     one, two = learned_table(learned), bounds_table(wrong)
     one.write(folder, "learning")
     two.write(folder, "learning-bounds")
+    told_table(learned).write(folder, "learning-told")
     write_csv(
         folder / "learning.csv",
         [
@@ -61,6 +80,7 @@ def write_learning(learned: Sequence[LearnedRegret], wrong: Sequence[WrongBounds
                 "setting": each.setting,
                 "rule": each.rule,
                 "estimator": each.estimator,
+                "told": each.told,
                 "regret": each.sampled.regret,
                 "standard_error": each.sampled.standard_error,
                 "low": each.low,

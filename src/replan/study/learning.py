@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,10 @@ from replan.estimate import MISSPECIFICATIONS
 from replan.evaluate.exact import regret
 from replan.evaluate.learned import learned_returns
 from replan.evaluate.rollout import SampledRegret, sampled_regret
-from replan.model.kernel import Array
-from replan.study.estimators import ESTIMATORS, applies
+from replan.execute.mission import Mission
+from replan.model.kernel import Indices
+from replan.schedule.rule import Rule
+from replan.study.estimators import ESTIMATORS, TRUE_KERNEL, applies
 from replan.study.parts import run_parts
 from replan.study.protocol import HELD_OUT_SEEDS, Bench, bootstrap_interval, choose, prepare
 from replan.study.settings import PAPER_SETTINGS, load_setting, make_mission
@@ -37,6 +40,7 @@ class LearnedRegret:
     setting: str
     rule: str
     estimator: str
+    told: str  # of the drift to the estimator: "right", or a misspecification
     sampled: SampledRegret
     low: float  # of the 95 % interval over paired seeds
     high: float
@@ -63,31 +67,44 @@ def learning(
 
 
 def learn_setting(name: str, seeds: int = 1000) -> tuple[list[LearnedRegret], list[WrongBounds]]:
-    """All rules and estimators on one setting, and the rules that read drift bounds with wrong ones."""
+    """All rules and estimators on one setting; then estimators and rules that are told wrong drift bounds."""
     bench = prepare(make_mission(load_setting(name)))
-    learned = []
-    for rule_name in RULES:
-        rule = choose(bench, rule_name).rule
-        for estimator, make in ESTIMATORS.items():
-            if applies(estimator, bench.mission):
-                returns = learned_returns(bench.mission, rule, make, HELD_OUT_SEEDS[:seeds])
-                learned.append(_measured(bench, name, rule_name, estimator, returns))
+    usable = [estimator for estimator in ESTIMATORS if applies(estimator, bench.mission)]
+    cases = [(rule, estimator, "right") for rule, estimator in product(RULES, usable)]
+    learners = [estimator for estimator in usable if estimator != TRUE_KERNEL]
+    cases += [("periodic", *case) for case in product(learners, MISSPECIFICATIONS)]
+    rules = {rule: choose(bench, rule).rule for rule in ("periodic", *RULES)}
+    learned = [
+        LearnedRegret(name, rule, *case, *_measured(bench, rules[rule], *case, HELD_OUT_SEEDS[:seeds]))
+        for rule, *case in cases
+    ]
     return learned, [_wrong_bounds(bench, name, rule_name) for rule_name in BOUND_RULES]
 
 
-def _measured(bench: Bench, setting: str, rule: str, estimator: str, returns: Array) -> LearnedRegret:
+def _measured(
+    bench: Bench, rule: Rule, estimator: str, told: str, seeds: Indices
+) -> tuple[SampledRegret, float, float]:
+    """Sampled regret and its interval; the estimator, but not the rule, may be told wrong bounds."""
+    believed = _told(bench.mission, told)
+    returns = learned_returns(bench.mission, rule, lambda _: ESTIMATORS[estimator](believed), seeds)
     best = bench.held_out_returns[: len(returns)]
-    return LearnedRegret(
-        setting, rule, estimator, sampled_regret(best, returns), *bootstrap_interval(best - returns)
-    )
+    return sampled_regret(best, returns), *bootstrap_interval(best - returns)
+
+
+def _told(mission: Mission, what: str) -> Mission:
+    """The mission as seen by who is told these drift bounds."""
+    if what == "right":
+        return mission
+    bounds = np.asarray(MISSPECIFICATIONS[what](mission.world.drift_bounds))
+    return replace(mission, world=replace(mission.world, stated_bounds=bounds))
 
 
 def _wrong_bounds(bench: Bench, setting: str, rule_name: str) -> WrongBounds:
     """The rule as validated with the right bounds, then told others."""
-    mission, rule = bench.mission, choose(bench, rule_name).rule
-    regrets = {"right": regret(mission, rule, best=bench.best)}
-    for wrong, change in MISSPECIFICATIONS.items():
-        told = np.asarray(change(mission.world.drift_bounds))
-        world = replace(mission.world, stated_bounds=told)
-        regrets[wrong] = regret(replace(mission, world=world), rule, best=bench.best)
-    return WrongBounds(setting, rule_name, regrets)
+    rule = choose(bench, rule_name).rule
+    told = ("right", *MISSPECIFICATIONS)
+    return WrongBounds(
+        setting,
+        rule_name,
+        {what: regret(_told(bench.mission, what), rule, best=bench.best) for what in told},
+    )
