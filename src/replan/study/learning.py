@@ -72,11 +72,17 @@ def learn_setting(name: str, seeds: int = 1000) -> tuple[list[LearnedRegret], li
     usable = [estimator for estimator in ESTIMATORS if applies(estimator, bench.mission)]
     cases = [(rule, estimator, "right") for rule, estimator in product(RULES, usable)]
     learners = [estimator for estimator in usable if estimator != TRUE_KERNEL]
-    cases += [("periodic", *case) for case in product(learners, MISSPECIFICATIONS)]
+    cases += [("periodic", estimator, told) for estimator, told in product(learners, MISSPECIFICATIONS)]
     rules = {rule: choose(bench, rule).rule for rule in ("periodic", *RULES)}
     learned = [
-        LearnedRegret(name, rule, *case, *_measured(bench, rules[rule], *case, HELD_OUT_SEEDS[:seeds]))
-        for rule, *case in cases
+        LearnedRegret(
+            name,
+            rule,
+            estimator,
+            told,
+            *_measured(bench, rules[rule], estimator, told, HELD_OUT_SEEDS[:seeds]),
+        )
+        for rule, estimator, told in cases
     ]
     return learned, [_wrong_bounds(bench, name, rule_name) for rule_name in BOUND_RULES]
 
