@@ -1,0 +1,81 @@
+"""The robot's loop, and what can go wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event as Signal
+from typing import ClassVar
+
+import numpy as np
+
+from replan import Agent, Mission, Observation, TrueKernel
+from replan.model.streams import uniforms
+from replan.schedule import Context, Decision
+
+PATIENCE = 60.0  # seconds: no limit that healthy work could come near
+AT_ONCE = 0.01
+
+
+def fly(
+    agent: Agent, mission: Mission, *, seed: int = 0, until: int | None = None, state: int | None = None
+) -> int:
+    """Run the loop of the module's docstring; the state at the end."""
+    if state is None:
+        state = mission.world.start
+        agent.start(state)
+    while not agent.done and agent.time != until:
+        if agent.due().update:
+            agent.update(state)
+        t = agent.time
+        row = np.array([state]), np.array([agent.act()]), uniforms([seed], t)
+        state = int(mission.world.kernel(t).sample(*row)[0])
+    return state
+
+
+def events(agent: Agent, what: str) -> list[int]:
+    return [event.time for event in agent.log if event.what == what]
+
+
+@dataclass
+class Faulty:
+    """Raises at some times, at others hangs until it is released, else hands out the true kernel."""
+
+    inner: TrueKernel
+    fail_at: tuple[int, ...] = ()
+    hang_at: tuple[int, ...] = ()
+    hangs: Signal = field(default_factory=Signal)
+    released: Signal = field(default_factory=Signal)
+    asked: list[Observation] = field(default_factory=list)
+    learned: list[int] = field(default_factory=list)
+
+    def estimate(self, observation):
+        self.asked.append(observation)
+        if observation.time in self.fail_at:
+            raise RuntimeError("no lock on the beacon")
+        if observation.time in self.hang_at:
+            self.hangs.set()
+            assert self.released.wait(PATIENCE)
+        self.learned.append(observation.time)
+        return self.inner.estimate(observation)
+
+    def save(self):
+        return {}
+
+    def restore(self, arrays):
+        pass
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """A rule that decides as it is told."""
+
+    how: Callable[[Context], Decision]
+
+    name: ClassVar[str] = "deciding"
+    knows: ClassVar[str] = "nothing"
+    uses_state: ClassVar[bool] = False
+    paced: ClassVar[bool] = False
+
+    def decide(self, context: Context) -> Decision:
+        return self.how(context)

@@ -1,0 +1,169 @@
+"""Stopped in mid-mission and taken up again, by the same agent in another process and by no other."""
+
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from tests.execute.loop import Deciding, events, fly
+
+from replan import Agent, FixedTimes, InputError, Periodic, load_setting, make_mission
+from replan.estimate import PooledSlip
+from replan.model import SlipKernel
+from replan.schedule import Decision, RegretGuided
+from replan.schedule.budget import pacing_limit
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("moment", [0, 1, 12, 17, 49])
+def test_saved_in_mid_mission_and_restored_it_goes_on_as_if_nothing_had_been(tmp_path, execution, moment):
+    mission = make_mission(load_setting("two-burst"), execution=execution)
+    straight = Agent.on(mission, Periodic())
+    fly(straight, mission, seed=4)
+    first = Agent.on(mission, Periodic())
+    state = fly(first, mission, seed=4, until=moment)
+    first.save(tmp_path / "agent.npz")
+    second = Agent.on(mission, Periodic())
+    second.restore(tmp_path / "agent.npz")
+    fly(second, mission, seed=4, state=state)
+    assert second.log == straight.log
+
+
+def test_a_save_that_belongs_to_another_mission_is_refused(mission, tmp_path):
+    agent = Agent.on(mission, Periodic())
+    agent.start(0)
+    agent.save(tmp_path / "agent.npz")
+    with pytest.raises(InputError, match="saved with rule Periodic"):
+        Agent.on(mission, FixedTimes((1, 2, 3, 4))).restore(tmp_path / "agent.npz")
+    (tmp_path / "agent.npz").write_bytes(b"PK nonsense")
+    with pytest.raises(InputError, match="not a saved agent"):
+        Agent.on(mission, Periodic()).restore(tmp_path / "agent.npz")
+
+
+def every_ten(context):
+    """Decides in NumPy's numbers."""
+    since = np.int64(context.time) - context.last_update
+    return Decision(since >= 10, "ten", since, np.float32(10), MappingProxyType({"since": since}))
+
+
+def test_a_rule_may_decide_in_numpy_numbers(mission, tmp_path):
+    agent = Agent.on(mission, Deciding(every_ten))
+    fly(agent, mission)
+    agent.save(tmp_path / "agent.npz")
+    second = Agent.on(mission, Deciding(every_ten))
+    second.restore(tmp_path / "agent.npz")
+    assert second.log == agent.log and events(second, "update") == [1, 11, 21, 31]
+
+
+def with_functions():
+    """A rule as each process makes it: the same functions at other addresses."""
+
+    def twice(x):
+        return 2 * x
+
+    def pace(context):
+        return pacing_limit(context)
+
+    return RegretGuided(phi=twice, pacing=pace)
+
+
+def test_a_rule_with_functions_is_restored_by_an_agent_made_anew(mission, tmp_path):
+    agent = Agent.on(mission, with_functions())
+    state = fly(agent, mission, until=5)
+    agent.save(tmp_path / "agent.npz")
+    second = Agent.on(mission, with_functions())
+    assert repr(second.rule) != repr(agent.rule)
+    second.restore(tmp_path / "agent.npz")
+    for each in (agent, second):
+        fly(each, mission, state=state)
+    assert second.log == agent.log
+
+
+def one_way(context):
+    return Decision(False, "")
+
+
+def other_way(context):
+    return Decision(False, "")
+
+
+def test_another_function_is_another_rule(mission, tmp_path):
+    agent = Agent.on(mission, Deciding(one_way))
+    agent.start(0)
+    agent.save(tmp_path / "agent.npz")
+    with pytest.raises(InputError, match=r"saved with rule .*one_way.*, not .*other_way"):
+        Agent.on(mission, Deciding(other_way)).restore(tmp_path / "agent.npz")
+
+
+def test_an_agent_of_another_world_or_estimator_is_refused(mission, tmp_path):
+    agent = Agent.on(mission, Periodic())
+    agent.start(0)
+    agent.save(tmp_path / "agent.npz")
+    elsewhere = make_mission(load_setting("alternating"))
+    assert (elsewhere.horizon, elsewhere.budget) == (mission.horizon, mission.budget)
+    with pytest.raises(InputError, match="saved with world 144 states, 5 actions, fingerprint"):
+        Agent.on(elsewhere, Periodic()).restore(tmp_path / "agent.npz")
+    learner = PooledSlip(SlipKernel((12, 12), 0.05), 0.005)
+    with pytest.raises(InputError, match="saved with estimator TrueKernel, not PooledSlip"):
+        Agent.on(mission, Periodic(), estimator=learner).restore(tmp_path / "agent.npz")
+    again = make_mission(load_setting("two-burst"))
+    Agent.on(again, Periodic()).restore(tmp_path / "agent.npz")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_a_half_written_file_is_said_plainly(mission, tmp_path, share):
+    path = tmp_path / "agent.npz"
+    agent = Agent.on(mission, Periodic())
+    fly(agent, mission, until=5)
+    agent.save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(InputError, match=r"agent\.npz: not a saved agent"):
+        agent.restore(path)
+    assert agent.time == 5, "and the agent goes on as it was"
+
+
+def test_an_array_under_that_name_is_said_plainly(mission, tmp_path):
+    with (tmp_path / "agent.npz").open("wb") as file:
+        np.save(file, np.arange(3))
+    with pytest.raises(InputError, match="not a saved agent"):
+        Agent.on(mission, Periodic()).restore(tmp_path / "agent.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("policy", np.zeros(3, dtype=np.int64)),
+        ("policy", np.full(144, 9)),
+        ("next_values", np.array(["a", "b"])),
+        ("estimate", np.array([999])),
+        ("estimate", np.zeros((1, 144))),
+        ("kernel_slip", np.array([7.0])),
+        ("kernel_shape", np.array([3, 3])),
+        ("kernel_shape", np.array(12)),
+        ("header", np.array("[]")),
+        ("header", np.array('{"version": 2}')),
+        ("policy", None),
+        ("kernel_slip", None),
+    ],
+)
+def test_an_array_that_does_not_fit_is_said_plainly(mission, tmp_path, name, array):
+    path = tmp_path / "agent.npz"
+    agent = Agent.on(mission, Periodic())
+    fly(agent, mission, until=5)
+    agent.save(path)
+    with np.load(path) as file:
+        arrays = {**file, name: array}
+    np.savez(path, **{key: value for key, value in arrays.items() if value is not None})
+    with pytest.raises(InputError, match="not a saved agent"):
+        agent.restore(path)
+
+
+def test_what_an_estimator_cannot_take_up_is_said_plainly(mission, tmp_path):
+    path = tmp_path / "agent.npz"
+    agent = Agent.on(mission, Periodic(), estimator=PooledSlip(SlipKernel((12, 12), 0.05), 0.005))
+    fly(agent, mission, until=5)
+    agent.save(path)
+    with np.load(path) as file:
+        np.savez(path.with_name("less.npz"), **{key: file[key] for key in file if key != "learned_centres"})
+    with pytest.raises(InputError, match="not a saved agent"):
+        agent.restore(path.with_name("less.npz"))
