@@ -39,6 +39,7 @@ def regret_table(results: Sequence[BeyondResult]) -> Table:
         title="Past the paper: exact regret of every rule, and the best that exists",
         columns=("setting", "", "paper's Adapt", *(METHODS.get(name, name) for name in RULES),
                  "best fixed", "best feedback", "lookahead / best"),
+        labels=2,
         rows=tuple(rows),
         notes=(
             "Ties: first. Hyper-parameters of the paper's rules: those with the least exact regret among its "
@@ -66,6 +67,7 @@ def parts_table(results: Sequence[BeyondResult]) -> Table:
             *(f"periodic {name}" for name in names),
             *(f"lookahead {name}" for name in names),
         ),
+        labels=2,
         rows=tuple(rows),
         notes=("Shapley shares of the exact regret; see replan.evaluate.decompose for the three switches.",),
     )

@@ -22,6 +22,7 @@ def table_3(result: Table3) -> list[Table]:
         Table(
             title=f"Table 3, {TITLES[density]}: {result.layouts} layouts, simulated Crazyflie",
             columns=COLUMNS,
+            labels=2,
             rows=tuple(_cells(row) for row in result.rows if row.density == density),
             notes=tuple(_notes(result, density)),
         )

@@ -22,6 +22,7 @@ def learned_table(learned: Sequence[LearnedRegret]) -> Table:
     return Table(
         title="What learning costs: regret by estimator",
         columns=("setting", "rule", *ESTIMATORS),
+        labels=2,
         rows=tuple(rows),
         notes=(
             f"Mean over {count} held-out seeds ± half the 95 % bootstrap interval. MAP execution, ties first,"
@@ -57,6 +58,7 @@ def bounds_table(wrong: Sequence[WrongBounds]) -> Table:
     return Table(
         title="Wrong drift bounds: exact regret of rules that read them",
         columns=("setting", "rule", *columns),
+        labels=2,
         rows=tuple(
             (each.setting, each.rule, *(f"{each.regrets[name]:.3f}" for name in columns)) for each in wrong
         ),

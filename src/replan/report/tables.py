@@ -18,6 +18,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    labels: int = 1  # the first columns, which say what a row is
 
     def markdown(self) -> str:
         """A Markdown table under its title, notes below."""
@@ -39,22 +40,9 @@ class Table:
 
     def show(self) -> None:
         """On the terminal."""
-        from rich.console import Console
-        from rich.table import Table as Shown
+        from replan.report.terminal import show
 
-        shown = Shown(title=self.title, title_justify="left")
-        for k, column in enumerate(self.columns):
-            shown.add_column(column, justify="left" if k == 0 else "right", no_wrap=k > 0)
-        for row in self.rows:
-            if row[0] and shown.row_count:
-                shown.add_section()
-            shown.add_row(*(_terminal(cell) for cell in row))
-        console = Console()
-        if not console.is_terminal:
-            console = Console(width=160)
-        console.print(shown)
-        for note in self.notes:
-            console.print(note, highlight=False, markup=False)
+        show(self)
 
     def write(self, folder: Path, name: str) -> None:
         """NAME.md and NAME.tex."""
@@ -76,10 +64,12 @@ def bold(cell: str) -> str:
     return f"**{cell}**"
 
 
+def unbold(cell: str) -> str:
+    """The cell without the mark."""
+    return cell[2:-2] if cell.startswith("**") else cell
+
+
 def _tex(cell: str) -> str:
     cell = cell.replace("±", r"$\pm$").replace("%", r"\%").replace("_", r"\_").replace("&", r"\&")
-    return rf"\textbf{{{cell[2:-2]}}}" if cell.startswith("**") else cell
-
-
-def _terminal(cell: str) -> str:
-    return f"[bold]{cell[2:-2]}[/bold]" if cell.startswith("**") else cell
+    plain = unbold(cell)
+    return plain if plain == cell else rf"\textbf{{{plain}}}"
