@@ -11,6 +11,7 @@ import numpy as np
 
 from replan.evaluate.placement import pooled
 from replan.report.tables import Table, bold, write_csv
+from replan.study.candidates import ALPHAS, DIAMETERS, FAMILIES, MS, PACE_WEIGHTS
 from replan.study.paper import METHODS, TABLE_2
 from replan.study.protocol import HELD_OUT_SEEDS, VALIDATION_SEEDS, parameters
 from replan.study.simulation import SettingResult
@@ -40,6 +41,7 @@ def table_1(results: Sequence[SettingResult], *, search: str) -> Table:
     return Table(
         title="Table 1: regret of nine update rules, propagated-MAP execution",
         columns=("setting (n/T/H/B)", "", *METHODS.values()),
+        labels=2,
         rows=tuple(rows),
         notes=tuple(_notes(results, search)),
     )
@@ -50,11 +52,13 @@ def _half(entry) -> float:
 
 
 def _notes(results: Sequence[SettingResult], search: str) -> list[str]:
-    ties = sorted({result.setting.ties for result in results})
     notes = [
-        f"Ties: {', '.join(ties)}. Sampled: mean over {len(HELD_OUT_SEEDS)} held-out seeds ± half the 95 % "
+        f"Ties: {_ties(results)}. Sampled: mean over {len(HELD_OUT_SEEDS)} held-out seeds ± half the 95 % "
         f"bootstrap interval; hyper-parameters chosen on {len(VALIDATION_SEEDS)} other seeds "
-        f"(candidates: {search}). Exact: expected regret without sampling; bold is the least of the row."
+        f"(candidates: {search}). Exact: expected regret without sampling; bold is the least of the row.",
+        f"Grids. Adapt: score {_listed(FAMILIES)}; alpha {_listed(ALPHAS)}; m {_listed(MS)}; D "
+        f"{_listed(DIAMETERS)}. Drift: pace weight {_listed(PACE_WEIGHTS)}. Thresholds and offsets are each "
+        f"setting's own: `run{_suffix(search)}.json` lists them.",
     ]
     oblivious = ("periodic", "random", "front-loaded", "back-loaded")
     for rival in (*RIVALS, *oblivious):
@@ -71,6 +75,14 @@ def _notes(results: Sequence[SettingResult], search: str) -> list[str]:
     return notes
 
 
+def _ties(results: Sequence[SettingResult]) -> str:
+    return ", ".join(sorted({result.setting.ties for result in results}))
+
+
+def _listed(values: Sequence[str | float]) -> str:
+    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
 def table_2(results: Sequence[SettingResult]) -> Table:
     """Where updates are placed: the paper's figures, and ours by its printed definitions."""
     rows = []
@@ -83,7 +95,8 @@ def table_2(results: Sequence[SettingResult]) -> Table:
         columns=("method", "precision", "coverage", "mean stale drift", "max stale drift"),
         rows=tuple(rows),
         notes=(
-            "Ours by the printed definitions, updates pooled over the eight settings and held-out seeds.",
+            f"Ties: {_ties(results)}. Ours by the printed definitions, updates pooled over all settings and "
+            "held-out seeds.",
             "The stale-drift columns come close; precision and coverage do not follow from the definitions.",
         ),
     )
@@ -128,7 +141,7 @@ def records(results: Sequence[SettingResult]) -> list[dict[str, Any]]:
 
 
 def write_run(results: Sequence[SettingResult], folder: Path, *, search: str) -> None:
-    """What the tables were made from: settings, seeds, versions, choices, returns of every seed."""
+    """What the tables were made from: settings, seeds, versions, choices with their grids, returns."""
     run = {
         "versions": versions(),
         "search": search,

@@ -32,6 +32,7 @@ class Choice:
     validation_regret: float | None  # None where there was nothing to choose
     candidates: int
     distinct_schedules: int
+    grid: dict[str, list[Any]] = field(default_factory=dict, repr=False)  # the values tried, by parameter
 
     def record(self) -> dict[str, Any]:
         """What an answer says of it."""
@@ -41,6 +42,7 @@ class Choice:
                 "seeds": [int(VALIDATION_SEEDS[0]), int(VALIDATION_SEEDS[-1])],
                 "candidates": self.candidates,
                 "distinct_schedules": self.distinct_schedules,
+                "grid": self.grid,
                 "regret": self.validation_regret,
             }
         return chosen
@@ -87,7 +89,14 @@ def choose(
     schedules = distinct_schedules(bench.mission, rules)
     scores = {times: validation_regret(bench, FixedTimes(times)) for times in schedules}
     best = min(scores, key=lambda times: scores[times])
-    return Choice(schedules[best][0], scores[best], len(rules), len(schedules))
+    return Choice(schedules[best][0], scores[best], len(rules), len(schedules), grid(rules))
+
+
+def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
+    """The values that each hyper-parameter takes among the rules, where it takes more than one."""
+    found = [parameters(rule) for rule in rules]
+    values = {name: list(dict.fromkeys(each[name] for each in found)) for name in found[0]}
+    return {name: tried for name, tried in values.items() if len(tried) > 1}
 
 
 def validation_regret(bench: Bench, rule: Rule) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from replan.report.page.headline import SAME
 from replan.report.page.sortable import MISSING, Cell, SortableTable, number
-from replan.report.simulation_tables import placement_figures, table_1
+from replan.report.simulation_tables import placement_figures, table_1, table_2
 from replan.study.paper import METHODS, TABLE_2, TABLE_3
 from replan.study.simulation import SettingResult
 
@@ -88,10 +88,7 @@ def placement_table(results: Sequence[SettingResult]) -> SortableTable:
         "Table 2. Where updates are placed: ours and the paper's",
         ("rule", *(column for name in names for column in (name, f"{name}, paper"))),
         rows,
-        (
-            "By the printed definitions, updates pooled over the settings shown here and the held-out seeds.",
-            "The stale-drift columns come close; precision and coverage do not follow from the definitions.",
-        ),
+        table_2(results).notes,
     )
 
 
