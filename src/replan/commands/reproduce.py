@@ -86,16 +86,26 @@ def _simulation(folder: Path, part: str, options: dict[str, Any]):
     if part in ("figures", "all"):
         write_figures(results, folder)
     past = kept_beyond(PAPER_SETTINGS, kept=folder / KEPT)
-    write_page(results, folder, search=options["search"], flights=_flights(folder), beyond=past)
+    write_page(results, folder, search=options["search"], flights=flights_in(folder), beyond=past)
     return (table_2(results) if part == "table2" else table), records(results)
 
 
-def _flights(folder: Path) -> list[dict[str, Any]] | None:
+def flights_in(folder: Path) -> list[dict[str, Any]] | None:
     """The rows of Table 3, where `table3` was flown into the same folder before."""
     import json
 
+    from replan.report.page.tables import flight_table
+
     path = folder / "table3.json"
-    return json.loads(path.read_text())["rows"] if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        rows = json.loads(path.read_text())["rows"]
+        flight_table(rows).html()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        typer.echo(f"{path} does not hold the rows of Table 3: left out", err=True)
+        return None
+    return rows
 
 
 def _beyond(folder: Path, part: str, options: dict[str, Any]):

@@ -1,0 +1,40 @@
+"""`replan reproduce` in a folder where Table 3 was flown before."""
+
+import json
+
+import pytest
+
+from replan.cli import run
+from replan.commands.reproduce import flights_in
+from replan.study.simulation import simulate_setting
+
+FLIGHT = {"density": "sparse", "rule": "periodic", "success": 0.5, "collisions": 0.25, "cost": 1.5}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["", '{"rows": [{"density": "spa', "[]", "{}", '{"rows": [{"rule": "periodic"}]}', '{"rows": [1]}',
+     json.dumps({"rows": [FLIGHT | {"cost": {"mean": 1.0}}]}), json.dumps({"rows": [FLIGHT | {"rule": 3}]})],
+)  # fmt: skip
+def test_a_broken_table_of_flights_is_left_out_with_one_line(broken, tmp_path, capsys):
+    (tmp_path / "table3.json").write_text(broken)
+    assert flights_in(tmp_path) is None
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "table3.json does not hold the rows of Table 3" in said
+
+
+def test_flights_flown_before_are_taken_up(tmp_path, capsys):
+    assert flights_in(tmp_path) is None
+    (tmp_path / "table3.json").write_text(json.dumps({"rows": [FLIGHT]}))
+    assert flights_in(tmp_path) == [FLIGHT]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_reproduction_ends_in_its_files_and_one_line_about_a_broken_table(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("replan.study.simulation.simulate", lambda **_: [simulate_setting("narrow-late")])
+    (tmp_path / "table3.json").write_text("{")
+    assert run(["reproduce", "table1", "--out", str(tmp_path), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert {"table1.md", "report.html"} <= set(json.loads(captured.out)["files"])
+    assert captured.err.count("\n") == 1
+    assert "No flights were flown" in (tmp_path / "report.html").read_text()
