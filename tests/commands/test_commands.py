@@ -67,13 +67,35 @@ def test_regret_of_a_rule_is_chosen_by_validation_and_says_so(answer):
     assert given["parameters"] == {"threshold": 0.1, "pace_weight": 0.0} and "validation" not in given
 
 
+def test_what_validation_chose_is_shown_to_people_too(answer, replan):
+    arguments = "regret", "two-burst", "--rule", "drift-threshold"
+    grid = answer(*arguments)["validation"]["grid"]
+    assert grid["pace_weight"] == [0.0, 0.05, 0.1, 0.25, 0.5, 1.0] and len(grid["threshold"]) == 8
+    _, out, _ = replan(*arguments)
+    assert out.startswith(
+        "rule            drift-threshold, threshold 0.1352, pace_weight 0.1   (best of 48 on"
+    )
+    assert not replan("regret", "two-burst", "--times", "1,17,33,49")[1].startswith("rule")
+
+
 def test_regret_of_periodic_is_that_of_its_times(answer):
     assert answer("regret", "two-burst", "--rule", "periodic")["regret"] == pytest.approx(0.7715, abs=1e-4)
 
 
-def test_a_rule_that_draws_has_an_exact_value_and_times_of_a_seed(answer):
+def test_a_rule_that_draws_has_an_exact_value_and_times_of_a_seed(answer, replan):
     one, other = (answer("regret", "two-burst", "--rule", "random", "--seed", seed) for seed in ("0", "1"))
     assert one["regret"] == other["regret"] and one["times"] != other["times"]
+    assert other["times_note"] == "one draw, seed 1; the regret is the mean over all draws"
+    assert "(one draw, seed 1;" in replan("regret", "two-burst", "--rule", "random", "--seed", "1")[1]
+    assert "times_note" not in answer("regret", "two-burst", "--rule", "periodic")
+
+
+def test_a_dynamic_regret_that_is_not_computed_says_why(answer, monkeypatch):
+    arguments = "regret", "two-burst", "--rule", "periodic"
+    assert "dynamic_regret_note" not in answer(*arguments)
+    monkeypatch.setattr("replan.evaluate.exact.ALL_STARTS_LIMIT", 100)
+    found = answer(*arguments)
+    assert found["dynamic_regret"] is None and "more than 100 states" in found["dynamic_regret_note"]
 
 
 @pytest.mark.parametrize("setting", PAPER_SETTINGS)
@@ -94,6 +116,16 @@ def test_regret_guided_gives_the_terms_of_each_decision(answer):
     assert {name for row in scored for name in row["terms"]} == {"residual", "immediate", "accumulated"}
     for row in scored:
         assert sum(row["terms"].values()) == pytest.approx(row["score"])
+
+
+def test_a_schedule_tells_each_term_once(replan):
+    settings = "--set", "score=gap+drift", "--set", "alpha=0.3", "--set", "m=3", "--set", "diameter=0"
+    _, out, _ = replan("schedule", "two-burst", "--rule", "regret-guided", *settings)
+    lines = [line for line in out.splitlines() if "reaches" in line]
+    assert lines and all(line.count("accumulated") == 1 for line in lines)
+    _, out, _ = replan("schedule", "two-burst", "--rule", "self-triggered", "--set", "threshold=0.1")
+    assert "score 0.1088 reaches 0.1: forecast drift\n" in out
+    assert "as many updates are left as steps   (drift 0.0784)" in out
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,20 @@ class Chosen:
         record = choice.record()
         return cls(choice.rule, {**record, "seed": seed} if draws(choice.rule) else record)
 
+    def lines(self) -> list[str]:
+        """The rule with its hyper-parameters, for people; nothing of times that they gave themselves."""
+        if "parameters" not in self.record:
+            return []
+        parameters = self.record["parameters"].items()
+        given = [f"{name} {_short(value)}" for name, value in parameters if value is not None]
+        tried = self.record.get("validation")
+        how = f"   (best of {tried['candidates']} on the validation seeds)" if tried else ""
+        return [f"rule            {', '.join([self.record['rule'], *given])}{how}"]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
 
 def chosen_rule(
     mission: Mission, *, times: str | None, rule: str | None, assignments: list[str] | None, seed: int

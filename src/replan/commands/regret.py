@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from replan.commands.common import (
+    Chosen,
     ExecutionOption,
     JsonOption,
     RuleOption,
@@ -19,6 +20,13 @@ from replan.commands.common import (
 )
 from replan.commands.output import emit
 from replan.errors import InputError
+from replan.schedule.rule import Rule, draws
+
+if TYPE_CHECKING:
+    from replan.evaluate.exact import Evaluation, Steps
+    from replan.evaluate.rollout import SampledRegret
+    from replan.execute.mission import Mission
+    from replan.plan import Oracle
 
 
 def regret(
@@ -32,10 +40,7 @@ def regret(
     as_json: JsonOption = False,
 ) -> None:
     """The exact regret of a schedule or rule, and the loss of every step."""
-    import numpy as np
-
-    from replan.evaluate.exact import ALL_STARTS_LIMIT, evaluate
-    from replan.evaluate.rollout import oracle_rollout, rollout, sampled_regret
+    from replan.evaluate.exact import evaluate
     from replan.plan import oracle
     from replan.study.settings import load_setting, make_mission
 
@@ -45,63 +50,102 @@ def regret(
     chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
     best = oracle(mission.world)
     exact = evaluate(mission, chosen.rule, best=best)
-    shown = rollout(mission, chosen.rule, [seed], trace=True)
-    assert shown.updates is not None
+    answer, lines = _exact(mission, chosen, exact, seed)
+    if rollouts is not None:
+        sampled = _sampled(mission, chosen.rule, best, range(seed, seed + rollouts))
+        answer["rollouts"] = vars(sampled)
+        lines.append(
+            f"sampled         {sampled.regret:.4f} +- {sampled.standard_error:.4f}   ({rollouts} rollouts)"
+        )
+    emit({"setting": setting, "execution": execution} | answer, as_json=as_json, lines=lines)
+
+
+def _exact(
+    mission: Mission, chosen: Chosen, exact: Evaluation, seed: int
+) -> tuple[dict[str, Any], list[str]]:
+    times = _times(mission, chosen.rule, seed)
+    notes = _notes(chosen.rule, exact, seed)
+    dynamic = "" if exact.dynamic_regret is None else f"{exact.dynamic_regret:.4f}   (worst start)"
     answer: dict[str, Any] = {
-        "setting": setting,
-        "execution": execution,
         "ties": str(mission.ties),
         **chosen.record,
         "regret": exact.regret,
         "dynamic_regret": exact.dynamic_regret,
         "oracle_return": exact.oracle_return,
         "return": exact.expected_return,
-        "times": np.flatnonzero(shown.updates[0]),
+        "times": times,
+        **notes,
         "steps": _steps(exact.steps),
     }
     lines = [
+        *chosen.lines(),
         f"regret          {exact.regret:.4f}"
         f"   (return {exact.expected_return:.4f}, best {exact.oracle_return:.4f})",
-        f"dynamic regret  {exact.dynamic_regret:.4f}   (worst start)"
-        if exact.dynamic_regret is not None
-        else f"dynamic regret  not computed: more than {ALL_STARTS_LIMIT} states, so the given start alone",
-        f"update times    {', '.join(str(t) for t in answer['times'])}",
+        f"dynamic regret  {notes.get('dynamic_regret_note', dynamic)}",
+        f"update times    {', '.join(str(t) for t in times)}"
+        + (f"   ({notes['times_note']})" if "times_note" in notes else ""),
         f"lost at updates {exact.steps.update_loss.sum():.4f}, at skips {exact.steps.skip_loss.sum():.4f}",
-        f"execution {execution}, ties {mission.ties}",
+        f"execution {mission.execution}, ties {mission.ties}",
     ]
-    if rollouts is not None:
-        seeds = np.arange(seed, seed + rollouts)
-        sampled = sampled_regret(
-            oracle_rollout(mission.world, seeds, best=best, ties=mission.ties),
-            rollout(mission, chosen.rule, seeds).returns,
-        )
-        answer["rollouts"] = vars(sampled)
-        lines.append(
-            f"sampled         {sampled.regret:.4f} +- {sampled.standard_error:.4f}   ({rollouts} rollouts)"
-        )
-    emit(answer, as_json=as_json, lines=lines)
+    return answer, lines
 
 
-def _steps(steps) -> list[dict[str, Any]]:
-    rows = []
-    for t, probability in enumerate(steps.update_probability):
-        kind = (
-            "start"
-            if t == 0
-            else "update"
-            if probability > 1 - 1e-12
-            else "skip"
-            if probability == 0
-            else "either"
+def _notes(rule: Rule, exact: Evaluation, seed: int) -> dict[str, str]:
+    """What the figures alone would leave a reader to guess."""
+    from replan.evaluate.exact import ALL_STARTS_LIMIT
+
+    notes = {}
+    if exact.dynamic_regret is None:
+        notes["dynamic_regret_note"] = (
+            f"not computed: more than {ALL_STARTS_LIMIT} states, so the given start alone"
         )
-        rows.append(
-            {
-                "t": t,
-                "kind": kind,
-                "loss": steps.loss[t],
-                "update_loss": steps.update_loss[t],
-                "skip_loss": steps.skip_loss[t],
-                "update_probability": probability,
-            }
+    if draws(rule):
+        notes["times_note"] = f"one draw, seed {seed}; the regret is the mean over all draws"
+    elif rule.uses_state:
+        notes["times_note"] = (
+            f"one mission, seed {seed}; they depend on the states seen, the regret is the mean"
         )
-    return rows
+    return notes
+
+
+def _times(mission: Mission, rule: Rule, seed: int) -> list[int]:
+    """The update times of one mission."""
+    import numpy as np
+
+    from replan.evaluate.rollout import rollout
+
+    updates = rollout(mission, rule, [seed], trace=True).updates
+    assert updates is not None
+    return np.flatnonzero(updates[0]).tolist()
+
+
+def _sampled(mission: Mission, rule: Rule, best: Oracle, seeds: range) -> SampledRegret:
+    import numpy as np
+
+    from replan.evaluate.rollout import oracle_rollout, rollout, sampled_regret
+
+    drawn = np.array(seeds)
+    most = oracle_rollout(mission.world, drawn, best=best, ties=mission.ties)
+    return sampled_regret(most, rollout(mission, rule, drawn).returns)
+
+
+def _steps(steps: Steps) -> list[dict[str, Any]]:
+    return [
+        {
+            "t": t,
+            "kind": _kind(t, probability),
+            "loss": steps.loss[t],
+            "update_loss": steps.update_loss[t],
+            "skip_loss": steps.skip_loss[t],
+            "update_probability": probability,
+        }
+        for t, probability in enumerate(steps.update_probability)
+    ]
+
+
+def _kind(t: int, update_probability: float) -> str:
+    if t == 0:
+        return "start"
+    if update_probability == 0:
+        return "skip"
+    return "update" if update_probability > 1 - 1e-12 else "either"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replan.commands.common import (
     ExecutionOption,
@@ -16,6 +16,9 @@ from replan.commands.common import (
     chosen_rule,
 )
 from replan.commands.output import emit
+
+if TYPE_CHECKING:
+    from replan.schedule import Decision
 
 
 def schedule(
@@ -45,11 +48,8 @@ def schedule(
         }
         for t, decision in trace.decisions
     ]
-    lines = [f"updates at {', '.join(str(t) for t in trace.times)}"]
-    for t, decision in trace.decisions:
-        if decision.update:
-            terms = ", ".join(f"{name} {value:.4g}" for name, value in decision.terms.items())
-            lines.append(f"{t:4d}  {decision.reason}" + (f"   ({terms})" if terms else ""))
+    lines = [*chosen.lines(), f"updates at {', '.join(str(t) for t in trace.times)}"]
+    lines += [f"{t:4d}  {_why(decision)}" for t, decision in trace.decisions if decision.update]
     answer = {
         "setting": setting,
         "execution": execution,
@@ -59,3 +59,11 @@ def schedule(
         "decisions": decisions,
     }
     emit(answer, as_json=as_json, lines=lines)
+
+
+def _why(decision: Decision) -> str:
+    """The reason, and those terms of the score that it does not tell itself."""
+    told = decision.reason.replace(":", " ").split()
+    terms = {name: f"{value:.4g}" for name, value in decision.terms.items() if value}
+    untold = ", ".join(f"{name} {value}" for name, value in terms.items() if value not in told)
+    return decision.reason + (f"   ({untold})" if untold else "")
