@@ -152,6 +152,12 @@ class SlipKernel:
             return target
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
 
+    def same_moves(self, other: SlipKernel) -> bool:
+        """Whether both are one grid with the same cells blocked."""
+        if self.shape != other.shape or self.blocked.size != other.blocked.size:
+            return False
+        return self.blocked.size == 1 or np.array_equal(self.blocked, other.blocked)
+
     def _in_bands(self, loop, values: Array, *further) -> None:
         slip, cells = self._slip_rows(), values.reshape(self.shape)
         in_bands(loop, self.shape[0], self.states, slip, self.law, cells, *further)
@@ -165,15 +171,12 @@ class SlipKernel:
         return np.broadcast_to(self.slip, (self.states,))[:, None]
 
     def _distance(self, other: Kernel) -> tuple[Array, Array]:
-        if not isinstance(other, SlipKernel) or not self._same_moves(other):
+        if not isinstance(other, SlipKernel) or not self.same_moves(other):
             mine = self.general()
             return mine.entrywise_distance(other), mine.total_variation(other)
         from replan.model import stencil
 
         return stencil.slip_distance(*self._grid, other.slip, other.law)
-
-    def _same_moves(self, other: SlipKernel) -> bool:
-        return self.shape == other.shape and np.array_equal(self.blocked, other.blocked)
 
 
 def _per_cell(value: ArrayLike, states: int, name: str, kind: type) -> np.ndarray:
