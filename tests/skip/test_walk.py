@@ -6,8 +6,8 @@ import pytest
 from replan import TVMDP, Mission, Reward, SlipKernel
 from replan.evaluate import evaluate, rollout
 from replan.model import constant
+from replan.model.slip_course import slip_course
 from replan.schedule import Periodic, Random
-from replan.skip.walk import slip_course
 
 N, HORIZON = 5, 14
 SHAPE, STATES = (N, N), N * N

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from replan.execute.mission import Mission
 from replan.execute.timeline import timeline
 from replan.model.kernel import Array, Indices
+from replan.model.slip_course import SlipCourse, slip_course
 from replan.model.streams import uniforms
 from replan.model.tvmdp import TVMDP
 from replan.plan.backward_induction import Oracle, oracle
@@ -22,7 +23,7 @@ from replan.plan.ties import Ties
 from replan.schedule.budget import FIRST_UPDATE, next_update
 from replan.schedule.rule import Rule, draws
 from replan.skip.propagate import MapPropagation, Propagation
-from replan.skip.walk import SlipCourse, slip_course, walk
+from replan.skip.walk import walk
 
 
 @dataclass(frozen=True)

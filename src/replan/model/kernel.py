@@ -263,6 +263,7 @@ def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Arra
     rows = np.arange(len(successors))[:, None]
     merged_successors = np.repeat(successors[:, -1:], width, axis=1)
     merged_successors[rows, slot] = successors
-    merged = np.zeros((weights.shape[0], width, weights.shape[1]))
-    np.add.at(merged, (rows, slot), weights.transpose(0, 2, 1))
-    return merged_successors, np.ascontiguousarray(merged.transpose(0, 2, 1))
+    merged = np.zeros((*weights.shape[:2], width))
+    for k in range(successors.shape[1]):  # one slot of each row at a time, so that none is written twice
+        merged[rows[:, 0], :, slot[:, k]] += weights[:, :, k]
+    return merged_successors, merged
