@@ -37,11 +37,13 @@ class SlipKernel:
         blocked: ArrayLike | None = None,
     ) -> None:
         self.shape = (int(shape[0]), int(shape[1]))
+        if min(self.shape) < 1:
+            raise InputError(f"a grid needs at least one row and one column, not {self.shape}")
         self.slip = _per_cell(slip, self.states, "slip", float)
         if not ((self.slip >= 0) & (self.slip <= 1)).all():
             raise InputError(f"slip must lie between 0 and 1, not {self.slip.min():g} to {self.slip.max():g}")
         self.law = np.full(self.actions, 1 / self.actions) if law is None else np.asarray(law, dtype=float)
-        if self.law.shape != (self.actions,) or (self.law < 0).any() or abs(self.law.sum() - 1) > 1e-9:
+        if self.law.shape != (self.actions,) or not (self.law >= 0).all() or abs(self.law.sum() - 1) > 1e-9:
             raise InputError("law must be five probabilities: " + ", ".join(ACTIONS))
         self.blocked = _per_cell(False if blocked is None else blocked, self.states, "blocked", bool)
 
