@@ -25,7 +25,7 @@ def open_course(world: TVMDP) -> SlipCourse | None:
 
 
 def sweep(course: SlipCourse, values: Array, out: Array, *, begin: int, end: int) -> None:
-    """From (S,) values V*_end to out (end - begin, S), V*_begin to V*_{end-1}; or to (1, S), V*_begin alone."""
+    """From (S,) V*_end to `out`: (end - begin, S) V*_begin to V*_{end-1}, or (1, S) V*_begin alone."""
     from replan.model import stencil
 
     rows, columns = course.shape
