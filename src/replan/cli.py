@@ -56,6 +56,8 @@ def run(arguments: list[str]) -> int:
         status = typer.main.get_command(app).main(arguments, prog_name="replan", standalone_mode=False)
     except InputError as error:
         return _refuse(str(error))
+    except MemoryError:
+        return _refuse("there is not enough memory for a world of this size")
     except KeyboardInterrupt:
         return _refuse("stopped", status=130)
     except Exception as error:

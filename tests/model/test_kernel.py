@@ -118,3 +118,15 @@ def test_kernels_that_make_no_sense_are_refused(successors, probabilities, said)
 def test_drift_of_the_rover_is_four_fifths_of_the_change_in_slip():
     before, after = SlipKernel((12, 12), 0.10), SlipKernel((12, 12), 0.13)
     assert before.entrywise_distance(after).max() == pytest.approx(0.8 * 0.03)
+
+
+@pytest.mark.parametrize("law", [[np.nan] * 5, [0.5, 0.5, 0.5, -0.5, 0], [0.2] * 4, [0.3] * 5])
+def test_a_law_that_is_none_is_refused(law):
+    with pytest.raises(InputError, match="law must be five probabilities"):
+        SlipKernel((3, 3), 0.1, law=law)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (-1, -2)])
+def test_a_grid_without_cells_is_refused(shape):
+    with pytest.raises(InputError, match="at least one row and one column"):
+        SlipKernel(shape, 0.1)

@@ -140,3 +140,45 @@ def test_the_checker_finds_drift_above_its_bound_and_bad_rewards():
 
 def test_a_sound_world_has_no_findings():
     assert check_tvmdp(from_arrays(np.stack([dense(t) for t in range(4)]), np.zeros((4, 2)))) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"start": np.array([1, 2])}, "'start' must be one state, not \\[1, 2\\]"),
+        ({"start": np.array(1.7)}, "'start' must be one state, not 1.7"),
+        ({"start": np.array(np.nan)}, "'start' must be one state, not nan"),
+        ({"start": np.array(9)}, "start 9 is not a state"),
+        ({"kernels": np.array([["a", "b"]])}, "'kernels' holds <U1, not numbers"),
+        ({"rewards": np.array(["a"] * 4)}, "'rewards' holds <U1, not numbers"),
+        ({"kernels": dense(0) + 0j}, "'kernels' holds complex128, not numbers"),
+        ({"kernels": np.zeros((0, 0, 0))}, "'kernels' of the shape \\(0, 0, 0\\) is empty"),
+        ({"kernels": np.zeros((4, 0, 4))}, "'kernels' of the shape \\(4, 0, 4\\) is empty"),
+    ],
+)
+def test_arrays_that_cannot_be_a_world_are_named(tmp_path, change, said):
+    np.savez(tmp_path / "world.npz", **({"kernels": dense(0), "rewards": np.zeros(4)} | change))
+    with pytest.raises(InputError, match=said):
+        load_npz(tmp_path / "world.npz", horizon=4)
+
+
+def test_a_file_that_is_not_whole_is_refused(tmp_path):
+    path = tmp_path / "world.npz"
+    np.savez_compressed(path, kernels=dense(0), rewards=np.zeros(4))
+    whole = path.read_bytes()
+    damaged = bytearray(whole)
+    damaged[60:200] = bytes(140)
+    single = tmp_path / "array.npy"
+    np.save(single, dense(0))
+    for content in (b"", b"junk", whole[:40], whole[: len(whole) // 2], bytes(damaged), single.read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"world\.npz: not a readable \.npz file"):
+            load_npz(path, horizon=4)
+
+
+@pytest.mark.parametrize(
+    "kernels", [[], (), [[]], np.zeros((0, 0, 0)), np.zeros((2, 0, 2)), np.zeros((0, 2, 1, 2))]
+)
+def test_no_kernel_is_no_world(kernels):
+    with pytest.raises(InputError):
+        from_arrays(kernels, np.zeros(2), horizon=3)

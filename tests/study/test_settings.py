@@ -66,7 +66,13 @@ def test_a_file_is_read(written):
         (("budget = 3", "budget = 3\ncolour = 1"), "unknown key 'colour'"),
         (("quiet = 0.001", "quiet = 0.001\nloud = 1"), "unknown key 'drift.loud'"),
         (("slip = 0.03\n", ""), "missing key 'drift.slip'"),
-        (("slip = 0.03", "slip = 1.3"), "'drift.slip' should be less than or equal to 1, not 1.3"),
+        (("slip = 0.03", "slip = 1.3"), "'drift.slip' should be less than or equal to 0.6, not 1.3"),
+        (("slip = 0.03", "slip = 0.9"), "'drift.slip' should be less than or equal to 0.6, not 0.9"),
+        (("quiet = 0.001", "quiet = nan"), "'drift.quiet' should be a finite number, not nan"),
+        (("quiet = 0.001", "quiet = inf"), "'drift.quiet' should be a finite number, not inf"),
+        (("0.4, 0.02]", "0.4, nan]"), "'drift.bursts.0.2' should be a finite number, not nan"),
+        (("n = 5", "n = 200000"), "'n' should be less than or equal to 10000, not 200000"),
+        (("horizon = 12", "horizon = 9999999"), "'horizon' should be less than or equal to 1000000"),
         (("slip = 0.03", 'slip = "wet"'), "'drift.slip' should be a valid number"),
         (("n = 5", "n = 5.5"), "'n' should be a valid integer"),
         (("n = 5", "n = true"), "'n' should be a valid integer"),
@@ -75,8 +81,17 @@ def test_a_file_is_read(written):
         (('world = "rover"', 'world = "moon"'), "'world' must be one of"),
         (('world = "rover"\n', ""), "missing key 'world'"),
         (("[0.2, 0.4, 0.02]", "[0.4, 0.2, 0.02]"), "a burst must end after it begins"),
-        (("[0.2, 0.4, 0.02]", "[0.2, 0.4]"), "drift.bursts"),
-        (("budget = 3", 'budget = 3\nties = "best"'), "ties must be"),
+        (
+            ("[0.2, 0.4, 0.02]", "[0.2, 0.4]"),
+            "'drift.bursts' must each be from, to and slope, not [0.2, 0.4]",
+        ),
+        (("[0.2, 0.4, 0.02]", '"soon"'), "'drift.bursts.0' should be a valid tuple, not 'soon'"),
+        (
+            ("budget = 3", 'budget = 3\nties = "best"'),
+            """'ties' must be "first", "last" or "random(SEED)", not 'best'""",
+        ),
+        (("budget = 3", f'budget = 3\nties = "random({10**20})"'), "'ties' must have a seed below"),
+        (("budget = 3", "budget = 3\nobstacles = [[1]]"), "'obstacles.0' should have at least 2 items"),
         (("budget = 3", "budget = = 3"), "not valid TOML"),
         (("budget = 3", "budget = 0"), "budget must lie between 1 and 11"),
         (("budget = 3", "budget = 12"), "budget must lie between 1 and 11"),
@@ -90,6 +105,7 @@ def test_what_is_wrong_is_said_in_one_line(written, change, said):
     with pytest.raises(InputError) as caught:
         make_mission(load_setting(written(GOOD.replace(*change))))
     assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert str(caught.value).count(", not ") <= 1
 
 
 def test_neither_file_nor_name():
@@ -108,3 +124,15 @@ def test_a_world_of_ones_own_from_arrays(written, tmp_path):
     np.savez(tmp_path / "world.npz", kernels=kernel, rewards=np.zeros((3, 2)))
     with pytest.raises(InputError, match=r"sum to 1\.5, not 1, at t=0, s=1, a=0"):
         make_mission(load_setting(written(text)))
+
+
+def test_stated_drift_bounds_may_differ_from_the_truth_in_any_world(written, tmp_path):
+    rng = np.random.default_rng(0)
+    kernels = rng.dirichlet(np.ones(3), size=(6, 3, 2))
+    np.savez(tmp_path / "world.npz", kernels=kernels, rewards=np.zeros(3), drift_bounds=np.full(5, 0.01))
+    arrays = 'world = "arrays"\nfile = "world.npz"\nplanning_horizon = 3\nbudget = 2\n'
+    rover = GOOD.replace("budget = 3", f"budget = 3\ndrift_bounds = {[0.001] * 11}")
+    for text, bound in ((arrays, 0.01), (rover, 0.001)):
+        world = make_mission(load_setting(written(text))).world
+        assert (world.drift_bounds == bound).all()
+        assert "above its bound" in str(check_tvmdp(world)[0])

@@ -22,7 +22,7 @@ RuleOption = Annotated[str | None, typer.Option(help="The update rule.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A hyper-parameter of the rule, key=value.")
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of what is drawn.")]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**62, help="Seed of what is drawn.")]
 
 
 def parse_times(text: str) -> list[int]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from replan.execute.mission import Mission
 from replan.execute.timeline import timeline
 from replan.model.kernel import Array, Indices
+from replan.model.slip_course import SlipCourse, slip_course
 from replan.model.streams import uniforms
 from replan.model.tvmdp import TVMDP
 from replan.plan.backward_induction import Oracle, oracle
@@ -22,7 +23,7 @@ from replan.plan.ties import Ties
 from replan.schedule.budget import FIRST_UPDATE, next_update
 from replan.schedule.rule import Rule, draws
 from replan.skip.propagate import MapPropagation, Propagation
-from replan.skip.walk import can_walk, walk
+from replan.skip.walk import walk
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = Fal
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
     fleet = _Fleet(mission, rule, seeds)
     world, horizon = mission.world, mission.horizon
-    if not trace and can_walk(world, mission.update(0).propagation, 0):
-        return Rollouts(seeds, _walk(fleet, np.full(len(seeds), world.start)))
+    if not trace and mission.execution == "map" and (course := slip_course(world)) is not None:
+        return Rollouts(seeds, _walk(fleet, course, np.full(len(seeds), world.start)))
     numbers = uniforms(seeds[None, :], np.arange(horizon)[:, None])
     states = np.full(len(seeds), world.start)
     returns = np.zeros(len(seeds))
@@ -99,14 +100,14 @@ def sampled_regret(oracle_returns: Array, returns: Array) -> SampledRegret:
     return SampledRegret(len(gaps), float(gaps.mean()), spread / len(gaps) ** 0.5)
 
 
-def _walk(fleet: _Fleet, states: Indices) -> Array:
+def _walk(fleet: _Fleet, course: SlipCourse, states: Indices) -> Array:
     """(N,) returns, interval by interval for every group of robots that share their update times."""
     mission, rule = fleet.mission, fleet.rule
     returns = np.zeros(len(states))
     if not rule.uses_state and not draws(rule):
         times = (0, *timeline(mission, rule, explain=False).times)
         intervals = {t: mission.update(t).propagation for t in times}
-        return walk(mission.world, intervals, fleet.seeds, states, returns, end=mission.horizon)[1]
+        return walk(course, intervals, fleet.seeds, states, returns, end=mission.horizon)[1]
     for time in range(mission.horizon):
         if time != fleet.earliest:
             continue
@@ -116,7 +117,7 @@ def _walk(fleet: _Fleet, states: Indices) -> Array:
             group = rows[ends == end]
             interval = {time: mission.update(time).propagation}
             robots = fleet.seeds[group], states[group], returns[group]
-            states[group], returns[group] = walk(mission.world, interval, *robots, end=end)
+            states[group], returns[group] = walk(course, interval, *robots, end=end)
     return returns
 
 

@@ -97,6 +97,8 @@ class GeneralKernel:
                 f"a kernel takes successors (S, k) and probabilities (S, A, k), "
                 f"not {successors.shape} and {probabilities.shape}"
             )
+        if not probabilities.size:
+            raise InputError("a kernel needs at least one state, one action and one successor")
         states, width = successors.shape
         if probabilities.shape[0] != states or probabilities.shape[2] != width:
             raise InputError(
@@ -104,7 +106,7 @@ class GeneralKernel:
             )
         if not np.issubdtype(successors.dtype, np.integer):
             raise InputError("successors must be whole numbers")
-        if successors.size and (successors.min() < 0 or successors.max() >= states):
+        if successors.min() < 0 or successors.max() >= states:
             s = int(np.argwhere((successors < 0) | (successors >= states))[0, 0])
             raise InputError(f"a successor of s={s} is not a state (0 to {states - 1})")
         self.successors, self.probabilities = merge_successors(successors.astype(np.int64), probabilities)
@@ -113,7 +115,7 @@ class GeneralKernel:
     def from_dense(cls, probabilities: ArrayLike) -> Self:
         """From an (S, A, S) array."""
         dense = np.asarray(probabilities, dtype=float)
-        if dense.ndim != 3 or dense.shape[0] != dense.shape[2]:
+        if dense.ndim != 3 or dense.shape[0] != dense.shape[2] or not dense.size:
             raise InputError(f"a dense kernel has the shape (S, A, S), not {dense.shape}")
         possible = (dense != 0).any(axis=1)  # NaN counts as possible, so that checks can find it
         width = max(1, int(possible.sum(axis=1).max()))
@@ -126,6 +128,8 @@ class GeneralKernel:
         from scipy.sparse import csr_array
 
         blocks = [csr_array(matrix) for matrix in matrices]
+        if not blocks:
+            raise InputError("a kernel needs the matrix of at least one action")
         states = int(blocks[0].shape[0])  # pyright: ignore[reportOptionalSubscript]
         for a, block in enumerate(blocks):
             if block.shape != (states, states):
@@ -263,6 +267,7 @@ def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Arra
     rows = np.arange(len(successors))[:, None]
     merged_successors = np.repeat(successors[:, -1:], width, axis=1)
     merged_successors[rows, slot] = successors
-    merged = np.zeros((weights.shape[0], width, weights.shape[1]))
-    np.add.at(merged, (rows, slot), weights.transpose(0, 2, 1))
-    return merged_successors, np.ascontiguousarray(merged.transpose(0, 2, 1))
+    merged = np.zeros((*weights.shape[:2], width))
+    for k in range(successors.shape[1]):  # one slot of each row at a time, so that none is written twice
+        merged[rows[:, 0], :, slot[:, k]] += weights[:, :, k]
+    return merged_successors, merged

@@ -37,11 +37,13 @@ class SlipKernel:
         blocked: ArrayLike | None = None,
     ) -> None:
         self.shape = (int(shape[0]), int(shape[1]))
+        if min(self.shape) < 1:
+            raise InputError(f"a grid needs at least one row and one column, not {self.shape}")
         self.slip = _per_cell(slip, self.states, "slip", float)
         if not ((self.slip >= 0) & (self.slip <= 1)).all():
             raise InputError(f"slip must lie between 0 and 1, not {self.slip.min():g} to {self.slip.max():g}")
         self.law = np.full(self.actions, 1 / self.actions) if law is None else np.asarray(law, dtype=float)
-        if self.law.shape != (self.actions,) or (self.law < 0).any() or abs(self.law.sum() - 1) > 1e-9:
+        if self.law.shape != (self.actions,) or not (self.law >= 0).all() or abs(self.law.sum() - 1) > 1e-9:
             raise InputError("law must be five probabilities: " + ", ".join(ACTIONS))
         self.blocked = _per_cell(False if blocked is None else blocked, self.states, "blocked", bool)
 
@@ -152,6 +154,12 @@ class SlipKernel:
             return target
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
 
+    def same_moves(self, other: SlipKernel) -> bool:
+        """Whether both are one grid with the same cells blocked."""
+        if self.shape != other.shape or self.blocked.size != other.blocked.size:
+            return False
+        return self.blocked.size == 1 or np.array_equal(self.blocked, other.blocked)
+
     def _in_bands(self, loop, values: Array, *further) -> None:
         slip, cells = self._slip_rows(), values.reshape(self.shape)
         in_bands(loop, self.shape[0], self.states, slip, self.law, cells, *further)
@@ -165,15 +173,12 @@ class SlipKernel:
         return np.broadcast_to(self.slip, (self.states,))[:, None]
 
     def _distance(self, other: Kernel) -> tuple[Array, Array]:
-        if not isinstance(other, SlipKernel) or not self._same_moves(other):
+        if not isinstance(other, SlipKernel) or not self.same_moves(other):
             mine = self.general()
             return mine.entrywise_distance(other), mine.total_variation(other)
         from replan.model import stencil
 
         return stencil.slip_distance(*self._grid, other.slip, other.law)
-
-    def _same_moves(self, other: SlipKernel) -> bool:
-        return self.shape == other.shape and np.array_equal(self.blocked, other.blocked)
 
 
 def _per_cell(value: ArrayLike, states: int, name: str, kind: type) -> np.ndarray:

@@ -98,6 +98,37 @@ def open_backup(first, last, slip, law, values, plus, out):
 
 
 @jit
+def open_backups(first, last, slip, law, values, plus, out):
+    """K backups in one pass over the grid, for rows first to last, with slip (K, columns) and law (K, A).
+
+    They are in the order of time, so the last is made first, and each follows one row behind the one that it
+    needs, whose rows are still in the cache. `out` (K, rows, columns) takes the values of every time,
+    (1, rows, columns) those of the first alone.
+    """
+    rows, columns = values.shape
+    steps = law.shape[0]
+    kept, beside = np.empty((steps + 1, 3, columns)), np.empty(columns)
+    for i in range(max(first - steps, 0), min(last + steps, rows) + steps):
+        if i < rows:
+            _add(values[i], plus[i], kept[steps, i % 3])
+        for k in range(steps - 1, -1, -1):
+            row = i - (steps - k)
+            if row < max(first - k, 0) or row >= min(last + k, rows):
+                continue
+            to = out[k, row] if first <= row < last and k < out.shape[0] else beside
+            ahead = kept[k + 1]
+            above, below = ahead[max(row - 1, 0) % 3], ahead[min(row + 1, rows - 1) % 3]
+            _open_row(slip[k], law[k], above, ahead[row % 3], below, to)
+            _add(to, plus[row], kept[k, row % 3])
+
+
+@jit
+def _add(value, more, out):
+    for j in range(out.size):
+        out[j] = value[j] + more[j]
+
+
+@jit
 def open_expect(first, last, slip, law, values, out):
     """(rows, columns, A) expectation of values, as `open_backup`."""
     rows, columns = values.shape

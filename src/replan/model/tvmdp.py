@@ -5,10 +5,12 @@ Kernels and rewards are made when asked for, never T copies at once.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,7 +106,7 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, TypeError, ValueError, BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: not a readable .npz file ({error})") from None
     if unknown := sorted(
         set(arrays) - {"kernels", "successors", "probabilities", "rewards", "start", "drift_bounds"}
@@ -112,6 +114,7 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
         raise InputError(f"{path}: unknown array {unknown[0]!r}")
     if "rewards" not in arrays:
         raise InputError(f"{path}: the array 'rewards' is missing")
+    _check_arrays(path, arrays)
     if "kernels" in arrays:
         kernels = arrays["kernels"]
     elif {"successors", "probabilities"} <= set(arrays):
@@ -120,10 +123,21 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
         kernels = [GeneralKernel(arrays["successors"], step) for step in steps]
     else:
         raise InputError(f"{path}: give 'kernels', or 'successors' and 'probabilities'")
-    start = int(arrays.get("start", 0))
+    start = int(arrays["start"].item()) if "start" in arrays else 0
     return from_arrays(
         kernels, arrays["rewards"], horizon=horizon, start=start, stated_bounds=arrays.get("drift_bounds")
     )
+
+
+def _check_arrays(path: str | Path, arrays: dict[str, np.ndarray]) -> None:
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biuf":
+            raise InputError(f"{path}: the array {name!r} holds {array.dtype}, not numbers")
+        if not array.size:
+            raise InputError(f"{path}: the array {name!r} of the shape {array.shape} is empty")
+    start = arrays.get("start", np.zeros(1))
+    if start.size != 1 or start.item() != np.floor(start.item()):
+        raise InputError(f"{path}: 'start' must be one state, not {start.tolist()}")
 
 
 def _indexed(steps: Sequence):
@@ -131,10 +145,12 @@ def _indexed(steps: Sequence):
 
 
 def _kernels(kernels) -> list[Kernel]:
+    if isinstance(kernels, (list, tuple)) and not kernels:
+        raise InputError("there must be at least one kernel, not an empty list")
     if isinstance(kernels, (list, tuple)) and not isinstance(kernels[0], np.ndarray):
         if isinstance(kernels[0], Kernel):
             return list(kernels)
-        if isinstance(kernels[0], (list, tuple)) and hasattr(kernels[0][0], "tocsr"):
+        if isinstance(kernels[0], (list, tuple)) and kernels[0] and hasattr(kernels[0][0], "tocsr"):
             return [GeneralKernel.from_sparse(step) for step in kernels]
         if hasattr(kernels[0], "tocsr"):
             return [GeneralKernel.from_sparse(kernels)]

@@ -18,6 +18,7 @@ from replan.errors import InputError
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.tvmdp import TVMDP
+from replan.plan.sweep import open_course, passes, sweep
 from replan.plan.ties import TIE_TOLERANCE, Ties
 
 
@@ -87,15 +88,25 @@ class Oracle:
 
 def oracle(world: TVMDP) -> Oracle:
     """The optimal values of every time and state."""
-    values = np.zeros((world.horizon + 1, world.states))
+    values = np.empty((world.horizon + 1, world.states))
+    values[-1] = 0.0
+    if (course := open_course(world)) is not None:
+        for begin, end in passes(world.horizon):
+            sweep(course, values[end], values[begin:end], begin=begin, end=end)
+        return Oracle(world, values)
     for t in range(world.horizon - 1, -1, -1):
-        values[t] = world.reward(t).backup(world.kernel(t), values[t + 1])
+        world.reward(t).backup(world.kernel(t), values[t + 1], out=values[t])
     return Oracle(world, values)
 
 
 def oracle_return(world: TVMDP) -> Array:
     """(S,) V*_0 alone, in the memory of two value functions."""
     values, spare = np.zeros(world.states), np.empty(world.states)
+    if (course := open_course(world)) is not None:
+        for begin, end in passes(world.horizon):
+            sweep(course, values, spare, begin=begin, end=end)
+            values, spare = spare, values
+        return values
     for t in range(world.horizon - 1, -1, -1):
         values, spare = world.reward(t).backup(world.kernel(t), values, out=spare), values
     return values

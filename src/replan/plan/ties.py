@@ -17,6 +17,7 @@ from replan.model.kernel import Array, Indices, first_best
 from replan.model.streams import TIES, uniforms
 
 TIE_TOLERANCE = 1e-9
+MOST_SEEDS = 2**32  # a seed shares one number with the time of the plan
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Ties:
         match = re.fullmatch(r"(first|last|random)(?:\((\d+)\))?", text)
         if match is None or (match[2] and match[1] != "random"):
             raise InputError(f'ties must be "first", "last" or "random(SEED)", not {text!r}')
+        if int(match[2] or 0) >= MOST_SEEDS:
+            raise InputError(f"ties must have a seed below {MOST_SEEDS}, not {match[2]}")
         return cls(match[1], int(match[2] or 0))  # pyright: ignore[reportArgumentType]
 
     def __str__(self) -> str:

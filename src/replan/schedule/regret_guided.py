@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf, isnan
 from typing import ClassVar, Literal, get_args
 
 from replan.errors import InputError
@@ -48,10 +49,14 @@ class RegretGuided:
             raise InputError(f"alpha must lie between 0 and 1, not {self.alpha}")
         if self.m < 1:
             raise InputError(f"m must be at least 1, not {self.m}")
-        if not self.diameter >= 0:
-            raise InputError(f"diameter must not be negative, not {self.diameter}")
-        if self.weights is not None and (len(self.weights) != 3 or not min(self.weights) >= 0):
-            raise InputError(f"weights must be three numbers, none negative, not {self.weights}")
+        if not 0 <= self.diameter < inf:
+            raise InputError(f"diameter must be finite and not negative, not {self.diameter}")
+        if self.threshold is not None and isnan(self.threshold):
+            raise InputError("threshold must be a number, not nan")
+        if self.weights is not None and (
+            len(self.weights) != 3 or not all(0 <= weight < inf for weight in self.weights)
+        ):
+            raise InputError(f"weights must be three finite numbers, none negative, not {self.weights}")
         named_phi(self.phi)
         named_pacing(self.pacing)
         if self.score == "theorem":  # its mismatches reach to the end of the horizon

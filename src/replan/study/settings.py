@@ -86,8 +86,11 @@ def one_line(error: ValidationError) -> str:
     if kind == "union_tag_invalid":
         named = ".".join([*map(str, path), _discriminator(fault)])
         return f"{named!r} must be one of {fault['ctx']['expected_tags']}, not {fault['ctx']['tag']!r}"
-    said = fault["msg"].removeprefix("Value error, ").removeprefix("Input ").rstrip(".")
-    shown = "" if isinstance(value, (dict, list)) and kind == "value_error" else f", not {value!r}"
+    said = fault["msg"].rstrip(".")
+    for word in ("Value error, ", "Input ", "List ", f"{path[-1]} " if path else ""):
+        said = said.removeprefix(word)
+    told = ", not " in said or (kind == "value_error" and isinstance(value, (dict, list)))
+    shown = "" if told else f", not {value!r}"
     return f"{key!r} {said}{shown}" if key else said
 
 

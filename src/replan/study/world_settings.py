@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from replan.model import TVMDP, burst_intervals, linear, load_npz, piecewise, require_valid, sinusoidal
+from replan.model.drift import GREATEST_SLIP
 from replan.model.kernel import Array
 from replan.plan.ties import Ties
 from replan.worlds import crosswind, terrain, thin_ice
 from replan.worlds.rover import rover
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
+DriftingSlip = Annotated[float, Field(ge=0, le=GREATEST_SLIP)]
 Whole = Annotated[int, Field(ge=1)]
-Horizon = Annotated[int, Field(ge=2)]
+Horizon = Annotated[int, Field(ge=2, le=1_000_000)]
+Side = Annotated[int, Field(ge=2, le=10_000)]
 Cell = Annotated[list[int], Field(min_length=2, max_length=2)]
 
 
 class Strict(BaseModel):
-    """No key that is not known, no value of another type."""
+    """No key that is not known, no value of another type, no number that is not finite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class LinearDrift(Strict):
     """Slip that grows by the same amount every step."""
 
     kind: Literal["linear"]
-    slip: Fraction
+    slip: DriftingSlip
     rate: float
 
     def profile(self, horizon: int) -> Array:
@@ -40,7 +44,7 @@ class SinusoidalDrift(Strict):
     """Slip that swings."""
 
     kind: Literal["sinusoidal"]
-    slip: Fraction
+    slip: DriftingSlip
     amplitude: float
     period: Annotated[float, Field(gt=0)]
 
@@ -53,7 +57,7 @@ class PiecewiseDrift(Strict):
     """Slip that creeps, and climbs in bursts."""
 
     kind: Literal["piecewise"]
-    slip: Fraction
+    slip: DriftingSlip
     quiet: float
     bursts: list[tuple[Fraction, Fraction, float]]
 
@@ -62,6 +66,9 @@ class PiecewiseDrift(Strict):
     def _as_tuples(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
+        for part in value:
+            if isinstance(part, (list, tuple)) and len(part) != 3:
+                raise ValueError(f"must each be from, to and slope, not {part}")
         return [tuple(part) if isinstance(part, list) else part for part in value]
 
     @field_validator("bursts")
@@ -99,7 +106,7 @@ class RoverSetting(AnyWorld):
     """The paper's rover."""
 
     world: Literal["rover"]
-    n: Annotated[int, Field(ge=2)]
+    n: Side
     horizon: Horizon
     drift: Annotated[LinearDrift | SinusoidalDrift | PiecewiseDrift, Field(discriminator="kind")]
     obstacles: list[Cell] = []
@@ -131,7 +138,7 @@ class ThinIceSetting(AnyWorld):
     """A short way over ice that melts, and a long way over a bridge."""
 
     world: Literal["thin-ice"]
-    n: Annotated[int, Field(ge=2)] = 12
+    n: Side = 12
     horizon: Horizon
     ice: Ice = Ice()
 
@@ -197,7 +204,7 @@ class TerrainSetting(AnyWorld):
     """Ground that differs from cell to cell and drifts in places only."""
 
     world: Literal["terrain"]
-    n: Annotated[int, Field(ge=2)] = 12
+    n: Side = 12
     horizon: Horizon
     terrain: Terrain = Terrain()
 
@@ -214,8 +221,10 @@ class ArraysSetting(AnyWorld):
     horizon: Horizon | None = None
 
     def build(self) -> TVMDP:
-        """The world, checked."""
-        return require_valid(load_npz(self.file, horizon=self.horizon))
+        """The world, checked; drift bounds that it states count, true or not, as a rover's do."""
+        world = load_npz(self.file, horizon=self.horizon)
+        require_valid(replace(world, stated_bounds=None))
+        return world
 
 
 Setting = RoverSetting | ThinIceSetting | CrosswindSetting | TerrainSetting | ArraysSetting
