@@ -1,7 +1,11 @@
 """The studies past the paper, on one setting each."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from replan.model import SlipKernel
 from replan.report.beyond_table import parts_table, regret_table, write_beyond
 from replan.report.learning_tables import bounds_table, learned_table, told_table, write_learning
 from replan.study import beyond, learning
@@ -44,6 +48,15 @@ def test_learning_compares_estimators_and_wrong_bounds(monkeypatch, tmp_path):
     assert any(len(set(row[2:])) > 1 for row in told.rows)
     write_learning(learned, wrong, tmp_path)
     assert (tmp_path / "learning.csv").read_text().count("\n") == 1 + 4 + 3 * 3
+
+
+def test_pooled_slip_does_not_apply_where_obstacles_come_and_go():
+    mission = make_mission(load_setting("two-burst"))
+    clear = mission.world.kernel(0)
+    assert isinstance(clear, SlipKernel)
+    closed = SlipKernel(clear.shape, clear.slip, law=clear.law, blocked=np.arange(clear.states) == 5)
+    world = replace(mission.world, kernel=lambda t: closed if t == 7 else clear)
+    assert not applies("slip-intervals", replace(mission, world=world))
 
 
 def test_pooled_slip_applies_where_a_slip_goes_the_same_way_at_all_times():

@@ -32,9 +32,11 @@ def applies(name: str, mission: Mission) -> bool:
     """Whether the estimator's assumption holds: pooled slip needs one known law of where a slip goes."""
     if not name.startswith("slip-"):
         return True
-    first, last = mission.world.kernel(0), mission.world.kernel(mission.horizon - 1)
-    return (
-        isinstance(first, SlipKernel) and isinstance(last, SlipKernel) and np.array_equal(first.law, last.law)
+    kernels = [mission.world.kernel(t) for t in range(mission.horizon)]
+    first = kernels[0]
+    return isinstance(first, SlipKernel) and all(
+        isinstance(kernel, SlipKernel) and kernel.same_moves(first) and np.array_equal(kernel.law, first.law)
+        for kernel in kernels
     )
 
 
