@@ -72,6 +72,37 @@ def test_npz_files(tmp_path):
     world = load_npz(tmp_path / "lists.npz")
     np.testing.assert_allclose(world.kernel(1).general().dense(), many[0])
     np.testing.assert_array_equal(world.drift_bounds, [0.1, 0.2])
+    np.testing.assert_array_equal(world.declared_successors, kernel.successors)
+
+
+def test_possible_successors_are_read_and_sorted(tmp_path):
+    given = [[1, 0, 3, 3], [1, 2, 0, 3], [2, 2, 3, 3], [3, 3, 3, 3]]
+    np.savez(tmp_path / "own.npz", kernels=dense(0), rewards=np.zeros(4), possible_successors=given)
+    lists = load_npz(tmp_path / "own.npz", horizon=3).declared_successors
+    np.testing.assert_array_equal(lists, [[0, 1, 3, 3], [0, 1, 2, 3], [2, 3, 3, 3], [3, 3, 3, 3]])
+
+
+@pytest.mark.parametrize(
+    ("lists", "said"),
+    [
+        ([[0], [1]], "a row of states for each of 4"),
+        ([[0], [1], [2], [4]], "successor of s=3 is not a state"),
+        ([[0.5], [1], [2], [3]], "whole numbers"),
+    ],
+)
+def test_possible_successors_that_make_no_sense(lists, said):
+    with pytest.raises(InputError, match=said):
+        from_arrays(dense(0), np.zeros(4), horizon=3, declared_successors=lists)
+
+
+def test_the_checker_finds_steps_to_states_that_are_not_declared_possible():
+    many = np.tile(np.eye(4)[:, None, :], (3, 1, 2, 1))
+    many[2, 1, 1] = [0.5, 0.5, 0, 0]
+    own = np.arange(4)[:, None]
+    found = check_tvmdp(from_arrays(many, np.zeros(4), declared_successors=own))
+    assert [str(each) for each in found] == [
+        "a step leads to a state that is not declared possible at t=2, s=1, a=1"
+    ]
 
 
 @pytest.mark.parametrize(

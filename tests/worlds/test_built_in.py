@@ -34,6 +34,13 @@ def test_the_world_is_valid_and_drifts(name):
     assert (world.drift_bounds == 0).any()  # some steps are quiet
 
 
+@pytest.mark.parametrize("name", [name for name in SETTINGS if not name.startswith("terrain")])
+def test_a_world_that_is_no_grid_of_moves_declares_where_steps_can_lead(name):
+    world = mission_of(name).world
+    assert world.declared_successors is not None
+    assert 5 <= world.declared_successors.shape[1] <= 9
+
+
 @pytest.mark.parametrize("name", WORTH_REPLANNING)
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_at_least_thirty_per_cent_of_the_periodic_regret_is_the_stale_plan_and_the_wrong_model(

@@ -15,7 +15,7 @@ from replan.execute.identity import rule_text, world_text
 from replan.execute.memory import Memory
 from replan.execute.mission import Mission, Update, known_bounds
 from replan.execute.usable import usable_update
-from replan.model.kernel import Array, Kernel
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.plan.backward_induction import Plan, plan
 from replan.plan.ties import Ties
@@ -36,7 +36,8 @@ class Equipment:
     """The arguments of an agent, and what follows from them alone.
 
     `nominal` is planned on before the first update; `time_limit` (seconds) bounds an update's work;
-    `drift_bounds` (T-1,) are the epsilon_t; `current_kernel` serves a rule that knows P_t.
+    `drift_bounds` (T-1,) are the epsilon_t; `current_kernel` serves a rule that knows P_t;
+    `declared_successors` (S, k) say where steps can lead, for a rule that bounds what drift can do.
     """
 
     horizon: int  # T
@@ -53,6 +54,7 @@ class Equipment:
     time_limit: float | None = None
     planner: Planner = plan_by_induction
     current_kernel: Callable[[int], Kernel] | None = None
+    declared_successors: Indices | None = None
 
     def __post_init__(self) -> None:
         check_budget(self.budget, self.horizon)
@@ -80,6 +82,7 @@ class Equipment:
             ties=mission.ties,
             exact_budget=mission.exact_budget,
             current_kernel=world.kernel,
+            declared_successors=world.declared_successors,
             **options,
         )
 
@@ -106,6 +109,7 @@ class Equipment:
             reward=self.reward,
             execution=self.execution,
             current_kernel=None if told is None else told(time),
+            declared_successors=self.declared_successors,
         )
 
     def _identity(self) -> dict[str, str]:

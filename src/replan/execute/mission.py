@@ -104,6 +104,7 @@ class Mission:
             reward=self.world.reward,
             execution=self.execution,
             current_kernel=self.world.kernel(time) if rule.knows == "current kernel" else None,
+            declared_successors=self.world.declared_successors,
         )
 
     def context_at(self, rule: Rule, *, last_update: int, **seen: Any) -> Callable[[int], Context]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import Kernel
+from replan.model.kernel import Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.tvmdp import TVMDP
 
@@ -79,6 +79,15 @@ def _check_kernel(kernel: Kernel, world: TVMDP, t: int) -> Iterator[Finding]:
         total = probabilities.sum(axis=2)
     for s, a in np.argwhere(np.abs(total - 1) > ROW_TOLERANCE):
         yield Finding(f"probabilities sum to {total[s, a]:.9g}, not 1,", t, int(s), int(a))
+    if world.declared_successors is not None:
+        yield from _check_successors(kernel, world.declared_successors, t)
+
+
+def _check_successors(kernel: Kernel, declared: Indices, t: int) -> Iterator[Finding]:
+    general = kernel.general()
+    listed = (general.successors[:, :, None] == declared[:, None, :]).any(axis=2)
+    for s, a in np.argwhere(((general.probabilities > 0) & ~listed[:, None, :]).any(axis=2)):
+        yield Finding("a step leads to a state that is not declared possible", t, int(s), int(a))
 
 
 def _check_reward(reward: Reward, world: TVMDP, t: int) -> Iterator[Finding]:

@@ -19,6 +19,17 @@ from replan.errors import InputError
 from replan.model.drift import drift_bounds
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
 from replan.model.reward import Reward
+from replan.model.successors import successor_lists
+
+NPZ_ARRAYS = {
+    "kernels",
+    "successors",
+    "probabilities",
+    "rewards",
+    "start",
+    "drift_bounds",
+    "possible_successors",
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,9 @@ class TVMDP:
     stated_bounds: Array | None = field(default=None, repr=False)  # (T-1,) epsilon_t; None: the true drift
     start_states: Indices | None = field(default=None, repr=False)  # where dynamic regret is taken; None: all
     grid: tuple[int, int] | None = None  # rows and columns, where the states are cells
+    declared_successors: Indices | None = field(
+        default=None, repr=False
+    )  # (S, k) where steps can lead, at any time; a row may repeat a state; None: nothing is declared
 
     def __post_init__(self) -> None:
         if self.horizon < 2:
@@ -47,6 +61,9 @@ class TVMDP:
             if not (bounds >= 0).all():
                 raise InputError(f"drift bound {np.argmin(bounds >= 0)} is negative or not a number")
             object.__setattr__(self, "stated_bounds", bounds)
+        if self.declared_successors is not None:
+            lists = successor_lists(self.declared_successors, self.states)
+            object.__setattr__(self, "declared_successors", lists)
 
     @cached_property
     def states(self) -> int:
@@ -78,11 +95,13 @@ def from_arrays(
     horizon: int | None = None,
     start: int = 0,
     stated_bounds: ArrayLike | None = None,
+    declared_successors: ArrayLike | None = None,
 ) -> TVMDP:
     """A world from plain arrays.
 
     `kernels`: (S, A, S) for one, (T, S, A, S) for one per step; or a list of A sparse (S, S) matrices, or a
     list of T such lists. `rewards`: (S,) of the next state, (S, A) of state and action, or T of either.
+    `declared_successors`: (S, k) where steps can lead, at any time.
     """
     steps = _kernels(kernels)
     horizon = horizon if horizon is not None else len(steps)
@@ -94,23 +113,23 @@ def from_arrays(
     if len(parts) not in (1, horizon):
         raise InputError(f"{len(parts)} rewards do not fit a horizon of {horizon}: give 1 or {horizon}")
     bounds = None if stated_bounds is None else np.asarray(stated_bounds, dtype=float)
-    return TVMDP(horizon, _indexed(steps), _indexed(parts), start, bounds)
+    lists = None if declared_successors is None else np.asarray(declared_successors)
+    return TVMDP(horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists)
 
 
 def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
     """A world from an .npz file.
 
     Its arrays: `kernels` as in `from_arrays`, or `successors` (S, k) with `probabilities` (S, A, k) or
-    (T, S, A, k); `rewards`; and where wanted `start` and `drift_bounds`.
+    (T, S, A, k); `rewards`; and where wanted `start`, `drift_bounds` and `possible_successors` (S, k), where
+    steps can lead at any time: without it, `successors` where given.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
     except (OSError, EOFError, TypeError, ValueError, BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: not a readable .npz file ({error})") from None
-    if unknown := sorted(
-        set(arrays) - {"kernels", "successors", "probabilities", "rewards", "start", "drift_bounds"}
-    ):
+    if unknown := sorted(set(arrays) - NPZ_ARRAYS):
         raise InputError(f"{path}: unknown array {unknown[0]!r}")
     if "rewards" not in arrays:
         raise InputError(f"{path}: the array 'rewards' is missing")
@@ -123,9 +142,13 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
         kernels = [GeneralKernel(arrays["successors"], step) for step in steps]
     else:
         raise InputError(f"{path}: give 'kernels', or 'successors' and 'probabilities'")
-    start = int(arrays["start"].item()) if "start" in arrays else 0
     return from_arrays(
-        kernels, arrays["rewards"], horizon=horizon, start=start, stated_bounds=arrays.get("drift_bounds")
+        kernels,
+        arrays["rewards"],
+        horizon=horizon,
+        start=int(arrays["start"].item()) if "start" in arrays else 0,
+        stated_bounds=arrays.get("drift_bounds"),
+        declared_successors=arrays.get("possible_successors", arrays.get("successors")),
     )
 
 

@@ -33,6 +33,9 @@ class Context:
     reward: Callable[[int], Reward] = field(repr=False)
     execution: Execution = "map"
     current_kernel: Kernel | None = field(default=None, repr=False)  # P_t, for a rule that knows it
+    declared_successors: Indices | None = field(
+        default=None, repr=False
+    )  # (S, k) where steps can lead, at any time; None: nothing is declared
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def build(
         reward=constant(Reward(next_state=next_state)),
         start=rows // 2 * columns,
         grid=(rows, columns),
+        declared_successors=windy(UP).successors,
     )
 
 

@@ -78,6 +78,14 @@ class ModelTable:
         first = successors[np.arange(states), used.argmax(axis=1)]
         return GeneralKernel(np.where(used, successors, first[:, None]), probabilities)
 
+    def possible_successors(self) -> Indices:
+        """(S, A k) where the rows of each state lead, outcomes of probability zero included."""
+        lists = np.where(self.listed, self.successors, self.successors[:, :, :1]).reshape(
+            len(self.terminal), -1
+        )
+        lists[self.terminal] = np.flatnonzero(self.terminal)[:, None]
+        return lists
+
     def arrival_rewards(self) -> Array | None:
         """(S,) what entering each state pays, or None if that depends on the way."""
         outcomes = self.listed & ~self.terminal[:, None, None]
@@ -150,6 +158,7 @@ def world_of_tables(
         reward=constant(rewards[0]) if len(rewards) == 1 else rewards.__getitem__,
         start=int(np.argmax(start_probabilities)) if start is None else start,
         start_states=starts,
+        declared_successors=np.concatenate([table.possible_successors() for table in tables], axis=1),
     )
     return require_valid(world)
 

@@ -61,6 +61,7 @@ def build(
         kernel=lambda t: breaking(failures[t]),
         reward=constant(Reward(next_state=next_state)),
         grid=(n, n),
+        declared_successors=breaking(failures[0]).successors,
     )
 
 

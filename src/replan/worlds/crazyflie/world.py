@@ -48,6 +48,7 @@ def crazyflie_world(layout: Layout, wind: Wind, *, table: Calibration | None = N
         start=state_of(START),
         start_states=np.flatnonzero(~layout.blocked),
         grid=(GRID, GRID),
+        declared_successors=successors,
     )
 
 
