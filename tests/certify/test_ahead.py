@@ -10,6 +10,7 @@ from tests.certify.drifting_worlds import general_cases, slip_cases
 from tests.certify.test_certificate import regrets, two_burst
 
 from replan.certify import Tightening, certify, certify_ahead
+from replan.certify.course import OnEstimates
 from replan.errors import InputError
 from replan.model import TVMDP
 from replan.schedule import periodic_times
@@ -54,6 +55,19 @@ def test_in_advance_only_the_first_kernel_is_looked_at():
     hidden = TVMDP(50, only_first, mission.world.reward, stated_bounds=mission.world.drift_bounds)
     found = certify_ahead(replace(mission, world=hidden), times)
     assert 0.7715 < found.value < 1.6
+
+
+@pytest.mark.parametrize("tightening", SWITCHES)
+def test_estimates_that_contradict_the_bounds_promise_nothing(tightening):
+    mission = two_burst(stated_bounds=np.full(49, 0.001))
+    found = certify_ahead(mission, periodic_times(50, 4), known_until=33, tightening=tightening)
+    assert found.value == found.dynamic == np.inf
+    assert "the bounds are too small" in found.contradiction
+
+
+def test_learned_estimates_are_refused():
+    with pytest.raises(InputError, match="do not reveal the true kernel"):
+        certify_ahead(OnEstimates.of(two_burst(), []), periodic_times(50, 4))
 
 
 def test_belief_execution_is_refused():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from tests.certify.drifting_worlds import slip_cases
+from tests.certify.test_certificate import still_world
 
 from replan.certify import Certified
 from replan.certify.certified import going_on
@@ -58,6 +59,14 @@ def test_a_smaller_amount_updates_no_later():
         return decisions.index(True)
 
     assert first_due(0.01) <= first_due(0.05) < first_due(0.15)
+
+
+def test_it_knows_where_steps_can_lead():
+    def given_away(**declared):
+        return going_on(context(Mission(still_world(**declared), budget=1, planning_horizon=2)), np.inf)
+
+    assert given_away(declared_successors=np.array([[0], [1]])).max() == pytest.approx(0)
+    assert given_away().max() > 0.01
 
 
 def test_it_spends_its_budget():

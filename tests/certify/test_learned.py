@@ -1,100 +1,162 @@
-"""Learned estimates: the promise holds with the probability that it states."""
+"""Learned estimates: what is promised to the robot that plans on them, and how often it holds."""
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import replace
+from math import log, sqrt
 
 import numpy as np
 import pytest
-from tests.certify.drifting_worlds import drifting_kernels
 
 from replan.certify import Estimate, Transitions, certify, learned_estimate
+from replan.certify.course import OnEstimates
 from replan.errors import InputError
 from replan.evaluate import regret
 from replan.execute import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant
 from replan.schedule import FixedTimes
 
-HORIZON, TIMES, SAMPLES = 8, (1, 4), 40
 UNIFORM = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
 
 
-@dataclass(frozen=True)
-class ByTime:
-    """An estimator whose estimates were made beforehand."""
-
-    estimates: dict[int, Estimate]
-
-    def estimate(self, observation):
-        return self.estimates[max(observation.time - 1, 0)].kernel
+def coins(*chances):
+    """In both states, each action leads to state 1 with its own chance."""
+    rows = [[1 - chance, chance] for chance in chances]
+    return GeneralKernel.from_dense([rows, rows])
 
 
-@dataclass(frozen=True)
-class LearnedMission(Mission):
-    learned: dict[int, Estimate] = field(default_factory=dict)
-
-    @cached_property
-    def estimator(self):
-        return ByTime(self.learned)
+def mission_in(kernel, *, horizon, budget=1):
+    """Nothing drifts, and state 1 pays."""
+    reward = constant(Reward(next_state=np.array([0.0, 1.0])))
+    world = TVMDP(horizon, constant(kernel), reward, stated_bounds=np.zeros(horizon - 1))
+    return Mission(world, budget, planning_horizon=horizon)
 
 
-def world_of(generator, drift=0.02):
-    eps = np.full(HORIZON - 1, drift)
-    kernels = [
-        GeneralKernel.from_dense(k) for k in drifting_kernels(generator, HORIZON, 2, 2, eps, "any way")
-    ]
-    reward = Reward(state_action=generator.normal(size=(2, 2)))
-    return TVMDP(HORIZON, lambda t: kernels[t], constant(reward), stated_bounds=eps)
+def planned_on(estimates, mission, times):
+    """The regret of the robot that plans on the estimates."""
+    return regret(OnEstimates.of(mission, estimates), FixedTimes(times))
 
 
-def observed(world, generator):
-    """The same number of transitions of every pair at every time."""
-    t, s, a, _ = (part.ravel() for part in np.indices((HORIZON, 2, 2, SAMPLES)))
-    ahead = np.array([world.kernel(u).dense()[i, b, 1] for u, i, b in zip(t, s, a, strict=True)])
-    return Transitions(t, s, a, (generator.random(t.size) < ahead).astype(np.int64))
+def at_the_edge(share=1.0):
+    """The estimate says that action 0 is sure; the truth is 0.9, at the edge of the box."""
+    radius = share * np.array([[0.1, 0.0], [0.1, 0.0]])
+    return [Estimate(time, coins(1.0, 0.98), radius, 0.05) for time in (0, 3)]
 
 
-def learned_from(world, generator, delta):
-    """The estimates of P_0 and of the second update, each with half of delta."""
-    log = observed(world, generator)
-    return [
-        learned_estimate(
-            log.before(time + 1),
-            UNIFORM,
-            time=time,
-            drift_bounds=world.drift_bounds,
-            delta=delta / 2,
-            most=HORIZON * SAMPLES,
-        )
-        for time in (0, TIMES[1] - 1)
-    ]
+def test_the_promise_is_to_the_robot_that_plans_on_the_estimates():
+    mission = mission_in(coins(0.9, 0.98), horizon=10, budget=2)
+    found = certify(mission, (1, 4), estimates=at_the_edge())
+    assert planned_on(at_the_edge(), mission, (1, 4)) == pytest.approx(0.8)
+    assert 0.8 <= found.value < 0.82
+    assert (found.estimates, found.probability) == ("learned", pytest.approx(0.9))
 
 
-def test_the_promise_is_broken_no_more_often_than_delta():
-    delta, trials = 0.3, 120
-    broken = outside = 0
+def test_a_radius_that_is_five_per_cent_too_small_breaks_the_promise():
+    mission = mission_in(coins(0.9, 0.98), horizon=10, budget=2)
+    small = at_the_edge(share=0.95)
+    assert certify(mission, (1, 4), estimates=small).value < planned_on(small, mission, (1, 4)) - 0.01
+
+
+def test_the_true_kernels_are_not_used():
+    values = {
+        certify(mission_in(coins(chance, 0.5), horizon=10, budget=2), (1, 4), estimates=at_the_edge()).value
+        for chance in (0.1, 0.5, 0.9)
+    }
+    assert len(values) == 1
+
+
+def test_a_rule_is_asked_by_the_robot_that_plans_on_the_estimates():
+    mission = mission_in(coins(0.9, 0.98), horizon=10, budget=2)
+    assert certify(mission, FixedTimes((1, 4)), estimates=at_the_edge()).times == (1, 4)
+    with pytest.raises(InputError, match="no estimate of P_4 is given"):
+        certify(mission, FixedTimes((1, 5)), estimates=at_the_edge())
+
+
+def test_a_mission_that_learns_is_not_certified_without_its_estimates():
+    mission = OnEstimates.of(mission_in(coins(0.9, 0.98), horizon=10, budget=2), at_the_edge())
+    with pytest.raises(InputError, match="give the estimates, with their radii"):
+        certify(mission, (1, 4))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, float("nan")])
+def test_a_radius_without_its_probability_is_refused(delta):
+    with pytest.raises(InputError, match="needs delta"):
+        Estimate(0, UNIFORM, np.ones((2, 2)), delta)
+
+
+def test_a_true_kernel_has_no_delta():
+    with pytest.raises(InputError, match="delta is 0"):
+        Estimate(0, UNIFORM, delta=0.1)
+
+
+def test_probabilities_of_failure_add_up():
+    mission = mission_in(UNIFORM, horizon=4, budget=2)
+    for deltas, said in (((0.5, 0.6), "add up to 1.1"), ((0.5, 0.3), None)):
+        given = [
+            Estimate(t, UNIFORM, np.ones((2, 2)), delta) for t, delta in zip((0, 1), deltas, strict=True)
+        ]
+        if said is None:
+            assert certify(mission, (1, 2), estimates=given).probability == pytest.approx(0.2)
+        else:
+            with pytest.raises(InputError, match=said):
+                certify(mission, (1, 2), estimates=given)
+
+
+def test_two_estimates_of_one_kernel_are_refused():
+    mission = mission_in(UNIFORM, horizon=4)
+    with pytest.raises(InputError, match="two estimates of P_0"):
+        certify(mission, (1,), estimates=[Estimate(0, UNIFORM), Estimate(0, UNIFORM)])
+
+
+def sampled(kernel, generator, *, samples, delta):
+    """An estimate of a kernel that stands still, from the same number of transitions of every pair."""
+    _, states, actions = (part.ravel() for part in np.indices((samples, 2, 2)))
+    lucky = generator.random(states.size) < kernel.dense()[states, actions, 1]
+    seen = Transitions(np.zeros_like(states), states, actions, lucky.astype(np.int64))
+    return learned_estimate(seen, UNIFORM, time=0, drift_bounds=np.zeros(1), delta=delta, most=samples)
+
+
+def test_the_promise_is_broken_no_more_often_than_delta_and_a_tenth_of_the_radius_breaks_it():
+    """Two actions that few samples hardly tell apart: the plan often takes the worse one."""
+    delta, trials, kernel = 0.1, 200, coins(0.45, 0.55)
+    mission = mission_in(kernel, horizon=2)
+    broken = {1.0: 0, 0.1: 0}
     for seed in range(trials):
-        generator = np.random.default_rng(seed)
-        world = world_of(generator)
-        estimates = learned_from(world, generator, delta)
-        mission = LearnedMission(world, len(TIMES), 3, learned={e.time: e for e in estimates})
-        found = certify(mission, TIMES, estimates=estimates, delta=delta)
-        assert (found.estimates, found.probability) == ("learned", 1 - delta)
-        broken += regret(mission, FixedTimes(TIMES)) > found.value + 1e-9
-        outside += any(
-            (world.kernel(e.time).entrywise_distance(e.kernel) > e.radius).any() for e in estimates
-        )
-    assert broken <= delta * trials
-    assert outside <= delta * trials
+        estimate = sampled(kernel, np.random.default_rng(seed), samples=8, delta=delta)
+        true = planned_on([estimate], mission, (1,))
+        for share in broken:
+            scaled = replace(estimate, radius=share * estimate.radius)
+            broken[share] += true > certify(mission, (1,), estimates=[scaled]).value + 1e-9
+    assert broken[1.0] <= delta * trials < broken[0.1]
 
 
 def test_more_observations_promise_more():
-    generator = np.random.default_rng(7)
-    world = world_of(generator, drift=0.001)
-    estimates = learned_from(world, generator, 0.1)
-    mission = LearnedMission(world, len(TIMES), 3, learned={e.time: e for e in estimates})
-    unknown = [Estimate(e.time, e.kernel, np.ones((2, 2))) for e in estimates]
-    told = certify(mission, TIMES, estimates=estimates, delta=0.1).value
-    assert told < 0.75 * certify(mission, TIMES, estimates=unknown, delta=0.1).value
+    kernel = coins(0.3, 0.6)
+    mission = mission_in(kernel, horizon=6)
+
+    def promised(samples):
+        estimate = sampled(kernel, np.random.default_rng(7), samples=samples, delta=0.1)
+        return certify(mission, (1,), estimates=[estimate]).value
+
+    assert promised(400) < 0.5 * promised(20)
+
+
+def test_the_radius_is_the_simultaneous_one_of_hoeffding():
+    """Pair (0, 0) seen forty times, of 2 x 2 pairs with 2 successors."""
+    nothing = np.zeros(40, dtype=np.int64)
+    seen = Transitions(np.tile([0, 1, 2, 2], 10), nothing, nothing, np.tile([1, 1, 0, 1], 10))
+    bounds = np.array([0.01, 0.02, 0.04])
+    found = learned_estimate(seen, UNIFORM, time=2, drift_bounds=bounds, delta=0.2, most=50)
+    drift = ((0.01 + 0.02) + 0.02 + 0 + 0) / 4
+    assert found.radius[0, 0] == pytest.approx(sqrt(log(2 * 2 * 2 * 2 * 50 / 0.2) / (2 * 40)) + drift)
+    assert found.kernel.dense()[0, 0] == pytest.approx([0.25, 0.75])
+    assert found.radius[0, 1] == found.radius[1, 0] == found.radius[1, 1] == 1
+    assert (found.time, found.delta) == (2, 0.2)
+
+
+def test_fewer_possible_successors_make_a_smaller_radius():
+    many = Transitions(*np.zeros((4, 400), dtype=np.int64))
+    options = {"time": 0, "drift_bounds": np.zeros(3), "delta": 0.1, "most": 400}
+    one = learned_estimate(many, UNIFORM, possible=[[0], [1]], **options)
+    assert one.radius[0, 0] == pytest.approx(sqrt(log(2 * 2 * 2 * 1 * 400 / 0.1) / 800))
 
 
 def test_a_pair_never_seen_has_radius_one_and_the_nominal_kernel():

@@ -252,6 +252,15 @@ def test_certify(answer):
     assert 0 < found["theorem"]["alpha"] < 1 and found["theorem"]["m"] >= 1
 
 
+def test_a_rule_that_draws_its_times_is_certified_by_the_times_of_one_mission(answer, replan):
+    times = answer("schedule", "two-burst", "--rule", "random", "--seed", "2")["times"]
+    _, drawn, _ = replan("certify", "two-burst", "--rule", "random", "--seed", "2")
+    _, fixed, _ = replan("certify", "two-burst", "--times", ",".join(str(t) for t in times))
+    assert drawn.startswith(fixed)
+    said = drawn.removeprefix(fixed)
+    assert f"updating at {', '.join(str(t) for t in times)}, as the mission with seed 2 does" in said
+
+
 def test_the_price_of_a_promise(answer, replan):
     found = answer("certify", "two-burst", "--promise", "1.0")
     assert found["certificate"] <= 1.0 and len(found["times"]) == found["budget"]

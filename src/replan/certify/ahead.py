@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from replan.certify.bound import optimistic_values
+from replan.certify.bound import optimistic_values, step_costs
 from replan.certify.boxes import RowBoxes
-from replan.certify.certificate import Certificate, Tightening, assumptions, uncertainty
-from replan.certify.knowledge import Estimate, Known
+from replan.certify.certificate import Certificate, Tightening, assumptions, promised, uncertainty
+from replan.certify.course import true_estimates
+from replan.certify.knowledge import Known, known_in
 from replan.certify.structure import SlipRange
 from replan.certify.uncertainty import Uncertainty, action_reward, losses
 from replan.errors import InputError
@@ -37,6 +38,20 @@ class Possible:
     successors: Indices  # (S, k)
     following: Array  # (S, A, k) bool, where the belief may go
 
+    def reached(self, steps: int) -> list[Array]:
+        """(X, S) for each step after the update, the believed and true states that can be."""
+        from replan.certify import compiled
+
+        goes = (self.actions[:, :, None] & self.following).any(axis=1)
+        some = np.take_along_axis(self.successors, goes.argmax(axis=1)[:, None], axis=1)
+        believed = np.where(goes, self.successors, some)
+        where = [np.eye(len(self.successors), dtype=bool)]
+        for _ in range(steps - 1):
+            true_moved = compiled.spread_places(self.successors, where[-1])
+            both_moved = compiled.spread_places(believed, np.ascontiguousarray(true_moved.T)).T
+            where.append(np.ascontiguousarray(both_moved))
+        return where
+
 
 def certify_ahead(
     mission: Mission, times: Sequence[int], *, known_until: int = 0, tightening: Tightening = ADVANCE
@@ -48,40 +63,29 @@ def certify_ahead(
         )
     tightening = replace(tightening, slip_cells=1)  # a path of slips is not followed here
     times = check_times(times, budget=mission.budget, horizon=mission.horizon)
-    made = [
-        0,
-        *(t for t in times if t <= max(known_until, FIRST_UPDATE)),
-    ]  # the first plan is made on P_0 too
-    found = {max(t - 1, 0): Estimate(max(t - 1, 0), mission.update(t).kernel) for t in made}
-    known = Known(tuple(found.values()), mission.world.drift_bounds)
+    made = [t for t in times if t <= max(known_until, FIRST_UPDATE)]  # the first plan is made on P_0 too
+    known = known_in(mission.world, true_estimates(mission, made))
     uncertain = uncertainty(known, tightening)
     behaviours = {
         tau: _known_behaviour(mission, uncertain, tau)
-        if tau in made
+        if tau == 0 or tau in made
         else possible_behaviour(mission, uncertain, tau)
         for tau in (0, *times)
     }
-    return _bounded(mission, (0, *times), known, uncertain, behaviours, tightening)
+    return _bounded(mission, times, known, uncertain, behaviours, tightening)
 
 
 def _bounded(
     mission: Mission,
-    starts: Sequence[int],
+    times: tuple[int, ...],
     known: Known,
     uncertain: RowBoxes | SlipRange,
     behaviours: dict[int, Possible],
     tightening: Tightening,
 ) -> Certificate:
-    world = mission.world
+    world, starts = mission.world, (0, *times)
     best = [values[0] for values in optimistic_values(uncertain, world.reward, world.horizon, world.states)]
-
-    def cost(t: int) -> Array:
-        return uncertain.plain(-action_reward(uncertain, world.reward(t), world.states))
-
-    def arrival(t: int) -> Array | None:
-        part = world.reward(t).next_state
-        return None if part is None else -part
-
+    cost, arrival = step_costs(uncertain, world.reward, world.states)
     worst, tables = worst_ahead(uncertain, starts, behaviours, world.horizon, cost=cost, arrival=arrival)
     bound = best[0] + worst
     if tightening.one_kernel:
@@ -95,17 +99,15 @@ def _bounded(
             limit=lambda t: best[t] + tables[t],
         )
     return Certificate(
-        value=float(bound[world.start]),
-        dynamic=float((bound if world.start_states is None else bound[world.start_states]).max()),
+        **promised(world, bound, uncertain.contradiction),
         oracle_at_best=float(best[0][world.start]),
         robot_at_worst=-float(worst[world.start]),
         when="in advance",
         estimates="true kernel",
         probability=1.0,
+        times=times,
         tightening=tightening,
         assumed=assumptions(known, uncertain),
-        contradiction=uncertain.contradiction,
-        from_starts=bound,
     )
 
 
@@ -167,16 +169,23 @@ def worst_ahead(
     cost: Callable[[int], Array],
     arrival: Callable[[int], Array | None] = lambda t: None,
     limit: Callable[[int], Array] | None = None,
+    everywhere: bool = False,
 ) -> tuple[Array, list[Array]]:
-    """(S,) the greatest total of costs, and for every t (X, S) from a believed and a true state on."""
+    """(S,) the greatest total of costs, and for every t (X, S) from a believed and a true state on.
+
+    Pairs of states that cannot come about after the update are left out, unless `everywhere`.
+    """
     states = len(next(iter(behaviours.values())).successors)
     tables: list[Array] = []
     table = np.zeros((states, states))
     for begin, end in zip(reversed(starts), [horizon, *reversed(starts[1:])], strict=True):
         ahead = np.zeros((states, states)) if end == horizon else np.tile(np.diagonal(table), (states, 1))
+        all_pairs = np.ones((states, states), dtype=bool)
+        where = [all_pairs] * (end - begin) if everywhere else behaviours[begin].reached(end - begin)
         for t in range(end - 1, begin - 1, -1):
             extra = arrival(t)
-            table = _step(uncertain, t, behaviours[begin], cost(t), ahead if extra is None else ahead + extra)
+            ahead = ahead if extra is None else ahead + extra
+            table = _step(uncertain, t, behaviours[begin], cost(t), ahead, where[t - begin])
             if limit is not None:
                 table = np.minimum(table, limit(t))
             tables.append(table)
@@ -184,7 +193,7 @@ def worst_ahead(
     return np.diagonal(table).copy(), tables[::-1]
 
 
-def _step(uncertain: Uncertainty, t: int, may: Possible, cost: Array, ahead: Array) -> Array:
+def _step(uncertain: Uncertainty, t: int, may: Possible, cost: Array, ahead: Array, where: Array) -> Array:
     """(X, S) the worst action that a plan may take in each believed state, the worst place it may go to."""
     out = np.full(ahead.shape, -np.inf)
     for a in range(may.actions.shape[1]):
@@ -196,7 +205,6 @@ def _step(uncertain: Uncertainty, t: int, may: Possible, cost: Array, ahead: Arr
         for slot in range(goes.shape[1]):
             chosen = goes[:, slot]
             target[chosen] = np.maximum(target[chosen], ahead[may.successors[believed[chosen], slot]])
-        everywhere = np.ones(target.shape, dtype=bool)
         taken = np.full(believed.size, a)
-        out[believed] = np.maximum(out[believed], uncertain.step(t, 0, cost, taken, target, everywhere))
+        out[believed] = np.maximum(out[believed], uncertain.step(t, 0, cost, taken, target, where[believed]))
     return out

@@ -16,8 +16,7 @@ from replan.certify.uncertainty import Uncertainty, action_reward, losses
 from replan.model.kernel import Array, Indices
 from replan.model.reward import Reward
 
-Node = tuple[int, int]  # time of an update, updates left after it
-Tables = dict[Node, list[Array]]  # per step of the leg (C, X, S)
+Tables = dict[int, list[Array]]  # by the time of the update, per step of its leg (C, X, S)
 
 
 def optimistic_values(
@@ -36,23 +35,31 @@ def optimistic_values(
     return values[::-1]
 
 
+def step_costs(
+    uncertain: Uncertainty, reward: Callable[[int], Reward], states: int
+) -> tuple[Callable[[int], Array], Callable[[int], Array | None]]:
+    """Minus what a step at t pays: (V, S, A) for the action, (S,) or nothing for the next state."""
+
+    def cost(t: int) -> Array:
+        return uncertain.plain(-action_reward(uncertain, reward(t), states))
+
+    def arrival(t: int) -> Array | None:
+        part = reward(t).next_state
+        return None if part is None else -part
+
+    return cost, arrival
+
+
 def pessimistic_returns(
     uncertain: Uncertainty,
     reward: Callable[[int], Reward],
     course: Sequence[Leg],
     successors: Indices,
     horizon: int,
-) -> tuple[dict[Node, Array], Tables]:
-    """Minus the least return from each update on (C, S), and from each step of each leg on."""
-
-    def cost(t: int, cell: int) -> Array:
-        return uncertain.plain(-action_reward(uncertain, reward(t), len(successors)))
-
-    def arrival(t: int) -> Array | None:
-        part = reward(t).next_state
-        return None if part is None else -part
-
-    return worst_case(uncertain, course, successors, horizon, cost=cost, arrival=arrival)
+) -> tuple[Array, Tables]:
+    """Minus the least return from t = 0 on (C, S), and from each step of each leg on."""
+    cost, arrival = step_costs(uncertain, reward, len(successors))
+    return worst_case(uncertain, course, successors, horizon, cost=lambda t, cell: cost(t), arrival=arrival)
 
 
 def joint_regret(
@@ -64,12 +71,12 @@ def joint_regret(
     *,
     best: list[Array],
     returns: Tables,
-) -> dict[Node, Array]:
-    """(C, S) bound on the regret from each update on, as one problem, never above the difference of two."""
+) -> Array:
+    """(C, S) bound on the regret from t = 0 on, as one problem, never above the difference of two."""
     given_away = losses(uncertain, reward, horizon, len(successors))
 
     def limit(leg: Leg, k: int) -> Array:
-        return best[leg.time + k][:, None, :] + returns[leg.time, leg.left][k]
+        return best[leg.time + k][:, None, :] + returns[leg.time][k]
 
     return worst_case(
         uncertain, course, successors, horizon, cost=lambda t, cell: given_away[t][cell], limit=limit
@@ -85,17 +92,17 @@ def worst_case(
     cost: Callable[[int, int], Array],
     arrival: Callable[[int], Array | None] = lambda t: None,
     limit: Callable[[Leg, int], Array] | None = None,
-) -> tuple[dict[Node, Array], Tables]:
+) -> tuple[Array, Tables]:
     """The greatest total of cost(t, s, a) + arrival(t, s') along the course over all possible kernels."""
-    at_update: dict[Node, Array] = {}
     tables: Tables = {}
     states = len(successors)
+    after = np.zeros((1, states))  # (C, S) from the end of the leg on
     for leg in course:
         table: list[Array] = []
         reached = leg.reached(successors)
+        ahead = np.broadcast_to(after[:, None, :], (len(after), states, states))
         for k in range(len(leg) - 1, -1, -1):
             t = leg.time + k
-            ahead = _ahead(leg, k, at_update, table, horizon, states)
             extra = arrival(t)
             if extra is not None:
                 ahead = ahead + extra
@@ -104,22 +111,10 @@ def worst_case(
                 window = uncertain.following(t, cell) if t + 1 < horizon else slice(0, 1)
                 target = np.ascontiguousarray(ahead[window].max(axis=0))
                 here.append(uncertain.step(t, cell, cost(t, cell), leg.actions[k], target, reached[k]))
-            table.append(np.stack(here))
+            ahead = np.stack(here)
             if limit is not None:
-                np.minimum(table[-1], limit(leg, k), out=table[-1])
-        tables[leg.time, leg.left] = table[::-1]
-        at_update[leg.time, leg.left] = np.diagonal(table[-1], axis1=1, axis2=2).copy()
-    return at_update, tables
-
-
-def _ahead(
-    leg: Leg, k: int, at_update: dict[Node, Array], table: list[Array], horizon: int, states: int
-) -> Array:
-    """(C, X, S) what follows step k: the next update where it comes, else the leg's next step."""
-    t, stop = leg.time + k + 1, leg.stops[k][None, :, None]
-    if t == horizon:
-        return np.zeros((1, states, states))
-    total = (1 - stop) * table[-1] if table else 0.0
-    if stop.any() and (t, leg.left - 1) in at_update:
-        total = total + stop * at_update[t, leg.left - 1][:, None, :]
-    return np.asarray(total)
+                np.minimum(ahead, limit(leg, k), out=ahead)
+            table.append(ahead)
+        tables[leg.time] = table[::-1]
+        after = np.diagonal(ahead, axis1=1, axis2=2)
+    return after.copy(), tables

@@ -5,14 +5,13 @@ Rows are free of each other and of time ("rectangular"), so each inner problem i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from replan.certify.knowledge import Known, possible_successors, spread
+from replan.certify.knowledge import CONTRADICTION_TOLERANCE, Estimate, Known, spread
 from replan.model.kernel import Array, Indices
-
-CONTRADICTION_TOLERANCE = 1e-9
 
 
 class RowBoxes:
@@ -22,10 +21,10 @@ class RowBoxes:
     entries: Array  # (S, k) 1, or 0 for padding
     contradiction: str | None = None
 
-    def __init__(self, known: Known, *, possible=None, both_ends: bool = True) -> None:
+    def __init__(self, known: Known, *, both_ends: bool = True) -> None:
         self.known, self.both_ends = known, both_ends
         self.horizon = len(known.drift_bounds) + 1
-        self.successors, self.entries = possible_successors(known.estimates[0].kernel, possible)
+        self.successors, self.entries = known.successors()
         self._spread = {e.time: spread(e.kernel, self.successors, self.entries) for e in known.estimates}
         self._bounds = lru_cache(maxsize=None)(self._find_bounds)
         for t in range(self.horizon):
@@ -36,16 +35,22 @@ class RowBoxes:
         return self._bounds(t)
 
     def _find_bounds(self, t: int) -> tuple[Array, Array]:
+        lower, upper = self._intersection(t, self.known.estimates)
+        self._check(t, lower, upper)  # whichever of the estimates are used below
+        if not self.both_ends:
+            lower, upper = self._intersection(t, self.known.about(t, both_ends=False))
+        return lower, np.maximum(lower, upper)
+
+    def _intersection(self, t: int, estimates: Sequence[Estimate]) -> tuple[Array, Array]:
         lower = np.zeros(next(iter(self._spread.values())).shape)
         upper = lower + self.entries[:, None, :]
-        for estimate in self.known.about(t, both_ends=self.both_ends):
+        for estimate in estimates:
             reach = self.known.drift(estimate.time, t)
             if estimate.radius is not None:
                 reach = reach + estimate.radius[:, :, None]
             lower = np.maximum(lower, self._spread[estimate.time] - reach)
             upper = np.minimum(upper, (self._spread[estimate.time] + reach) * self.entries[:, None, :])
-        self._check(t, lower, upper)
-        return lower, np.maximum(lower, upper)
+        return lower, upper
 
     def _check(self, t: int, lower: Array, upper: Array) -> None:
         excess = np.maximum((lower - upper).max(axis=2), np.abs(np.clip(1, lower.sum(2), upper.sum(2)) - 1))

@@ -7,23 +7,22 @@ docs/certificates.md derives it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from replan.certify.bound import joint_regret, optimistic_values, pessimistic_returns
 from replan.certify.boxes import RowBoxes
-from replan.certify.course import Leg, legs
-from replan.certify.knowledge import Estimate, Known, possible_successors
+from replan.certify.course import OnEstimates, legs, times_taken, true_estimates
+from replan.certify.knowledge import Estimate, Known, known_in
 from replan.certify.structure import SlipRange, has_one_slip
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
+from replan.model.tvmdp import TVMDP
 from replan.schedule.budget import check_times
-from replan.schedule.fixed import FixedTimes
-from replan.schedule.rule import Rule
+from replan.schedule.rule import Rule, draws
 
 MOST_STATES = 1_000  # pairs of states are kept for every step
 When = Literal["after the fact", "in advance"]
@@ -52,9 +51,11 @@ class Certificate:
     when: When
     estimates: Literal["true kernel", "learned"]
     probability: float  # with which the promise holds: 1, or 1 - delta
+    times: tuple[int, ...]  # of the updates; the regret that is bounded is that of updating at these times
     tightening: Tightening
     assumed: tuple[str, ...]
     contradiction: str | None = None  # estimates that the bounds rule out: nothing is promised then
+    one_of_many: bool = False  # the times of one mission: in another the rule may take others
     from_starts: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (S,)
 
 
@@ -63,83 +64,77 @@ def certify(
     schedule: Rule | Sequence[int],
     *,
     tightening: Tightening | None = None,
-    possible: ArrayLike | None = None,
     estimates: Sequence[Estimate] | None = None,
-    delta: float = 0.0,
+    seed: int = 0,
 ) -> Certificate:
-    """The certificate of a rule or of update times, after the fact: every update has left its estimate.
+    """The certificate of update times, after the fact: every update has left its estimate.
 
-    For a rule whose times depend on the state, these are the estimates of all updates that it can reach.
-    `possible` (S, k) declares where steps can lead. `estimates` are those of the updates with their radii,
-    where they are learned; without it an update reveals the true kernel of the step before.
+    A rule is certified by the times that it takes: where they depend on the states seen or on draws, by those
+    of the mission with this seed. `estimates` are those that the robot plans on, of P_0 and of P_{t-1} for
+    every update at t, with their radii where they are learned; without it an update reveals the true kernel.
     """
-    rule = (
-        schedule
-        if isinstance(schedule, Rule)
-        else FixedTimes(check_times(schedule, budget=mission.budget, horizon=mission.horizon))
-    )
-    course = legs(mission, rule)
-    if estimates is None:
-        estimates = [Estimate(max(leg.time - 1, 0), mission.update(leg.time).kernel) for leg in course]
-    known = Known(_one_per_time(estimates), mission.world.drift_bounds, delta)
-    return certificate(mission, course, known, tightening=tightening or Tightening(), possible=possible)
+    robot = mission if estimates is None else OnEstimates.of(mission, estimates)
+    if isinstance(schedule, Rule):
+        times = times_taken(robot, schedule, seed=seed)
+    else:
+        times = check_times(schedule, budget=mission.budget, horizon=mission.horizon)
+    known = known_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
+    found = certificate(robot, times, known, tightening=tightening or Tightening())
+    return replace(found, one_of_many=isinstance(schedule, Rule) and (schedule.uses_state or draws(schedule)))
 
 
 def certificate(
-    mission: Mission,
-    course: Sequence[Leg],
-    known: Known,
-    *,
-    tightening: Tightening,
-    possible: ArrayLike | None = None,
+    robot: Mission, times: tuple[int, ...], known: Known, *, tightening: Tightening
 ) -> Certificate:
-    """The certificate of a course from what is known."""
-    world = mission.world
+    """The certificate of a robot that updates at these times, from what is known."""
+    world = robot.world
     if world.states > MOST_STATES:
         raise InputError(
             f"a certificate compares all pairs of states: {world.states} are more than {MOST_STATES}"
         )
-    uncertain = uncertainty(known, tightening, possible)
-    successors = possible_successors(known.estimates[0].kernel, possible)[0]
+    course = legs(robot, times)
+    uncertain = uncertainty(known, tightening)
+    successors = uncertain.rows(0)[0]
     best = optimistic_values(uncertain, world.reward, world.horizon, world.states)
     worst, tables = pessimistic_returns(uncertain, world.reward, course, successors, world.horizon)
-    first = (0, mission.budget)
-    bound = best[0] + worst[first]
+    bound = best[0] + worst
     if tightening.one_kernel:
         bound = joint_regret(
             uncertain, world.reward, course, successors, world.horizon, best=best, returns=tables
-        )[first]
-    from_starts = bound.max(axis=0) if uncertain.contradiction is None else np.full(world.states, np.inf)
-    starts = from_starts if world.start_states is None else from_starts[world.start_states]
+        )
     return Certificate(
-        value=float(from_starts[world.start]),
-        dynamic=float(starts.max()),
+        **promised(world, bound.max(axis=0), uncertain.contradiction),
         oracle_at_best=float(best[0][:, world.start].max()),
-        robot_at_worst=-float(worst[first][:, world.start].max()),
+        robot_at_worst=-float(worst[:, world.start].max()),
         when="after the fact",
         estimates="learned" if known.learned else "true kernel",
-        probability=1 - known.delta if known.learned else 1.0,
+        probability=1 - known.delta,
+        times=times,
         tightening=tightening,
         assumed=assumptions(known, uncertain),
-        contradiction=uncertain.contradiction,
-        from_starts=from_starts,
     )
 
 
-def uncertainty(
-    known: Known, tightening: Tightening, possible: ArrayLike | None = None
-) -> RowBoxes | SlipRange:
+def promised(world: TVMDP, bound: Array, contradiction: str | None) -> dict[str, Any]:
+    """The bound (S,) as fields of a certificate; infinite if the estimates contradict the drift bounds."""
+    from_starts = bound if contradiction is None else np.full(world.states, np.inf)
+    starts = from_starts if world.start_states is None else from_starts[world.start_states]
+    return {
+        "value": float(from_starts[world.start]),
+        "dynamic": float(starts.max()),
+        "from_starts": from_starts,
+        "contradiction": contradiction,
+    }
+
+
+def uncertainty(known: Known, tightening: Tightening) -> RowBoxes | SlipRange:
     """The set of kernels that is left possible."""
     can = all(has_one_slip(estimate.kernel) for estimate in known.estimates)
     if tightening.one_slip and not can:
         raise InputError("one_slip: not every estimate is a grid with one slip")
     if tightening.one_slip or (tightening.one_slip is None and can):
         return SlipRange(known, both_ends=tightening.both_ends, cells=tightening.slip_cells)
-    return RowBoxes(known, possible=possible, both_ends=tightening.both_ends)
-
-
-def _one_per_time(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
-    return tuple({e.time: e for e in sorted(estimates, key=lambda e: e.time)}.values())
+    return RowBoxes(known, both_ends=tightening.both_ends)
 
 
 def assumptions(known: Known, uncertain: RowBoxes | SlipRange) -> tuple[str, ...]:

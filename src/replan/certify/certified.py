@@ -79,7 +79,9 @@ class _Update:
 def _going_on(update: _Update, amount: float) -> Array:
     context = update.context
     tau, horizon, states = context.last_update, context.horizon, context.kernel.states
-    known = Known((Estimate(max(tau - 1, 0), context.kernel),), context.drift_bounds)
+    known = Known(
+        (Estimate(max(tau - 1, 0), context.kernel),), context.drift_bounds, context.declared_successors
+    )
     uncertain = SlipRange(known) if has_one_slip(context.kernel) else RowBoxes(known)
     given_away = losses(uncertain, context.reward, horizon, states)
     how = propagation(context.execution, context.plan, context.kernel)

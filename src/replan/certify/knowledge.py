@@ -7,7 +7,8 @@ simulator).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,10 @@ from numpy.typing import ArrayLike
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
+from replan.model.successors import successor_lists
+from replan.model.tvmdp import TVMDP
+
+CONTRADICTION_TOLERANCE = 1e-9  # by which estimates may differ more than the bounds allow
 
 
 @dataclass(frozen=True)
@@ -24,35 +29,70 @@ class Estimate:
     time: int  # u: the kernel that is estimated is P_u
     kernel: Kernel = field(repr=False)
     radius: Array | None = field(default=None, repr=False)  # (S, A) entrywise; None: it is the true kernel
+    delta: float = 0.0  # probability that some entry is farther off than its radius
+
+    def __post_init__(self) -> None:
+        if self.radius is None and self.delta != 0:
+            raise InputError(
+                f"an estimate without a radius is the true kernel: its delta is 0, not {self.delta}"
+            )
+        if self.radius is not None and not 0 < self.delta < 1:
+            raise InputError(
+                "an estimate with a radius needs delta, the probability that the radius is too small, "
+                f"between 0 and 1, not {self.delta}"
+            )
 
 
 @dataclass(frozen=True)
 class Known:
-    """Estimates and drift bounds; all that is promised follows from them."""
+    """Estimates, drift bounds and possible successors; all that is promised follows from them."""
 
     estimates: tuple[Estimate, ...]
     drift_bounds: Array = field(repr=False)  # (T-1,) epsilon_t
-    delta: float = 0.0  # probability that some radius is too small
+    declared_successors: Indices | None = field(default=None, repr=False)  # (S, k); None: by the estimate
 
     @property
     def learned(self) -> bool:
         """Whether any estimate is not the true kernel itself."""
         return any(estimate.radius is not None for estimate in self.estimates)
 
+    @property
+    def delta(self) -> float:
+        """The probability, at most, that some radius is too small."""
+        return sum(estimate.delta for estimate in self.estimates)
+
     def drift(self, u: int, t: int) -> float:
         """The most that an entry can change between P_u and P_t."""
         return float(self.drift_bounds[min(u, t) : max(u, t)].sum())
-
-    def until(self, update: int) -> Known:
-        """What is known right after the update at that time."""
-        kept = tuple(e for e in self.estimates if e.time <= max(update - 1, 0))
-        return replace(self, estimates=kept)
 
     def about(self, t: int, *, both_ends: bool) -> Sequence[Estimate]:
         """The estimates that bound P_t: all, or only the last one made when t came."""
         if both_ends:
             return self.estimates
         return [e for e in self.estimates if e.time < t or e.time == 0][-1:]
+
+    def successors(self) -> tuple[Indices, Array]:
+        """(S, k) where a step can lead at any time, and (S, k) 1 for an entry, 0 for padding."""
+        return possible_successors(self.estimates[0].kernel, self.declared_successors)
+
+
+def known_in(world: TVMDP, estimates: Sequence[Estimate]) -> Known:
+    """The estimates in order, with what the world declares: drift bounds and possible successors."""
+    in_order = tuple(sorted(estimates, key=lambda estimate: estimate.time))
+    for before, after in pairwise(in_order):
+        if before.time == after.time:
+            raise InputError(f"there are two estimates of P_{after.time}")
+    known = Known(in_order, world.drift_bounds, _declared(world))
+    if known.delta >= 1:
+        raise InputError(f"the estimates' deltas add up to {known.delta:g}: nothing can be promised")
+    return known
+
+
+def _declared(world: TVMDP) -> Indices | None:
+    first = world.kernel(0)
+    if world.declared_successors is None and isinstance(first, SlipKernel):
+        return first.destinations()  # for estimates that are no grid of moves themselves
+    return world.declared_successors
 
 
 def possible_successors(kernel: Kernel, declared: ArrayLike | None = None) -> tuple[Indices, Array]:
@@ -61,16 +101,12 @@ def possible_successors(kernel: Kernel, declared: ArrayLike | None = None) -> tu
     It has to be declared, since drift may open ways that an estimate has not seen. On a grid of moves it is
     the cells around; otherwise every state, unless `declared` (S, k) says less.
     """
-    if declared is not None:
-        lists = np.sort(np.asarray(declared, dtype=np.int64), axis=1)
-        if len(lists) != kernel.states or lists.min() < 0 or lists.max() >= kernel.states:
-            raise InputError(
-                f"the declared successors must be a row of states for each of {kernel.states} states"
-            )
-    elif isinstance(kernel, SlipKernel):
-        lists = np.sort(kernel.destinations(), axis=1)
-    else:
-        lists = np.tile(np.arange(kernel.states), (kernel.states, 1))
+    if declared is None:
+        if isinstance(kernel, SlipKernel):
+            declared = kernel.destinations()
+        else:
+            declared = np.tile(np.arange(kernel.states), (kernel.states, 1))
+    lists = successor_lists(declared, kernel.states)
     entries = np.ones(lists.shape)
     entries[:, 1:] = lists[:, 1:] != lists[:, :-1]
     return lists, entries

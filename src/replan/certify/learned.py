@@ -68,4 +68,6 @@ def learned_estimate(
         np.sqrt(np.log(2 * states * actions * width * most / delta) / (2 * times_seen)) + drift / times_seen
     )
     dense = np.where(seen[:, :, None] > 0, counts / times_seen[:, :, None], nominal.general().dense())
-    return Estimate(time, GeneralKernel.from_dense(dense), np.where(seen > 0, np.minimum(radius, 1.0), 1.0))
+    return Estimate(
+        time, GeneralKernel.from_dense(dense), np.where(seen > 0, np.minimum(radius, 1.0), 1.0), delta
+    )

@@ -90,7 +90,8 @@ def interval_losses(mission: Mission) -> Array:
     """(T, T + 1) what the steps from tau to t may give away, weighed by where the first plan leads."""
     world, horizon = mission.world, mission.horizon
     first = mission.update(FIRST_UPDATE)
-    uncertain = uncertainty(Known((Estimate(0, first.kernel),), world.drift_bounds), ADVANCE)
+    known = Known((Estimate(0, first.kernel),), world.drift_bounds, world.declared_successors)
+    uncertain = uncertainty(known, ADVANCE)
     given_away = losses(uncertain, world.reward, horizon, world.states)
     behaviour = _first_behaviour(uncertain, mission)
     occupied = np.zeros((horizon, world.states))
@@ -101,7 +102,12 @@ def interval_losses(mission: Mission) -> Array:
     given = np.full((horizon, horizon + 1), np.inf)
     for end in range(2, horizon + 1):
         _, tables = worst_ahead(
-            uncertain, (FIRST_UPDATE,), {FIRST_UPDATE: behaviour}, end, cost=lambda t: given_away[t][0]
+            uncertain,
+            (FIRST_UPDATE,),
+            {FIRST_UPDATE: behaviour},
+            end,
+            cost=lambda t: given_away[t][0],
+            everywhere=True,
         )
         for tau in range(FIRST_UPDATE, end):
             given[tau, end] = occupied[tau] @ np.diagonal(tables[tau - FIRST_UPDATE])

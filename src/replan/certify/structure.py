@@ -8,14 +8,15 @@ interval every bound is linear or convex in the slip, so its two ends suffice an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from replan.certify.knowledge import Known, possible_successors, spread
+from replan.certify.knowledge import CONTRADICTION_TOLERANCE, Estimate, Known, possible_successors, spread
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 
 NARROW = 1e-12  # ranges of slip below this are one point
-CONTRADICTION_TOLERANCE = 1e-9
 
 
 def has_one_slip(kernel: Kernel) -> bool:
@@ -45,27 +46,33 @@ class SlipRange:
         self.horizon = len(known.drift_bounds) + 1
         self.kernel, self.moves, self.law = kernel, kernel.destinations(), kernel.law
         steepness = entry_steepness(kernel)
+        self.known, self.steepness = known, steepness
         self.drift_bounds = known.drift_bounds / steepness.max()
         self.low, self.high = np.zeros(self.horizon), np.ones(self.horizon)
         for t in range(self.horizon):
-            for estimate in known.about(t, both_ends=both_ends):
-                slip = float(estimate.kernel.slip[0])  # pyright: ignore[reportAttributeAccessIssue]
-                reach = known.drift(estimate.time, t) / steepness.max()
-                if estimate.radius is not None:
-                    tells = steepness > 0
-                    reach += float((estimate.radius[tells] / steepness[tells]).min())
-                self.low[t], self.high[t] = max(self.low[t], slip - reach), min(self.high[t], slip + reach)
-            self._check(t)
+            self._check(t, *self._intersection(t, known.estimates))  # whichever of them are used below
+            ends = self._intersection(t, known.about(t, both_ends=both_ends))
+            self.low[t], self.high[t] = min(ends), max(ends)
         self._edges = [self._cut(t, cells) for t in range(self.horizon)]
 
-    def _check(self, t: int) -> None:
-        excess = self.low[t] - self.high[t]
+    def _intersection(self, t: int, estimates: Sequence[Estimate]) -> tuple[float, float]:
+        low, high = 0.0, 1.0
+        for estimate in estimates:
+            slip = float(estimate.kernel.slip[0])  # pyright: ignore[reportAttributeAccessIssue]
+            reach = self.known.drift(estimate.time, t) / self.steepness.max()
+            if estimate.radius is not None:
+                tells = self.steepness > 0
+                reach += float((estimate.radius[tells] / self.steepness[tells]).min())
+            low, high = max(low, slip - reach), min(high, slip + reach)
+        return low, high
+
+    def _check(self, t: int, low: float, high: float) -> None:
+        excess = low - high
         if self.contradiction is None and excess > CONTRADICTION_TOLERANCE:
             self.contradiction = (
                 f"the slips estimated around t={t} differ by {excess:.3g} more than the drift bounds allow: "
                 "the bounds are too small"
             )
-        self.low[t], self.high[t] = min(self.low[t], self.high[t]), max(self.low[t], self.high[t])
 
     def _cut(self, t: int, cells: int) -> Array:
         wide = self.high[t] - self.low[t] > NARROW

@@ -51,12 +51,11 @@ def _certificate(mission, rule, seed: int) -> tuple[dict[str, Any], list[str]]:
     from replan.certify import certify as certified
     from replan.certify import theorem
     from replan.evaluate.exact import regret
-    from replan.study.trace import trace_mission
+    from replan.schedule import FixedTimes
 
-    found = certified(mission, rule)
-    true = regret(mission, rule)
-    times = trace_mission(mission, rule, seed=seed).times
-    bound = theorem(mission, times)
+    found = certified(mission, rule, seed=seed)
+    true = regret(mission, FixedTimes(found.times))
+    bound = theorem(mission, found.times)
     answer = {
         "regret": true,
         "certificate": found.value,
@@ -66,7 +65,8 @@ def _certificate(mission, rule, seed: int) -> tuple[dict[str, Any], list[str]]:
         "probability": found.probability,
         "assumed": found.assumed,
         "contradiction": found.contradiction,
-        "times": times,
+        "times": found.times,
+        "times_of_one_mission": found.one_of_many,
         "theorem": {
             "total": bound.total,
             "terms": bound.terms,
@@ -84,6 +84,10 @@ def _certificate(mission, rule, seed: int) -> tuple[dict[str, Any], list[str]]:
         f"   as printed, which is false: {bound.printed.total:.4g}",
         *(f"assumed: {assumed}" for assumed in found.assumed),
     ]
+    if found.one_of_many:
+        times = ", ".join(str(t) for t in found.times)
+        lines.append(f"all of this is of updating at {times}, as the mission with seed {seed} does;")
+        lines.append("   the rule's times depend on what it sees or draws: another mission may take others")
     if found.contradiction:
         lines.append(f"nothing is promised: {found.contradiction}")
     return answer, lines
