@@ -9,41 +9,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from replan.errors import InputError
-from replan.study.cells import Place, canonical
-from replan.study.work import Failure, Outcome, Result
+from replan.study.cells import Place
+from replan.study.store_tables import (
+    TABLES,
+    Columns,
+    cells_columns,
+    outcome_columns,
+    readable,
+    settings_columns,
+)
+from replan.study.work import Outcome
 
 FILE = "store.duckdb"
 FORMAT = 1
 MEMORY = "400MB"  # of the database in the driver
-
-TABLES = {
-    "meta": "key text primary key, value text",
-    "starts": "start integer primary key, began timestamp, engine text, workers integer, versions json, "
-    "stored integer, missing integer",
-    "settings": "setting text, data json",
-    "cells": "position integer, cell bigint, identity text, setting text, rule text, label text, "
-    "execution text, estimator text, given json, search text, measure text, first_seed bigint, seeds integer",
-    "results": "cell bigint primary key, parameters json, validation_regret double, candidates integer, "
-    "oracle_return double, exact_regret double, dynamic_regret double, samples integer, "
-    "sampled_regret double, standard_error double, low double, high double, schedules integer, "
-    "updates integer, updates_inside integer, intervals integer, intervals_met integer, "
-    "mean_stale_drift double, max_stale_drift double",
-    "samples": 'cell bigint, seed bigint, "return" double, regret double',
-    "decisions": "cell bigint, seed bigint, t integer, updated boolean, score double, threshold double, "
-    "terms json, reason text",
-    "timings": "cell bigint, start integer, seconds double, cpu_seconds double, worker text, "
-    "finished timestamp",
-    "failures": "cell bigint, start integer, reason text",
-}
-
-_TEXT = ("text", "json")
 
 
 class Store:
@@ -156,23 +139,17 @@ class Store:
                 )
                 for table in ("settings", "cells", "failures"):
                     self.execute(f"delete from {table}")
-                settings = {place.setting: place.cell.setting for place in places}
-                self._insert("settings", {"setting": list(settings), "data": list(settings.values())})
-                self._insert("cells", _columns([_cell_row(place) for place in places]))
+                self._insert("settings", settings_columns(places))
+                self._insert("cells", cells_columns(places))
         return stored
 
     def write(self, outcomes: Sequence[Outcome]) -> None:
         """File what has finished, in one transaction."""
         if not outcomes:
             return
-        results = [outcome for outcome in outcomes if isinstance(outcome, Result)]
-        failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
         with self._speaking(), self.transaction():
-            self._insert("results", _columns([{"cell": each.key, **each.values} for each in results]))
-            self._insert("samples", _samples(results))
-            self._insert("decisions", _columns(list(chain.from_iterable(map(_decision_rows, results)))))
-            self._insert("failures", _columns([self._failure_row(each) for each in failures]))
-            self._insert("timings", _columns([self._timing_row(each) for each in results]))
+            for table, columns in outcome_columns(outcomes, start=self._start).items():
+                self._insert(table, columns)
 
     def failures(self) -> list[tuple[str, str, str]]:
         """Setting, rule and reason of every cell that failed at the last start, in the study's order."""
@@ -181,34 +158,11 @@ class Store:
                 "select setting, label, reason from failures join cells using (cell) order by position"
             )
 
-    def _failure_row(self, failure: Failure) -> dict[str, Any]:
-        return {"cell": failure.key, "start": self._start, "reason": failure.reason}
-
-    def _timing_row(self, result: Result) -> dict[str, Any]:
-        return {
-            "cell": result.key,
-            "start": self._start,
-            "seconds": result.seconds,
-            "cpu_seconds": result.cpu_seconds,
-            "worker": result.worker,
-        }
-
-    def _insert(self, table: str, columns: dict[str, Any]) -> None:
+    def _insert(self, table: str, columns: Columns) -> None:
         """Rows column by column: DuckDB reads NumPy arrays at once where rows would take a call each."""
         if not columns or not len(next(iter(columns.values()))):
             return
-        types = dict(part.strip().split(" ")[:2] for part in TABLES[table].replace('"', "").split(","))
-        incoming, selected = {}, []
-        for name, values in columns.items():
-            if types[name] in _TEXT:
-                incoming[name] = np.array(values, dtype=object)
-                selected.append(f'"{name}"')
-            elif isinstance(values, np.ndarray) or types[name] in ("bigint", "boolean"):
-                incoming[name] = np.asarray(values)
-                selected.append(f'"{name}"')
-            else:  # numbers that may be missing
-                incoming[name] = np.array([np.nan if v is None else v for v in values], dtype=float)
-                selected.append(f'if(isnan("{name}"), null, "{name}")')
+        incoming, selected = readable(table, columns)
         names = ", ".join(f'"{name}"' for name in columns)
         if table == "timings":
             names, selected = f"{names}, finished", [*selected, "now()::timestamp"]
@@ -269,53 +223,3 @@ def _fault(path: Path, error: Exception) -> str:
     if any(sign in said for sign in ("Permission denied", "Read-only", "Cannot open file")):
         return f"{path}: cannot be opened ({said}); nothing was changed"
     return f"{path}: the store is damaged or not one of replan's ({said}); nothing was changed"
-
-
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list]:
-    names = dict.fromkeys(chain.from_iterable(rows))
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
-def _cell_row(place: Place) -> dict[str, Any]:
-    cell = place.cell
-    return {
-        "position": place.position,
-        "cell": cell.key,
-        "identity": cell.identity,
-        "setting": place.setting,
-        "rule": place.rule,
-        "label": place.label,
-        "execution": cell.execution,
-        "estimator": cell.estimator,
-        "given": cell.given,
-        "search": cell.search,
-        "measure": ",".join(cell.measure),
-        "first_seed": cell.seeds[0],
-        "seeds": cell.seeds[1],
-    }
-
-
-def _samples(results: Sequence[Result]) -> dict[str, np.ndarray]:
-    if not results:
-        return {}
-    return {
-        "cell": np.repeat([each.key for each in results], [len(each.seeds) for each in results]),
-        "seed": np.concatenate([each.seeds for each in results]),
-        "return": np.concatenate([each.returns for each in results]),
-        "regret": np.concatenate([each.regrets for each in results]),
-    }
-
-
-def _decision_rows(result: Result) -> Iterator[dict[str, Any]]:
-    seed = int(result.seeds[0]) if len(result.seeds) else 0
-    for t, decision in result.decisions:
-        yield {
-            "cell": result.key,
-            "seed": seed,
-            "t": t,
-            "updated": decision.update,
-            "score": decision.score,
-            "threshold": decision.threshold,
-            "terms": canonical({name: float(value) for name, value in decision.terms.items()}),
-            "reason": decision.reason,
-        }
