@@ -1,6 +1,8 @@
 """The ray engine on a cluster of two nodes on this machine: the tables of the local engine, whatever dies."""
 
 import os
+import signal
+import socket
 
 import pytest
 
@@ -11,8 +13,10 @@ from replan.study.engine import make_engine
 from replan.study.ray_engine import RayEngine
 from replan.study.runner import run_study
 from replan.study.store import Store
-from study_runs import CELLS, tables, write_study
+from study_runs import CELLS, start, tables, write_study
 
+RAY = ("--engine", "ray", "--address")
+TIMEOUT = 120
 NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 
 
@@ -35,11 +39,12 @@ class LosesANode(RayEngine):
 
     def wait(self, handles, timeout):
         found = super().wait(handles, timeout)
-        for _, outcomes in found:
-            self.nodes |= {parent(outcome.worker) for outcome in outcomes or ()}
-        if self.node is not None and len(self.nodes) == 2:
-            self.cluster.remove_node(self.node, allow_graceful=False)
-            self.node = None
+        if self.node is not None:  # a killed node's workers are gone while their results still come
+            for _, outcomes in found:
+                self.nodes |= {parent(outcome.worker) for outcome in outcomes or ()}
+            if len(self.nodes) == 2:
+                self.cluster.remove_node(self.node, allow_graceful=False)
+                self.node = None
         return found
 
 
@@ -69,11 +74,38 @@ def test_two_nodes_one_of_which_dies_give_the_tables_of_the_local_engine(cluster
 def test_the_command_line_uses_a_cluster_that_runs(cluster, tmp_path, capsys):
     text = 'settings = [{ base = "two-burst", vary = { n = [3] } }]\nrules = ["periodic", "random"]\n'
     arguments = ["run", str(write_study(tmp_path, text)), "--out", str(tmp_path / "run"), "--json"]
-    assert run([*arguments, "--engine", "ray", "--address", cluster.address]) == 0
+    assert run([*arguments, *RAY, cluster.address]) == 0
     assert '"computed": 2' in capsys.readouterr().out
 
 
-def test_a_cluster_that_is_not_there_is_one_line(monkeypatch):
-    monkeypatch.setenv("RAY_gcs_server_request_timeout_seconds", "1")
-    with pytest.raises(InputError, match="cannot reach the Ray cluster at nowhere"):
-        make_engine("ray", address="nowhere")
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_a_port_on_which_nothing_listens_is_one_line_and_leaves_no_store(tmp_path, capsys, scheme):
+    with socket.create_server(("127.0.0.1", 0)) as closed_at_once:
+        address = f"{scheme}127.0.0.1:{closed_at_once.getsockname()[1]}"
+    out = tmp_path / "run"
+    assert run(["run", str(write_study(tmp_path)), "--out", str(out), *RAY, address]) == 2
+    assert (
+        capsys.readouterr().err == f"replan: cannot reach the Ray cluster at {address}: Connection refused\n"
+    )
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("address", ["nowhere", "", "here:port", "host:99999999", "ray://", ":6379"])
+def test_an_address_without_host_or_port_is_one_line(address):
+    with pytest.raises(InputError, match=f"--address must be auto or HOST:PORT, not '{address}'"):
+        make_engine("ray", address=address)
+
+
+def test_ctrl_c_ends_the_wait_for_something_that_listens_and_is_no_cluster(tmp_path):
+    with socket.create_server(("", 0)) as deaf:
+        deaf.settimeout(TIMEOUT)
+        address = f"127.0.0.1:{deaf.getsockname()[1]}"
+        driver = start("run", write_study(tmp_path), "--out", tmp_path / "run", *RAY, address)
+        try:
+            with deaf.accept()[0], deaf.accept()[0]:  # the probe, and then Ray
+                driver.send_signal(signal.SIGINT)
+                driver.communicate(timeout=TIMEOUT)
+        finally:
+            driver.kill()
+    assert driver.returncode == -signal.SIGINT
+    assert not (tmp_path / "run").exists()

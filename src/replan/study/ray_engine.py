@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+import signal
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from replan.errors import InputError
 from replan.study.local import ONE_THREAD
@@ -16,6 +21,7 @@ from replan.study.work import Batch, Outcome, compute_batch
 
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster started here; batches under way need a few megabytes each
 RETRIES = 3
+PROBE_SECONDS = 5.0  # for a cluster's port to answer
 
 
 class RayEngine:
@@ -27,25 +33,10 @@ class RayEngine:
         """Connect to `address` ("auto": this machine's cluster), or start a cluster of `workers` cores."""
         if workers is not None and workers < 1:
             raise InputError(f"--workers must be at least 1, not {workers}")
+        if address is not None:
+            _require_answer(address)
         self._ray = ray = _import_ray()
-        started_here: dict[str, Any] = {}
-        if address is None:
-            started_here = {
-                "num_cpus": workers,
-                "object_store_memory": OBJECT_STORE_BYTES,
-                "include_dashboard": False,
-            }
-        try:
-            ray.init(
-                address=address or "local",
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                runtime_env={"env_vars": ONE_THREAD},
-                **started_here,
-            )
-        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-            where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
-            raise InputError(f"cannot reach {where}: {str(error).splitlines()[0]}") from None
+        _connect(ray, address, workers)
         cores = int(ray.cluster_resources().get("CPU", 1))
         self.workers = max(min(cores, workers or cores), 1)
         self.slots = self.workers if address and workers else 2 * self.workers
@@ -74,6 +65,56 @@ class RayEngine:
     def close(self) -> None:
         """Disconnect; a cluster started here ends."""
         self._ray.shutdown()
+
+
+def _require_answer(address: str) -> None:
+    """Ray itself would try for ever, and hear no signal while it does."""
+    if address == "auto":
+        return
+    try:
+        parts = urlsplit(f"//{address.removeprefix('ray://')}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if host is None or port is None:
+        raise InputError(f"--address must be auto or HOST:PORT, not {address!r}")
+    try:
+        socket.create_connection((host, port), timeout=PROBE_SECONDS).close()
+    except OSError as error:
+        raise InputError(f"cannot reach the Ray cluster at {address}: {error.strerror or error}") from None
+
+
+def _connect(ray: Any, address: str | None, workers: int | None) -> None:
+    started_here: dict[str, Any] = {
+        "num_cpus": workers,
+        "object_store_memory": OBJECT_STORE_BYTES,
+        "include_dashboard": False,
+    }
+    try:
+        with _ended_by_interrupts():
+            ray.init(
+                address=address or "local",
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                runtime_env={"env_vars": ONE_THREAD},
+                **({} if address else started_here),
+            )
+    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
+        raise InputError(f"cannot reach {where}: {str(error).splitlines()[0]}") from None
+
+
+@contextmanager
+def _ended_by_interrupts() -> Iterator[None]:
+    """Ctrl-C ends the process itself, since Ray does not come back to Python while it waits for an answer."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _import_ray() -> Any:

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,37 +46,39 @@ def run_study(
     resume: bool = False,
     quiet: bool = False,
 ) -> Report:
-    """Compute every cell that the store of `folder` does not hold. The engine is started when needed."""
+    """Compute every cell that the store of `folder` does not hold.
+
+    The engine comes first: one that cannot be had leaves no store behind, and Ctrl-C ends the wait for it.
+    """
     began = time.monotonic()
     planned = places(study, version=code_version())
     cells = {place.cell.key: place.cell for place in planned}
-    with Store.begin(folder, resume=resume) as store, stop_signal() as stopped:
-        workers = engine()
-        try:
-            stored = store.describe(
-                study.name, text, planned, engine=workers.name, workers=workers.workers, versions=versions()
-            )
-            missing = [cell for key, cell in cells.items() if key not in stored]
-            tally = Tally.of(planned, _stored_regrets(store))
-            finished = 0
-            with Progress(tally, quiet=quiet) as progress:
-                for outcomes in drive(workers, missing):
-                    store.write(outcomes)
-                    tally.add(outcomes)
-                    progress.update()
-                    finished += len(outcomes)
-                    if stopped.is_set():
-                        break
-        finally:
-            workers.close()
-        failures = store.failures()
+    with (
+        closing(engine()) as workers,
+        Store.begin(folder, resume=resume) as store,
+        stop_signal() as stopped,
+    ):
+        stored = store.describe(
+            study.name, text, planned, engine=workers.name, workers=workers.workers, versions=versions()
+        )
+        missing = [cell for key, cell in cells.items() if key not in stored]
+        tally = Tally.of(planned, _stored_regrets(store))
+        finished = 0
+        with Progress(tally, quiet=quiet) as progress:
+            for outcomes in drive(workers, missing):
+                store.write(outcomes)
+                tally.add(outcomes)
+                progress.update()
+                finished += len(outcomes)
+                if stopped.is_set():
+                    break
         return Report(
             folder=folder,
             cells=len(cells),
             stored_before=len(cells) - len(missing),
             computed=finished - tally.failed,
             failed=tally.failed,
-            failures=failures,
+            failures=store.failures(),
             stopped=stopped.is_set(),
             seconds=time.monotonic() - began,
         )
