@@ -21,6 +21,13 @@ def test_it_passes_gymnasiums_checker():
     check_env(BudgetedObservation(WorldEnvironment(world), budget=2), skip_render_check=True)
 
 
+def test_it_passes_gymnasiums_checker_round_an_environment_that_gymnasium_made():
+    env = BudgetedObservation(gymnasium.make("replan/Rover-v0", n=8), budget=4, price=0.25)
+    check_env(env, skip_render_check=True)
+    again = gymnasium.make(env.spec)
+    assert (again.budget, again.price, again.unwrapped.world.states) == (4, 0.25, 64)
+
+
 def test_it_goes_round_environments_that_are_not_ours():
     lake = BudgetedObservation(gymnasium.make("FrozenLake-v1"), budget=3)
     assert lake.longest == 100
@@ -70,7 +77,16 @@ def test_the_environments_own_info_is_shown_only_with_a_look():
 
 @pytest.mark.parametrize(
     ("options", "line"),
-    [({"budget": -1}, "budget must not be negative"), ({"budget": 1, "price": -2.0}, "price must not be")],
+    [
+        ({"budget": -1}, "budget must be a whole number of at least 0, not -1"),
+        ({"budget": 1.5}, "budget must be a whole number of at least 0, not 1.5"),
+        ({"budget": "two"}, "budget must be a whole number of at least 0, not 'two'"),
+        ({"budget": 1, "price": -2.0}, "price must be a number and not negative, not -2.0"),
+        ({"budget": 1, "price": float("inf")}, "price must be a number and not negative, not inf"),
+        ({"budget": 1, "price": "dear"}, "price must be a number and not negative, not 'dear'"),
+        ({"budget": 1, "longest": 0}, "longest must be a whole number of at least 1, not 0"),
+        ({"budget": 1, "longest": 2.5}, "longest must be a whole number of at least 1, not 2.5"),
+    ],
 )
 def test_bad_options_are_one_clear_line(options, line):
     with pytest.raises(InputError, match=line):

@@ -44,6 +44,27 @@ def test_an_unknown_option_is_one_clear_line():
         gymnasium.make("replan/Rover-v0", size=4)
 
 
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"horizon": 0}, "horizon must be a whole number of at least 2, not 0"),
+        ({"horizon": 1.5}, "horizon must be a whole number of at least 2, not 1.5"),
+        ({"n": -1}, "n must be a whole number of at least 1, not -1"),
+        ({"n": "many"}, "n must be a whole number of at least 1, not 'many'"),
+        ({"slip": ["a", "b"]}, "could not convert string to float: 'a'"),
+        ({"obstacles": [(1,)]}, "tuple index out of range"),
+    ],
+)
+def test_an_option_that_makes_no_world_is_one_clear_line(options, line):
+    with pytest.raises(InputError, match=line):
+        gymnasium.make("replan/Rover-v0", **options)
+
+
+def test_part_of_a_lake_is_refused():
+    with pytest.raises(InputError, match=r"lakes must be a whole number of at least 1, not 1\.5"):
+        gymnasium.make("replan/Crosswind-v0", lakes=1.5)
+
+
 def test_an_episode_ends_with_the_horizon_and_no_earlier():
     env = WorldEnvironment(random_world(np.random.default_rng(0), horizon=5))
     observation, _ = env.reset(seed=1)
@@ -80,8 +101,9 @@ def test_reset_can_start_elsewhere():
     env = gymnasium.make("replan/Rover-v0", n=4)
     observation, _ = env.reset(options={"state": 7})
     assert observation["state"] == 7
-    with pytest.raises(InputError, match="state 16 is not a state"):
-        env.reset(options={"state": 16})
+    for state in (16, -1, 1.5, "7", None):
+        with pytest.raises(InputError, match=f"state {state!r} is not a state"):
+            env.reset(options={"state": state})
 
 
 def test_a_grid_is_drawn_with_the_robot_in_its_cell():

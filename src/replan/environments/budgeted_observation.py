@@ -9,18 +9,22 @@ step earlier loses nothing, since nothing is seen in between.
 from __future__ import annotations
 
 from copy import deepcopy
+from math import inf
+from numbers import Real
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
 
+from replan.environments.whole_number import whole_number
 from replan.errors import InputError
 
 DO_NOT_LOOK, LOOK = 0, 1
 
 
-class BudgetedObservation(gymnasium.Wrapper):
+class BudgetedObservation(gymnasium.Wrapper, RecordConstructorArgs):
     """Action (action, look); observation {"seen", "age", "budget_left"}.
 
     The observation after `reset` is free, as the paper's first step is. A look beyond the budget is refused:
@@ -32,21 +36,21 @@ class BudgetedObservation(gymnasium.Wrapper):
         self, env: gymnasium.Env, *, budget: int, price: float = 0.0, longest: int | None = None
     ) -> None:
         """`price` is taken from the reward of each granted look; `longest` is the number of steps at most."""
-        super().__init__(env)
-        if budget < 0:
-            raise InputError(f"budget must not be negative, not {budget}")
-        if not price >= 0:
-            raise InputError(f"price must not be negative, not {price}")
-        self.budget, self.price = budget, price
-        self.longest = _longest(env) if longest is None else longest
+        RecordConstructorArgs.__init__(self, budget=budget, price=price, longest=longest)
+        gymnasium.Wrapper.__init__(self, env)
+        self.budget = whole_number("budget", budget, least=0)
+        if not (isinstance(price, Real) and 0 <= price < inf):
+            raise InputError(f"price must be a number and not negative, not {price!r}")
+        self.price = float(price)
+        self.longest = whole_number("longest", _longest(env) if longest is None else longest, least=1)
         self.action_space = spaces.Tuple((env.action_space, spaces.Discrete(2)))
         self.observation_space = spaces.Dict(
             seen=env.observation_space,
             age=spaces.Discrete(self.longest + 1),
-            budget_left=spaces.Discrete(budget + 1),
+            budget_left=spaces.Discrete(self.budget + 1),
         )
         self._seen: Any = None
-        self._age, self._left = 0, budget
+        self._age, self._left = 0, self.budget
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -82,7 +86,7 @@ class BudgetedObservation(gymnasium.Wrapper):
 def _longest(env: gymnasium.Env) -> int:
     """The number of steps of an episode, from the environment itself or from its registration."""
     if env.has_wrapper_attr("horizon"):
-        return int(env.get_wrapper_attr("horizon"))
+        return env.get_wrapper_attr("horizon")
     if env.spec is not None and env.spec.max_episode_steps is not None:
-        return int(env.spec.max_episode_steps)
+        return env.spec.max_episode_steps
     raise InputError("this environment does not say how long an episode is: give longest")

@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 
+from replan.environments.whole_number import whole_number
 from replan.environments.world_environment import WorldEnvironment
 from replan.errors import InputError
 from replan.model import TVMDP, piecewise
@@ -19,6 +20,19 @@ BUILDERS = {  # id -> module:function, whose keyword arguments are those of gymn
     "replan/ThinIce-v0": "replan.worlds.thin_ice:build",
     "replan/Crosswind-v0": "replan.worlds.crosswind:build",
     "replan/Terrain-v0": "replan.environments.registration:default_terrain",
+}
+
+
+LEAST = {  # options that are whole numbers, and the least they may be
+    "n": 1,
+    "horizon": 2,
+    "lakes": 1,
+    "lake_length": 1,
+    "lake_height": 1,
+    "turn_steps": 1,
+    "melt_steps": 1,
+    "swept": 1,
+    "ice_width": 1,
 }
 
 
@@ -35,10 +49,15 @@ def register_environments() -> None:
 
 def make_environment(*, builder: str, render_mode: str | None = None, **options: Any) -> WorldEnvironment:
     """The environment of the world that `builder` makes of the options."""
+    for name, least in LEAST.items():
+        if name in options:
+            options[name] = whole_number(name, options[name], least=least)
     module, _, function = builder.partition(":")
     try:
         world = getattr(import_module(module), function)(**options)
-    except TypeError as error:
+    except InputError:
+        raise
+    except (TypeError, ValueError, IndexError) as error:
         raise InputError(f"{module}: {error}") from None
     return WorldEnvironment(world, render_mode=render_mode)
 

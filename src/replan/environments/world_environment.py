@@ -45,10 +45,10 @@ class WorldEnvironment(gymnasium.Env):
     ) -> tuple[Observation, dict[str, Any]]:
         """Back to t = 0; `options={"state": s}` starts elsewhere than in the world's start."""
         super().reset(seed=seed)
-        state = int((options or {}).get("state", self.world.start))
-        if not 0 <= state < self.world.states:
-            raise InputError(f"state {state} is not a state (0 to {self.world.states - 1})")
-        self._time, self._state = 0, state
+        state = (options or {}).get("state", self.world.start)
+        if not self.observation_space["state"].contains(state):
+            raise InputError(f"state {state!r} is not a state (0 to {self.world.states - 1})")
+        self._time, self._state = 0, int(state)
         return self._observation(), {}
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:

@@ -1,0 +1,15 @@
+"""Whole numbers given from outside, checked."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from replan.errors import InputError
+
+
+def whole_number(name: str, value: Any, *, least: int) -> int:
+    """The value; anything but a whole number of at least `least` is refused by name."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return int(value)
