@@ -11,6 +11,13 @@ from replan.study.settings import PAPER_SETTINGS
 SMALL = {"name": "small", "settings": ["two-burst"], "rules": ["periodic"]}
 
 
+HUNDRED = {"from": 0.0, "to": 1.0, "count": 100}
+
+
+def grid(**values):
+    return {"rules": [{"rule": "regret-guided", "grid": values}]}
+
+
 def study_of(**changes):
     return parse_study({**SMALL, **changes})
 
@@ -39,6 +46,7 @@ def test_a_range_of_settings_and_a_grid_of_rules_are_all_combinations():
         ({"from": 2, "to": 5}, [2, 3, 4, 5]),
         ({"from": 0.1, "to": 0.3, "step": 0.1}, [0.1, 0.2, 0.3]),
         ({"from": 0.0, "to": 1.0, "count": 3}, [0.0, 0.5, 1.0]),
+        ({"from": 1, "to": 100_000}, range(1, 100_001)),
     ],
 )
 def test_ranges_include_both_ends(given, expected):
@@ -76,7 +84,20 @@ def test_a_named_rule_is_tuned_and_a_grid_is_not_unless_asked():
         ({"estimators": ["oracle"]}, "unknown estimator 'oracle'"),
         ({"measure": ["regret"]}, "'measure.0'"),
         ({"seeds": {"count": 1}}, "'seeds.count'"),
+        ({"seeds": {"count": 10_000_000_000}}, "'seeds.count' should be less than or equal to 1000000"),
+        ({"seeds": {"first": 2**63 - 1}}, "'seeds.first' should be less than or equal to"),
         ({"seeds": 1000}, "'seeds'"),
+        (grid(alpha={"from": 0.0, "to": 1.0, "step": 1e-9}), "alpha: a range has at most 100000 points"),
+        (grid(alpha={"from": 0.0, "to": 1.0, "count": 10**9}), "alpha: 'count' should be less than or equal"),
+        (grid(alpha={"from": 0.0, "to": float("inf")}), "alpha: 'to' should be a finite number"),
+        (grid(alpha=HUNDRED, diameter=HUNDRED, m=HUNDRED), "alpha, diameter, m: more than 100000 combin"),
+        (
+            {
+                "settings": [{"base": "two-burst", "vary": {"drift.slip": HUNDRED, "drift.quiet": HUNDRED}}],
+                **grid(alpha=HUNDRED, m=[1, 2]),
+            },
+            "a study has at most 1000000 cells, not 2000000",
+        ),
         ({"name": "../elsewhere"}, "'name'"),
     ],
 )

@@ -15,6 +15,7 @@ from __future__ import annotations
 import tomllib
 from importlib import resources
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,12 @@ from replan.study.estimators import TRUE_KERNEL, check_estimator
 from replan.study.settings import one_line
 
 Measure = Literal["exact", "dynamic", "sampled", "placement"]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+POINTS_AT_MOST = 100_000  # of one axis
+CELLS_AT_MOST = 1_000_000
+SEEDS_AT_MOST = 1_000_000  # of one cell, which samples them side by side
+LAST_SEED = 2**62
 
 
 class _Strict(BaseModel):
@@ -38,10 +45,16 @@ class _Strict(BaseModel):
 class Range(_Strict):
     """Evenly spaced numbers, both ends included."""
 
-    first: Annotated[float, Field(alias="from")]
-    last: Annotated[float, Field(alias="to")]
-    step: Annotated[float, Field(gt=0)] | None = None
-    count: Annotated[int, Field(ge=2)] | None = None
+    first: Annotated[Number, Field(alias="from")]
+    last: Annotated[Number, Field(alias="to")]
+    step: Annotated[Number, Field(gt=0)] | None = None
+    count: Annotated[int, Field(ge=2, le=POINTS_AT_MOST)] | None = None
+
+    @model_validator(mode="after")
+    def _few_enough(self) -> Range:
+        if self.count is None and self.last - self.first >= POINTS_AT_MOST * (self.step or 1.0):
+            raise ValueError(f"a range has at most {POINTS_AT_MOST} points: make step larger")
+        return self
 
     def values(self) -> list[float | int]:
         """The numbers; whole ones where ends and step are whole."""
@@ -105,8 +118,8 @@ class RuleAxis(_Strict):
 class Seeds(_Strict):
     """The seeds of sampled measurements, one after another."""
 
-    first: Annotated[int, Field(ge=0)] = 0
-    count: Annotated[int, Field(ge=2)] = 1000
+    first: Annotated[int, Field(ge=0, le=LAST_SEED)] = 0
+    count: Annotated[int, Field(ge=2, le=SEEDS_AT_MOST)] = 1000
 
 
 class Study(_Strict):
@@ -141,7 +154,14 @@ class Study(_Strict):
             raise ValueError(
                 f"measure: {sampled_only[0]} needs the estimator {TRUE_KERNEL}, not {learned[0]}"
             )
+        if self._cells() > CELLS_AT_MOST:
+            raise ValueError(f"a study has at most {CELLS_AT_MOST} cells, not {self._cells()}")
         return self
+
+    def _cells(self) -> int:
+        settings = sum(_combinations(axis.vary) for axis in self.settings)
+        rules = sum(_combinations(axis.grid) for axis in self.rules)
+        return settings * rules * len(self.executions) * len(self.estimators)
 
 
 def builtin_studies() -> list[str]:
@@ -196,7 +216,13 @@ def _spelled_out(value: Any) -> Any:
         if values == []:
             raise ValueError(f"{key}: has no value")
         spelled[key] = values
+    if _combinations(spelled) > POINTS_AT_MOST:
+        raise ValueError(f"{', '.join(spelled)}: more than {POINTS_AT_MOST} combinations")
     return spelled
+
+
+def _combinations(axis: dict[str, Any]) -> int:
+    return prod(len(values) for values in axis.values() if isinstance(values, list))
 
 
 def _beside(where: str, base: str) -> str:
