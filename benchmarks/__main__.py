@@ -1,6 +1,7 @@
 """`make bench`: run every topic and print one table of ratios.
 
-`python -m benchmarks --readme [TOPIC ...]` also writes the rows that have a peer into the README.
+`python -m benchmarks TOPIC ...` runs some of them; `python -m benchmarks --readme` runs all and also writes
+the rows that have a peer into the README.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ BEGIN, END = "<!-- speed: written by python -m benchmarks --readme -->", "<!-- e
 
 def topics() -> list[str]:
     """The modules of this folder that have rows."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "def rows(" in path.read_text())
+    files = Path(__file__).parent.glob("[!_]*.py")
+    return sorted(path.stem for path in files if "\ndef rows(" in path.read_text())
 
 
 def table(rows: list[Row]) -> str:
@@ -48,11 +50,15 @@ def write_readme(rows: list[Row]) -> None:
     README.write_text(f"{before}{BEGIN}\n{table([row for row in rows if row['peer']])}\n{END}{after}")
 
 
-def main() -> None:
-    readme = "--readme" in sys.argv
-    wanted = [word for word in sys.argv[1:] if word != "--readme"] or topics()
+def main(arguments: list[str]) -> None:
+    readme = "--readme" in arguments
+    named = [word for word in arguments if word != "--readme"]
+    if readme and named:
+        sys.exit("--readme writes the table of all topics: name none")
+    if unknown := set(named) - set(topics()):
+        sys.exit(f"unknown topic {min(unknown)!r}: {', '.join(topics())}")
     rows: list[Row] = []
-    for topic in wanted:
+    for topic in named or topics():
         print(f"measuring {topic} ...", file=sys.stderr, flush=True)
         rows += importlib.import_module(f"benchmarks.{topic}").rows()
     print(table(rows))
@@ -61,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

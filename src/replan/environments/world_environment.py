@@ -29,9 +29,8 @@ class WorldEnvironment(gymnasium.Env):
             raise InputError(f'render_mode must be "ansi" or None, not {render_mode!r}')
         self.world = world
         self.render_mode = render_mode
-        self.observation_space = spaces.Dict(
-            time=spaces.Discrete(world.horizon + 1), state=spaces.Discrete(world.states)
-        )
+        self._states = spaces.Discrete(world.states)
+        self.observation_space = spaces.Dict(time=spaces.Discrete(world.horizon + 1), state=self._states)
         self.action_space = spaces.Discrete(world.actions)
         self._time, self._state = 0, world.start
 
@@ -46,7 +45,7 @@ class WorldEnvironment(gymnasium.Env):
         """Back to t = 0; `options={"state": s}` starts elsewhere than in the world's start."""
         super().reset(seed=seed)
         state = (options or {}).get("state", self.world.start)
-        if not self.observation_space["state"].contains(state):
+        if not self._states.contains(state):
             raise InputError(f"state {state!r} is not a state (0 to {self.world.states - 1})")
         self._time, self._state = 0, int(state)
         return self._observation(), {}

@@ -1,0 +1,69 @@
+"""`make bench`: the README's table is that of every topic, or it is left alone."""
+
+import sys
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from benchmarks import __main__ as bench
+
+ROWS = {
+    "planning": [{"what": "a plan", "ours_seconds": 0.002, "peer": "theirs", "peer_seconds": 0.01}],
+    "running": [
+        {"what": "a run", "ours_seconds": 0.5, "peer": "theirs", "peer_seconds": 2.0},
+        {"what": "alone", "ours_seconds": 0.1, "peer": None, "peer_seconds": None},
+    ],
+}
+
+
+@pytest.fixture
+def readme(tmp_path, monkeypatch):
+    """A README of its own, and two topics that take no time."""
+    path = tmp_path / "README.md"
+    path.write_text(f"before\n{bench.BEGIN}\nold\n{bench.END}\nafter\n")
+    monkeypatch.setattr(bench, "README", path)
+    monkeypatch.setattr(bench, "topics", lambda: list(ROWS))
+    for topic, rows in ROWS.items():
+        monkeypatch.setitem(sys.modules, f"benchmarks.{topic}", SimpleNamespace(rows=lambda rows=rows: rows))
+    return path
+
+
+def test_every_topic_has_rows():
+    assert {"core", "estimate", "explore", "lookahead", "study"} <= set(bench.topics())
+    for topic in bench.topics():
+        assert callable(import_module(f"benchmarks.{topic}").rows)
+
+
+def test_the_readme_gets_the_rows_of_every_topic_that_have_a_peer(readme):
+    bench.main(["--readme"])
+    assert readme.read_text().splitlines() == [
+        "before",
+        bench.BEGIN,
+        "| what | replan | peer | peer's time | ratio |",
+        "|---|---:|---|---:|---:|",
+        "| a plan | 2 ms | theirs | 10 ms | 5.0x |",
+        "| a run | 500 ms | theirs | 2 s | 4.0x |",
+        bench.END,
+        "after",
+    ]
+
+
+def test_the_readme_is_not_written_for_some_topics_only(readme):
+    before = readme.read_text()
+    with pytest.raises(SystemExit, match="--readme writes the table of all topics"):
+        bench.main(["--readme", "planning"])
+    assert readme.read_text() == before
+
+
+def test_a_topic_can_be_run_alone(readme, capsys):
+    before = readme.read_text()
+    bench.main(["running"])
+    shown = capsys.readouterr().out
+    assert "| alone | 100 ms |  |  |  |" in shown
+    assert "a plan" not in shown
+    assert readme.read_text() == before
+
+
+def test_an_unknown_topic_is_one_line(readme):
+    with pytest.raises(SystemExit, match="unknown topic 'walking': planning, running"):
+        bench.main(["walking"])
