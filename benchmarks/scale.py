@@ -34,7 +34,7 @@ def definition(cells: int) -> str:
 
 
 def measure(cells: int, workers: int, engine: str) -> dict[str, float]:
-    """Run one study here and say what it took."""
+    """Run one study here and say what it took, also where Ctrl-C or SIGTERM stopped it."""
     from replan.study.definition import load_study
     from replan.study.engine import make_engine
     from replan.study.runner import run_study
@@ -49,7 +49,7 @@ def measure(cells: int, workers: int, engine: str) -> dict[str, float]:
             study, text, Path(folder) / "run", engine=lambda: make_engine(engine, workers=workers), quiet=True
         )
         wall, cpu = time.perf_counter() - began, time.process_time() - cpu
-        assert report.computed == cells, report
+        assert report.computed and not report.failed, report
         with Store.open(Path(folder) / "run") as store:
             ((computing, computing_cpu, samples),) = store.execute(
                 "select sum(seconds), sum(cpu_seconds), (select count(*) from samples) from timings"
@@ -59,7 +59,8 @@ def measure(cells: int, workers: int, engine: str) -> dict[str, float]:
             )
             size = store.path.stat().st_size
     return {
-        "cells": cells,
+        "cells": report.computed,
+        "of": cells,
         "workers": workers,
         "wall": wall,
         "computing": computing,
@@ -74,9 +75,10 @@ def measure(cells: int, workers: int, engine: str) -> dict[str, float]:
 
 def row(engine: str, case: dict[str, float]) -> str:
     cells, workers = case["cells"], case["workers"]
+    done = str(cells) if cells == case["of"] else f"{cells} of {case['of']}, stopped"
     steady = max(case["wall"] - case["until_first"], 1e-9)
     return (
-        f"| {engine} | {workers} | {cells} | {case['wall']:.1f} s | {case['until_first']:.1f} s | "
+        f"| {engine} | {workers} | {done} | {case['wall']:.1f} s | {case['until_first']:.1f} s | "
         f"{1e3 * case['computing_cpu'] / cells:.2f} ms | {1e3 * case['driver_cpu'] / cells:.2f} ms | "
         f"{1e3 * (steady - case['computing'] / workers) / cells:.2f} ms | {case['driver_memory']:.0f} MB | "
         f"{case['store']:.0f} MB |"
