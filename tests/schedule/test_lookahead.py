@@ -13,10 +13,9 @@ from replan.execute import Mission
 from replan.model import SlipKernel, constant, drift
 from replan.plan.ties import Ties
 from replan.schedule import Lookahead, PlansManyAhead
-from replan.schedule.forecast import growing
 from replan.schedule.update_programme import solve
 from replan.worlds.rover import rover
-from tiny_worlds import random_kernel, tiny_missions
+from tiny_worlds import tiny_missions
 
 EXACT = {"tolerance": 0.0, "effort": 1e30}
 
@@ -110,12 +109,12 @@ def test_exactly_the_budget_is_spent(mission, forecast):
     assert steps.update_probability.sum() == pytest.approx(mission.budget)
 
 
-@pytest.mark.parametrize("forecast", ["frozen", "grow"])
+@pytest.mark.parametrize("forecast", ["frozen", "grow", "grow, known"])
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_it_is_a_sound_rule(forecast, execution):
-    rule = Lookahead(forecast)
+    rule = Lookahead("grow", drift="known") if forecast == "grow, known" else Lookahead(forecast)
     assert isinstance(rule, PlansManyAhead)
-    assert rule.knows == ("nothing" if forecast == "frozen" else "drift profile")
+    assert rule.knows == ("drift profile" if forecast == "grow, known" else "nothing")
     assert check_rule(rule, small_grid(execution, horizon=12)) == []
 
 
@@ -130,32 +129,30 @@ def test_it_decides_at_the_time_that_it_named():
     assert last.score == pytest.approx(sum(last.terms.values()))
 
 
-def test_two_burst_comes_within_two_per_cent_of_the_optimum():
-    slip = drift.piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)])
-    mission = Mission(rover(12, slip), budget=4, planning_horizon=7)
-    assert regret(mission, Lookahead()) <= 0.345
-
-
-def test_growth_moves_the_largest_entry_by_the_bound():
-    slip = SlipKernel((5, 5), 0.1)
-    general = random_kernel(np.random.default_rng(1), 4, 2)
-    bounds = np.array([0.5, 0.01, 0.02, 0.03])
-    for kernel in (slip, general):
-        grown = growing(kernel, bounds, since=1)
-        assert grown(0) is grown(1) is kernel
-        assert kernel.entrywise_distance(grown(2)).max() == pytest.approx(0.01)
-        assert kernel.entrywise_distance(grown(4)).max() == pytest.approx(0.06)
-        np.testing.assert_allclose(grown(4).general().probabilities.sum(axis=2), 1)
-
-
-def test_growth_ends_at_pure_chance():
-    general = random_kernel(np.random.default_rng(1), 4, 2)
-    far = growing(general, np.full(9, 0.5), since=0)(9).general()
-    possible = (general.probabilities > 0).any(axis=1, keepdims=True)
-    np.testing.assert_allclose(
-        far.probabilities, np.repeat(possible / possible.sum(axis=2, keepdims=True), 2, axis=1)
+def test_growth_knows_the_drift_ahead_only_where_that_is_asked_for():
+    mission = small_grid()
+    held, known = Lookahead("grow"), Lookahead("grow", drift="known")
+    assert held.bounds(at_update(mission, held, time=3)).tolist() == pytest.approx(
+        [*mission.world.drift_bounds[:3], *[mission.world.drift_bounds[2]] * 20]
     )
-    assert growing(SlipKernel((3, 3), 0.5), np.full(9, 0.5), since=0)(9).slip.max() == 1.0  # pyright: ignore
+    later = mission.context(held, 9, last_update=3, budget_left=2, state=0)
+    assert held.bounds(later).tolist() == held.bounds(at_update(mission, held, time=3)).tolist()
+    assert known.bounds(at_update(mission, known, time=3)).tolist() == mission.world.drift_bounds.tolist()
+
+
+def test_growth_that_falls_is_told_from_growth_that_rises():
+    """Slip of 0.2 that came from 0.3 will be gone soon, slip that came from 0.1 will not."""
+    mission = Mission(rover(5, np.full(24, 0.2)), budget=4, planning_horizon=5)
+    rule = Lookahead("grow", drift="known")
+    context = replace(at_update(mission, rule, time=6), drift_bounds=np.full(23, 0.016), earlier_update=1)
+    falling = rule.problem(replace(context, earlier_kernel=SlipKernel((5, 5), 0.3))).plan_at(16)[1]
+    rising = rule.problem(replace(context, earlier_kernel=SlipKernel((5, 5), 0.1))).plan_at(16)[1]
+    assert falling.slip[0] == pytest.approx(0.0)  # pyright: ignore
+    assert rising.slip[0] == pytest.approx(0.4)  # pyright: ignore
+    directions = [
+        rule.next_update(replace(context, earlier_kernel=SlipKernel((5, 5), slip))) for slip in (0.3, 0.1)
+    ]
+    assert directions[0] != directions[1]
 
 
 @pytest.mark.parametrize(
@@ -163,6 +160,7 @@ def test_growth_ends_at_pure_chance():
     [
         {"forecast": "guess"},
         {"forecast": "profile"},
+        {"drift": "seen"},
         {"tolerance": 0.5},
         {"tolerance": -1.0},
         {"effort": 0.0},

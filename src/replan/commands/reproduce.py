@@ -109,23 +109,14 @@ def flights_in(folder: Path) -> list[dict[str, Any]] | None:
 
 
 def _beyond(folder: Path, part: str, options: dict[str, Any]):
-    from replan.report.beyond_table import write_beyond
+    from replan.report.beyond_table import records, write_beyond
     from replan.study.beyond import beyond
     from replan.study.settings import builtin_settings
 
     total = 2 * len(builtin_settings())
     done = beyond(workers=options["workers"], kept=folder / KEPT)
     results = _watched(done, total, lambda result: f"{result.setting}, {result.execution}", options)
-    table = write_beyond(results, folder)
-    return table, [
-        {
-            "setting": result.setting,
-            "execution": result.execution,
-            "best": vars(result.best),
-            "regret": {name: entry.regret for name, entry in result.entries.items()},
-        }
-        for result in results
-    ]
+    return write_beyond(results, folder), records(results)
 
 
 def _learning(folder: Path, part: str, options: dict[str, Any]):

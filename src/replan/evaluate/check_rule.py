@@ -48,6 +48,12 @@ class _Question:
     last_update: int
     budget_left: int
     state: int
+    earlier_update: int
+
+    @property
+    def seen(self) -> dict[str, Any]:
+        """What a context is made from, but for its time."""
+        return {name: value for name, value in vars(self).items() if name != "time"}
 
 
 def check_rule(rule: Rule | MakeRule, *missions: Mission, seed: int = 0, most: int = 20) -> list[RuleFinding]:
@@ -124,16 +130,16 @@ def _check_answers(
 
 def _run(rule: Rule, mission: Mission, rng: np.random.Generator) -> Iterator[_Question]:
     """Every question of one run, with a drawn state at every update."""
-    time, left = FIRST_UPDATE, mission.budget - 1
+    earlier, time, left = 0, FIRST_UPDATE, mission.budget - 1
     while left > 0 and time < mission.horizon:
-        at_update = _Question(time, time, left, int(rng.integers(mission.world.states)))
+        at_update = _Question(time, time, left, int(rng.integers(mission.world.states)), earlier)
         if plans_ahead(rule) or draws(rule):
             yield at_update
-        context_at = mission.context_at(rule, last_update=time, budget_left=left, state=at_update.state)
+        context_at = mission.context_at(rule, **at_update.seen)
         following, asked = next_update(rule, context_at, exact=mission.exact_budget)
         if not plans_ahead(rule):
             yield from (replace(at_update, time=t) for t, _ in asked)
-        time, left = following, left - 1
+        earlier, time, left = time, following, left - 1
 
 
 def _answer(rule: Rule, mission: Mission, question: _Question) -> Any:
@@ -149,13 +155,7 @@ def _answer(rule: Rule, mission: Mission, question: _Question) -> Any:
 
 
 def _context(rule: Rule, mission: Mission, question: _Question) -> Context:
-    return mission.context(
-        rule,
-        question.time,
-        last_update=question.last_update,
-        budget_left=question.budget_left,
-        state=question.state,
-    )
+    return mission.context(rule, question.time, **question.seen)
 
 
 def _check_form(answer: Any, mission: Mission, question: _Question) -> Iterator[RuleFinding]:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replan.evaluate.exact import ROWS_AT_ONCE, update_laws
+from replan.evaluate.exact import ROWS_AT_ONCE, Past, update_laws
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.plan.backward_induction import Oracle, Plan, oracle, plan
@@ -94,18 +94,18 @@ class UpdateLaws:
 
     def __init__(self, mission: Mission, rule: Rule) -> None:
         self.mission, self.rule = mission, rule
-        self._known: dict[tuple[int, int], dict[int, Array]] = defaultdict(dict)
+        self._known: dict[tuple[int, Past], dict[int, Array]] = defaultdict(dict)
 
-    def __call__(self, time: int, left: int, rows: Indices) -> Array:
+    def __call__(self, time: int, past: Past, rows: Indices) -> Array:
         """(R, T + 1) laws for robots that saw the states `rows` at `time`; the first update is at t = 1."""
         shape = (len(rows), self.mission.horizon + 1)
         if time == 0:
             return np.broadcast_to(np.eye(1, shape[1], FIRST_UPDATE), shape)
-        known = self._known[time, left]
+        known = self._known[time, past]
         asked = rows.tolist() if self.rule.uses_state else [-1] * len(rows)
         if new := [row for row, state in enumerate(asked) if state not in known]:
             new = new if self.rule.uses_state else new[:1]
-            laws = update_laws(self.mission, self.rule, time, left, rows[new])
+            laws = update_laws(self.mission, self.rule, time, past.left, rows[new], earlier=past.earlier)
             known.update(zip([asked[row] for row in new], laws, strict=True))
         return np.stack([known[state] for state in asked])
 
@@ -115,12 +115,13 @@ def expected_return(mission: Mission, next_laws: UpdateLaws, on: Switches, *, be
     robot = _SwitchedRobot(mission, on, best)
     states, horizon = mission.world.states, mission.horizon
     total = 0.0
-    arrivals: dict[int, dict[int, Array]] = defaultdict(dict)  # time -> updates left -> (S,) mass
-    arrivals[0][mission.budget] = np.eye(1, states, mission.world.start)[0]
+    arrivals: dict[int, dict[Past, Array]] = defaultdict(dict)  # time -> past -> (S,) mass
+    arrivals[0][Past(mission.budget)] = np.eye(1, states, mission.world.start)[0]
     for time in range(horizon):
-        for left, mass in sorted(arrivals.pop(time, {}).items()):
+        for past, mass in sorted(arrivals.pop(time, {}).items()):
+            following = past.after(time, next_laws.rule)
             for rows, before in robot.groups(mass, apart=next_laws.rule.uses_state):
-                laws = next_laws(time, left, rows)
+                laws = next_laws(time, past, rows)
                 share = before.sum(axis=1)  # (R,) probability of having come here
                 still = share
                 end = int(np.flatnonzero(laws.any(axis=0))[-1])
@@ -128,7 +129,7 @@ def expected_return(mission: Mission, next_laws: UpdateLaws, on: Switches, *, be
                     total += float(still @ reward)
                     leaving = share * laws[:, t + 1]
                     if t + 1 < horizon and leaving.any():
-                        here = arrivals[t + 1].setdefault(left - 1, np.zeros(states))
+                        here = arrivals[t + 1].setdefault(following, np.zeros(states))
                         here += leaving @ after
                     still = still - leaving
     return total

@@ -55,7 +55,7 @@ def _mission(mission: Mission, rule: Rule, estimator: Estimator, numbers: Array,
     state, previous, total = world.start, None, 0.0
     commanded: list[int] = []
     time, left, following = 0, mission.budget, FIRST_UPDATE
-    kernel = world.kernel(0)
+    kernel, update = world.kernel(0), None
     while time < horizon:
         if time > 0:
             last = commanded[-1] if commanded else None
@@ -70,12 +70,14 @@ def _mission(mission: Mission, rule: Rule, estimator: Estimator, numbers: Array,
         )
         how = propagation(mission.execution, made, kernel)
         if time > 0:
+            earlier, update = update, Update(time, kernel, made, how)
             contexts = mission.context_at(
                 rule,
                 last_update=time,
                 budget_left=left,
                 state=state,
-                update=Update(time, kernel, made, how),
+                update=update,
+                earlier=earlier,
                 drift_bounds=bounds,
             )
             following = next_update(rule, contexts, exact=mission.exact_budget, explain=False)[0]

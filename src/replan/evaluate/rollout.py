@@ -21,7 +21,7 @@ from replan.model.tvmdp import TVMDP
 from replan.plan.backward_induction import Oracle, oracle
 from replan.plan.ties import Ties
 from replan.schedule.budget import FIRST_UPDATE, next_update
-from replan.schedule.rule import Rule, draws
+from replan.schedule.rule import Rule, compares_estimates, draws
 from replan.skip.propagate import MapPropagation, Propagation
 from replan.skip.walk import walk
 
@@ -130,6 +130,7 @@ class _Fleet:
         self.next_time = np.zeros(count, dtype=np.int64)
         self.earliest = 0  # the least of next_time
         self.left = np.full(count, mission.budget, dtype=np.int64)
+        self.last = np.zeros(count, dtype=np.int64)  # update times
         self.groups: list[tuple[Propagation, Indices, Any]] = []
 
     def update(self, time: int, states: Indices) -> np.ndarray:
@@ -147,6 +148,7 @@ class _Fleet:
         else:
             self.left[rows] -= 1
             self.next_time[rows] = self._next_times(time, rows, states[rows])
+            self.last[rows] = time
         self.earliest = int(self.next_time.min())
         return due
 
@@ -179,22 +181,19 @@ class _Fleet:
         return how, rows[stay], estimate[stay]
 
     def _next_times(self, time: int, rows: Indices, states: Indices) -> Indices:
+        shown = states if self.rule.uses_state else np.full_like(states, states[0])
+        earlier = self.last[rows] if compares_estimates(self.rule) else np.zeros_like(rows)
+        seen = np.stack([shown, self.left[rows], earlier])  # (3, R)
         if draws(self.rule):
             rules = [self.rule.with_seed(int(seed)) for seed in self.seeds[rows]]
-            return np.array(
-                [
-                    self._ask(r, time, int(b), int(s))
-                    for r, b, s in zip(rules, self.left[rows], states, strict=True)
-                ]
-            )
-        left = self.left[rows]
-        if not self.rule.uses_state and (left == left[0]).all():
-            return np.full(len(rows), self._ask(self.rule, time, int(left[0]), int(states[0])))
-        shown = states if self.rule.uses_state else np.full_like(states, states[0])
-        cases, case = np.unique(left * self.mission.world.states + shown, return_inverse=True)
-        asked = [divmod(int(c), self.mission.world.states) for c in cases]
-        return np.array([self._ask(self.rule, time, left, state) for left, state in asked])[case]
+            return np.array([self._ask(r, time, *each) for r, each in zip(rules, seen.T, strict=True)])
+        if (seen == seen[:, :1]).all():
+            return np.full(len(rows), self._ask(self.rule, time, *seen[:, 0]))
+        cases, case = np.unique(seen, axis=1, return_inverse=True)
+        return np.array([self._ask(self.rule, time, *each) for each in cases.T])[case.reshape(-1)]
 
-    def _ask(self, rule: Rule, time: int, left: int, state: int) -> int:
-        contexts = self.mission.context_at(rule, last_update=time, budget_left=left, state=state)
+    def _ask(self, rule: Rule, time: int, state: int, left: int, earlier: int) -> int:
+        contexts = self.mission.context_at(
+            rule, last_update=time, earlier_update=int(earlier), budget_left=int(left), state=int(state)
+        )
         return next_update(rule, contexts, exact=self.mission.exact_budget, explain=False)[0]

@@ -206,11 +206,15 @@ class Agent(Equipment):
 
         try:
             learn = partial(self.estimator.estimate, seen)
-            self._now.in_force = self._worker.within(self.time_limit, learn, make)
+            made = self._worker.within(self.time_limit, learn, make)
         except Late as error:
             return f"{error}: the last one stays in force"
         except Exception as error:
             return f"{type(error).__name__}: {error}: the last plan stays in force"
+        now = self._now
+        if now.in_force.time >= FIRST_UPDATE:
+            now.earlier_update, now.earlier_kernel = now.in_force.time, now.in_force.kernel
+        now.in_force = made
         return None
 
 

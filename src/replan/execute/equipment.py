@@ -20,7 +20,7 @@ from replan.model.reward import Reward
 from replan.plan.backward_induction import Plan, plan
 from replan.plan.ties import Ties
 from replan.schedule.budget import check_budget
-from replan.schedule.rule import Context, Rule, draws
+from replan.schedule.rule import Context, Rule, compares_estimates, draws
 from replan.skip.propagate import Execution
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
@@ -108,6 +108,8 @@ class Equipment:
             plan=now.in_force.plan,
             reward=self.reward,
             execution=self.execution,
+            earlier_update=now.earlier_update if compares_estimates(rule) else 0,
+            earlier_kernel=now.earlier_kernel if compares_estimates(rule) else None,
             current_kernel=None if told is None else told(time),
             declared_successors=self.declared_successors,
         )

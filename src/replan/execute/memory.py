@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replan.execute.mission import Update
+from replan.model.kernel import Kernel
 from replan.schedule.rule import Decision
 
 
@@ -33,3 +34,5 @@ class Memory:
     estimate: Any  # of the propagation
     planned_update: int | None = None
     commanded: list[int] = field(default_factory=list)  # since the last look
+    earlier_update: int = 0  # the one whose plan was in force before; 0: none
+    earlier_kernel: Kernel | None = None  # its estimate

@@ -14,7 +14,7 @@ from replan.model.tvmdp import TVMDP
 from replan.plan.backward_induction import Plan, plan
 from replan.plan.ties import Ties
 from replan.schedule.budget import check_budget
-from replan.schedule.rule import Context, Rule
+from replan.schedule.rule import Context, Rule, compares_estimates
 from replan.skip.propagate import Execution, Propagation, propagation
 
 
@@ -80,14 +80,21 @@ class Mission:
         last_update: int,
         budget_left: int,
         state: int,
+        earlier_update: int = 0,
         update: Update | None = None,
+        earlier: Update | None = None,
         drift_bounds: Array | None = None,
     ) -> Context:
         """What the rule gets to see at `time`, and no more than it declares.
 
-        `update` is what the last one left behind, `drift_bounds` what is known of the drift, where they are
-        not those of the paper's simulator.
+        `earlier_update` is the time of the update before the last one, 0 if there was none. `update` is what
+        the last one left behind, `earlier` what the one before did and `drift_bounds` what is known of the
+        drift, where they are not those of the paper's simulator.
         """
+        if not compares_estimates(rule):
+            earlier = None
+        elif earlier_update and earlier is None:
+            earlier = self.update(earlier_update)
         update = update or self.update(last_update)
         bounds = self.world.drift_bounds if drift_bounds is None else drift_bounds
         return Context(
@@ -103,6 +110,8 @@ class Mission:
             plan=update.plan,
             reward=self.world.reward,
             execution=self.execution,
+            earlier_update=earlier.time if earlier else 0,
+            earlier_kernel=earlier.kernel if earlier else None,
             current_kernel=self.world.kernel(time) if rule.knows == "current kernel" else None,
             declared_successors=self.world.declared_successors,
         )

@@ -24,7 +24,7 @@ from replan.skip.propagate import Execution
 
 VERSION = 2
 DAMAGED = (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError, IndexError)
-_SCALARS = ("time", "budget_left", "last_update", "state", "planned_update", "commanded")
+_SCALARS = ("time", "budget_left", "last_update", "state", "planned_update", "commanded", "earlier_update")
 
 
 def write(
@@ -51,6 +51,8 @@ def write(
         **{f"kernel_{name}": array for name, array in kernel_arrays(memory.in_force.kernel).items()},
         **{f"learned_{name}": array for name, array in learned.items()},
     }
+    if memory.earlier_kernel is not None:
+        arrays |= {f"earlier_{name}": array for name, array in kernel_arrays(memory.earlier_kernel).items()}
     path = Path(path)
     unfinished = path.with_name(path.name + ".part")
     with unfinished.open("wb") as file:
@@ -89,6 +91,8 @@ def read(
         made = Plan(when, arrays["policy"], arrays["next_values"], kernel, reward(when), ties)
         in_force = usable_update(kernel, made, execution)
         memory = Memory(**header["memory"], in_force=in_force, estimate=arrays["estimate"])
+        if memory.earlier_update:
+            memory.earlier_kernel = usable_kernel(_kernel(_named("earlier_", arrays)), like=nominal)
         _check(memory, horizon)
         log = [_event(fields) for fields in header["log"]]
     except DAMAGED as error:
@@ -126,6 +130,7 @@ def _check(memory: Memory, horizon: int) -> None:
     states = memory.in_force.kernel.states
     usable_number(memory.time, horizon + 1, "time")
     usable_number(memory.last_update, memory.time + 1, "last_update")
+    usable_number(memory.earlier_update, memory.last_update + 1, "earlier_update")
     usable_number(memory.budget_left, horizon, "budget_left")
     usable_number(memory.state, states)
     fresh = memory.in_force.propagation.begin(np.array([memory.state]))

@@ -27,10 +27,13 @@ def timeline(mission: Mission, rule: Rule, *, explain: bool = True) -> Timeline:
     if draws(rule):
         raise InputError(f"{rule.name} draws its times: take its with_seed")
     time, left = FIRST_UPDATE, mission.budget - 1
-    times = [time]
+    times, earlier = [time], 0
     decisions = [(time, Decision(True, "the first update is at 1"))]
     while left:
-        context_at = mission.context_at(rule, last_update=time, budget_left=left, state=mission.world.start)
+        context_at = mission.context_at(
+            rule, last_update=time, earlier_update=earlier, budget_left=left, state=mission.world.start
+        )
+        earlier = time
         time, asked = next_update(rule, context_at, exact=mission.exact_budget, explain=explain)
         decisions += asked
         if time == mission.horizon:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -24,6 +24,7 @@ from replan.schedule.update_programme import Problem, Programme, solve
 from replan.skip.segments import course
 
 Forecast = Literal["frozen", "grow", "profile"]
+Drift = Literal["held", "known"]
 
 ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
@@ -33,9 +34,11 @@ CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not 
 class Lookahead:
     """Place the next update where the forecast says that it is worth most.
 
-    `frozen` holds the last estimate fixed and knows nothing else; `grow` lets it drift as fast as the bounds
-    allow; `profile` takes the kernels of the future as given. What `tolerance` and `effort` save and cost is
-    measured in benchmarks/lookahead.py.
+    `frozen` holds the last estimate fixed. `grow` lets it drift on in the direction last seen, by the drift
+    bounds: that of the last step `held`, and no further than the estimate was seen to move, or those of the
+    steps ahead `known`. `profile` takes the kernels of the future as given.
+
+    What `tolerance` and `effort` save and cost is measured in benchmarks/lookahead.py.
     """
 
     forecast: Forecast = "frozen"
@@ -44,6 +47,7 @@ class Lookahead:
     effort: float = (
         1e11  # S^2 (T - tau)^2 B / 2 above this: weigh later updates at every 2nd, 3rd, ... time only
     )
+    drift: Drift = "held"  # the drift bounds ahead, for `grow`
 
     name: ClassVar[str] = "lookahead"
     uses_state: ClassVar[bool] = True
@@ -54,6 +58,8 @@ class Lookahead:
             raise InputError(f'forecast must be "frozen", "grow" or "profile", not {self.forecast!r}')
         if (self.forecast == "profile") != (self.profile is not None):
             raise InputError('forecast = "profile" and a profile of kernels go together')
+        if self.drift not in get_args(Drift):
+            raise InputError(f'drift must be "held" or "known", not {self.drift!r}')
         if not 0 <= self.tolerance < 0.01:
             raise InputError(f"tolerance must lie between 0 and 0.01, not {self.tolerance}")
         if not self.effort > 0:
@@ -61,8 +67,14 @@ class Lookahead:
 
     @property
     def knows(self) -> Knowledge:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The drift profile, unless the forecast is `frozen`."""
-        return "nothing" if self.forecast == "frozen" else "drift profile"
+        """The drift profile, if that or the kernels themselves are given for the steps ahead."""
+        ahead = self.forecast == "profile" or (self.forecast == "grow" and self.drift == "known")
+        return "drift profile" if ahead else "nothing"
+
+    @property
+    def compares_estimates(self) -> bool:
+        """Whether the direction between two estimates matters: if the forecast is `grow`."""
+        return self.forecast == "grow"
 
     def decide(self, context: Context) -> Decision:
         """Whether this is the time that was chosen at the last update."""
@@ -139,8 +151,22 @@ class Lookahead:
         if self.profile is not None:
             return self.profile
         if self.forecast == "grow":
-            return growing(context.kernel, context.drift_bounds, since=context.last_update - 1)
+            return growing(
+                context.kernel,
+                self.bounds(context),
+                since=context.plan.time - 1,
+                earlier=context.earlier_kernel,
+                earlier_since=context.earlier_update - 1,
+                at_most=1.0 if self.drift == "held" else inf,
+            )
         return lambda t: context.kernel
+
+    def bounds(self, context: Context) -> Array:
+        """(T-1,) the drift bounds, those ahead of the last update known or that of the last step held."""
+        if self.drift == "known":
+            return context.drift_bounds
+        past = context.drift_bounds[: context.last_update]
+        return np.pad(past, (0, context.horizon - 1 - len(past)), mode="edge")
 
 
 @dataclass(frozen=True)
@@ -156,8 +182,9 @@ class _Question:
     def __post_init__(self) -> None:
         at = self.context
         key = (at.last_update, at.horizon, at.planning_horizon, at.budget, at.kernel, at.plan.ties, at.reward)
-        bounds = at.drift_bounds.tobytes() if self.rule.forecast == "grow" else b""
-        object.__setattr__(self, "key", (*key, at.execution, bounds))
+        if self.rule.forecast == "grow":
+            key = (*key, at.earlier_update, at.earlier_kernel, self.rule.bounds(at).tobytes())
+        object.__setattr__(self, "key", (*key, at.execution))
 
 
 @lru_cache(maxsize=256)

@@ -32,6 +32,8 @@ class Context:
     plan: Plan = field(repr=False)  # made at tau
     reward: Callable[[int], Reward] = field(repr=False)
     execution: Execution = "map"
+    earlier_update: int = 0  # the update before tau, 0: none; for a rule that compares estimates
+    earlier_kernel: Kernel | None = field(default=None, repr=False)  # estimate made there
     current_kernel: Kernel | None = field(default=None, repr=False)  # P_t, for a rule that knows it
     declared_successors: Indices | None = field(
         default=None, repr=False
@@ -114,6 +116,11 @@ def plans_ahead(rule: Rule) -> TypeGuard[PlansAhead]:
 def plans_many_ahead(rule: Rule) -> TypeGuard[PlansManyAhead]:
     """Whether the rule answers for many states at once."""
     return hasattr(rule, "next_updates")
+
+
+def compares_estimates(rule: Rule) -> bool:
+    """Whether the decision depends on the estimate before the last one, too: then it is in the context."""
+    return getattr(rule, "compares_estimates", False)
 
 
 def draws(rule: Rule) -> TypeGuard[RandomRule]:

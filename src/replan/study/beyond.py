@@ -24,7 +24,12 @@ from replan.study.paper import METHODS
 from replan.study.parts import kept_parts, run_parts
 from replan.study.settings import builtin_settings, load_setting, make_mission
 
-RULES = (*METHODS, "lookahead", "lookahead, grow")
+LOOKAHEADS = {  # each with its parameters
+    "lookahead": {},
+    "lookahead, grow": {"forecast": "grow"},
+    "lookahead, grow known": {"forecast": "grow", "drift": "known"},
+}
+RULES = (*METHODS, *LOOKAHEADS)
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,8 @@ def beyond_setting(name: str, execution: Execution) -> BeyondResult:
 
 def best_candidate(mission: Mission, name: str, best: Oracle) -> Rule:
     """The candidate with the least exact regret."""
-    if name.startswith("lookahead"):
-        return make_rule("lookahead", forecast="grow" if name.endswith("grow") else "frozen")
+    if name in LOOKAHEADS:
+        return make_rule("lookahead", **LOOKAHEADS[name])
     rules = candidates(name, mission)
     if len(rules) == 1:
         return rules[0]

@@ -1,4 +1,4 @@
-"""The studies past the paper, on one setting each."""
+"""Learning, on one setting."""
 
 from dataclasses import replace
 
@@ -6,26 +6,10 @@ import numpy as np
 import pytest
 
 from replan.model import SlipKernel
-from replan.report.beyond_table import parts_table, regret_table, write_beyond
 from replan.report.learning_tables import bounds_table, learned_table, told_table, write_learning
-from replan.study import beyond, learning
+from replan.study import learning
 from replan.study.estimators import ESTIMATORS, applies
 from replan.study.settings import load_setting, make_mission
-
-
-def test_beyond_sets_every_rule_beside_the_optimum(monkeypatch, tmp_path):
-    monkeypatch.setattr(beyond, "RULES", ("periodic", "drift-threshold"))
-    result = beyond.beyond_setting("two-burst", "map")
-    assert result.best.feedback_regret <= result.best.fixed_regret
-    assert all(entry.regret >= result.best.feedback_regret - 1e-9 for entry in result.entries.values())
-    assert result.entries["drift-threshold"].regret == pytest.approx(0.497, abs=1e-3)
-    parts = result.entries["periodic"].parts
-    assert parts.state + parts.plan + parts.model == pytest.approx(parts.regret)
-    result.entries["lookahead"] = result.entries["periodic"]
-    assert regret_table([result]).rows[0][:2] == ("two-burst", "map")
-    assert parts_table([result]).rows[0][2] == "0.772"
-    write_beyond([result], tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} >= {"beyond.md", "beyond.csv", "beyond-parts.md"}
 
 
 def test_learning_compares_estimators_and_wrong_bounds(monkeypatch, tmp_path):
