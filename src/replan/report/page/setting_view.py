@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def _score(scored: Sequence[tuple[int, Decision]]) -> dict[str, Any] | None:
     }
 
 
-def _slip(setting: Setting, horizon: int) -> list[float] | None:
+def _slip(setting: Setting, horizon: int) -> list[float | None] | None:
     drift = getattr(setting, "drift", None)
     return None if drift is None else _numbers(drift.profile(horizon))
 
@@ -120,6 +121,6 @@ def _causes(parts: Parts) -> list[dict[str, Any]]:
     ]
 
 
-def _numbers(values) -> list[float]:
-    """Six digits are more than a screen shows."""
-    return [float(f"{value:.6g}") for value in values]
+def _numbers(values) -> list[float | None]:
+    """Six digits are more than a screen shows; None, a gap in a chart, where a value is not finite."""
+    return [float(f"{value:.6g}") if isfinite(value) else None for value in values]

@@ -47,7 +47,8 @@ function scoreTraces(rule) {
     type: "bar", x: score.times, y, yaxis: "y3", name: TERMS[name] || name, marker: { color: theme.colour(colours[k % 4]) },
     hovertemplate: "t = %{x}: %{y:.3g}<extra>" + (TERMS[name] || name) + "</extra>",
   }));
-  const tops = score.times.map((_, i) => Object.values(score.terms).reduce((sum, y) => sum + y[i], 0));
+  const tops = score.times.map((_, i) => Object.values(score.terms).map((y) => y[i]))
+    .map((terms) => (terms.includes(null) ? null : terms.reduce((sum, term) => sum + term, 0)));
   const fired = score.times.map((t, i) => [t, tops[i]]).filter(([t]) => rule.times.includes(t));
   return [...bars,
     { x: score.times, y: score.thresholds, yaxis: "y3", mode: "lines", name: "threshold",
@@ -67,13 +68,14 @@ function drawTimeline(setting, chosen) {
     x1: end - 0.5, y0: 0, y1: 1, line: { width: 0 }, fillcolor: theme.colour("shade"), layer: "below" }));
   const dotted = rule.times.map((t) => ({ type: "line", xref: "x", yref: "paper", x0: t, x1: t, y0: 0, y1: 1,
     line: { color: theme.colour("strong"), width: 1, dash: "dot" }, layer: "below" }));
+  const gaps = rule.score && Object.values(rule.score.terms).some((y) => y.includes(null));
   const empty = rule.score ? [] : [{ text: "no score: its times do not come from one", xref: "paper",
     yref: "paper", x: 0.5, y: 0.12, showarrow: false }];
   Plotly.react("timeline", [...driftTraces(setting), ...updateTraces(setting, chosen), ...scoreTraces(rule)],
     layout(780, {
       barmode: "stack", bargap: 0.15, shapes: [...shaded, ...dotted],
       annotations: [paneTitle(setting.slip ? "How slippery the ground is" : "How fast the world drifts", 1),
-        paneTitle("Updates of every rule", 0.7), paneTitle("Score of " + chosen, 0.31), ...empty],
+        paneTitle("Updates of every rule", 0.7), paneTitle("Score of " + chosen + (gaps ? ", infinite where there is a gap" : ""), 0.31), ...empty],
       legend: { orientation: "h", y: -0.1, yanchor: "top", x: 0, traceorder: "normal" },
       xaxis: axis("time t (steps)", { range: [-0.5, setting.horizon - 0.5], anchor: "y3" }),
       yaxis: axis(setting.slip ? "slip probability" : "drift bound", { domain: [0.8, 1], rangemode: "tozero" }),
