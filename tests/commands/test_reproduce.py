@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from full_disk import full_disk
 
 from replan.cli import run
 from replan.commands.reproduce import flights_in
@@ -38,3 +39,26 @@ def test_a_reproduction_ends_in_its_files_and_one_line_about_a_broken_table(tmp_
     assert {"table1.md", "report.html"} <= set(json.loads(captured.out)["files"])
     assert captured.err.count("\n") == 1
     assert "No flights were flown" in (tmp_path / "report.html").read_text()
+
+
+def test_a_full_disk_is_one_line_and_leaves_the_page_before(tmp_path, capsys, monkeypatch):
+    done = [simulate_setting("narrow-late")]
+    monkeypatch.setattr("replan.study.simulation.simulate", lambda **_: done)
+    page = tmp_path / "report.html"
+    page.write_text("before")
+    with full_disk(1_000_000):
+        assert run(["reproduce", "table1", "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].endswith("report.html: cannot be written (File too large)")
+    assert page.read_text() == "before"
+
+
+def test_a_figure_on_a_full_disk_is_one_line_too(tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("replan.study.simulation.simulate", lambda **_: [])
+    monkeypatch.setattr("replan.report.simulation_tables.write_tables", lambda *_, **__: None)
+    monkeypatch.setattr("replan.report.simulation_figures.write_figures", full)
+    assert run(["reproduce", "figures", "--out", str(tmp_path)]) == 2
+    assert f"{tmp_path}: cannot be written (No space left on device)" in capsys.readouterr().err

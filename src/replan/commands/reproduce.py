@@ -52,6 +52,8 @@ def reproduce(
         if (folder / KEPT).exists():
             typer.echo("what is done is kept: the same command goes on from there", err=True)
         raise
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     if as_json:
         emit({"part": part, "out": str(folder), "files": files, "records": records}, as_json=True, lines=[])
@@ -143,6 +145,7 @@ def _learning(folder: Path, part: str, options: dict[str, Any]):
 def _table3(folder: Path, part: str, options: dict[str, Any]):
     import json
 
+    from replan.report.files import write_whole
     from replan.report.flight_figure import flight_figure
     from replan.report.flight_table import table_3
     from replan.study.table3 import table3
@@ -156,9 +159,9 @@ def _table3(folder: Path, part: str, options: dict[str, Any]):
     if not options["quiet"]:
         for table in tables[:-1]:
             table.show()
-    (folder / "table3.md").write_text("\n".join(table.markdown() for table in tables))
-    (folder / "table3.tex").write_text("\n".join(table.latex() for table in tables))
-    (folder / "table3.json").write_text(json.dumps(result.record(), indent=1) + "\n")
+    write_whole(folder / "table3.md", "\n".join(table.markdown() for table in tables))
+    write_whole(folder / "table3.tex", "\n".join(table.latex() for table in tables))
+    write_whole(folder / "table3.json", json.dumps(result.record(), indent=1) + "\n")
     flight_figure(result.tracks, path=folder / "flights.png")
     return tables[-1], result.record()
 

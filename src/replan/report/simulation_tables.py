@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from replan.evaluate.placement import pooled
+from replan.report.files import write_whole
 from replan.report.tables import Table, bold, write_csv
 from replan.study.candidates import ALPHAS, DIAMETERS, FAMILIES, MS, PACE_WEIGHTS
 from replan.study.paper import METHODS, TABLE_2
@@ -156,13 +157,13 @@ def write_run(results: Sequence[SettingResult], folder: Path, *, search: str) ->
         },
     }
     suffix = _suffix(search)
-    (folder / f"run{suffix}.json").write_text(json.dumps(run, indent=1) + "\n")
+    write_whole(folder / f"run{suffix}.json", json.dumps(run, indent=1) + "\n")
     lines = ["setting,seed,oracle," + ",".join(METHODS)]
     for result in results:
         columns = [result.oracle_returns, *(entry.measured.returns for entry in result.entries.values())]
         for seed, row in zip(HELD_OUT_SEEDS, np.stack(columns, axis=1), strict=True):
             lines.append(f"{result.name},{seed}," + ",".join(f"{value:.10g}" for value in row))
-    (folder / f"returns{suffix}.csv").write_text("\n".join(lines) + "\n")
+    write_whole(folder / f"returns{suffix}.csv", "\n".join(lines) + "\n")
 
 
 def write_tables(results: Sequence[SettingResult], folder: Path, *, search: str) -> Table:

@@ -2,22 +2,27 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import inf
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from full_disk import full_disk
 
 from replan.cli import run
+from replan.errors import InputError
 from replan.evaluate.decompose import decompose
 from replan.evaluate.exact import regret
 from replan.evaluate.optimum import optimum
 from replan.evaluate.rollout import rollout
 from replan.report.page import write_page
+from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
 from replan.report.page.setting_view import setting_view
 from replan.report.page.tables import flight_table
-from replan.schedule import Lookahead, Periodic
+from replan.schedule import Decision, Lookahead, Periodic
 from replan.study.beyond import BeyondResult
 from replan.study.beyond import Entry as BeyondEntry
 from replan.study.settings import load_setting, make_mission
@@ -122,6 +127,38 @@ def test_a_run_ends_in_its_page(tmp_path, capsys):
         assert list(view["rules"]) == ["periodic", "regret-guided diameter=0.0"]
         assert {len(rule["times"]) for rule in view["rules"].values()} == {budget}
     assert page.read_text().count("<tr>") == 1 + 2 * 2 * 2
+
+
+@dataclass(frozen=True)
+class Endless:
+    """A rule whose score is infinite at every third time, where it updates."""
+
+    name: ClassVar[str] = "endless"
+    knows: ClassVar[str] = "nothing"
+    uses_state: ClassVar[bool] = False
+    paced: ClassVar[bool] = False
+
+    def decide(self, context):
+        score = inf if context.time % 3 == 0 else 0.5
+        return Decision(score > 1, "because", score, 1.0, {"bound": score})
+
+
+def test_a_score_that_is_infinite_leaves_a_gap(small, tmp_path):
+    view = setting_view("small", small, {"endless": Endless()})
+    page = assemble(tmp_path, "title", "sentence", [], [view])
+    score = data_of(page)["small"]["rules"]["endless"]["score"]
+    assert score["terms"]["bound"] == [None if t % 3 == 0 else 0.5 for t in score["times"]]
+    assert 3 in score["times"]
+
+
+def test_a_page_that_does_not_fit_on_the_disk_leaves_the_one_before(small, tmp_path):
+    view = setting_view("small", small, {"periodic": Periodic()})
+    page = assemble(tmp_path, "before", "sentence", [], [view])
+    before = page.read_bytes()
+    with full_disk(1_000_000), pytest.raises(InputError, match=r"report\.html: cannot be written"):
+        assemble(tmp_path, "after", "sentence", [], [view])
+    assert page.read_bytes() == before
+    assert list(tmp_path.glob("*.part")) == []
 
 
 def test_flights_stand_beside_the_papers_figures():

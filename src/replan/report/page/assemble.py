@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from replan.report.files import write_whole
 from replan.report.page.sortable import SortableTable
 
 NAME = "report.html"
@@ -37,10 +38,7 @@ def assemble(
         "scripts": "\n".join(_asset(name) for name in SCRIPTS),
     }
     page = re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _asset("page.html"))
-    path = Path(folder) / NAME
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
-    return path
+    return write_whole(Path(folder) / NAME, page)
 
 
 def _boxed(table: SortableTable) -> str:
