@@ -17,7 +17,7 @@ from replan.report.tables import Table, bold
 from replan.study.store import Store
 
 CELLS = """
-    select c.setting, c.rule, c.label, c.execution, c.estimator, r.parameters,
+    select c.setting, c.rule, c.label, c.registered_rule, c.execution, c.estimator, r.parameters,
            r.validation_regret, r.candidates, r.oracle_return, r.exact_regret, r.dynamic_regret,
            r.samples, r.sampled_regret, r.standard_error,
            r.low, r.high, r.schedules, r.updates, r.updates_inside, r.intervals, r.intervals_met,

@@ -29,7 +29,8 @@ TABLES = {
     "stored integer, missing integer",
     "settings": "setting text, data json",
     "cells": "position integer, cell bigint, identity text, setting text, rule text, label text, "
-    "execution text, estimator text, given json, search text, measure text, first_seed bigint, seeds integer",
+    "execution text, estimator text, given json, search text, measure text, first_seed bigint, "
+    "seeds integer, registered_rule text",
     "results": "cell bigint primary key, parameters json, validation_regret double, candidates integer, "
     "oracle_return double, exact_regret double, dynamic_regret double, samples integer, "
     "sampled_regret double, standard_error double, low double, high double, schedules integer, "
@@ -72,6 +73,7 @@ class Store:
         with store._speaking(), store.transaction():
             for name, columns in TABLES.items():
                 store.execute(f"create table if not exists {name} ({columns})")
+            store.execute("alter table cells add column if not exists registered_rule text")
             store.execute("insert or ignore into meta values ('format', ?)", [str(FORMAT)])
         return store
 
@@ -292,6 +294,7 @@ def _cell_row(place: Place) -> dict[str, Any]:
         "measure": ",".join(cell.measure),
         "first_seed": cell.seeds[0],
         "seeds": cell.seeds[1],
+        "registered_rule": cell.rule,
     }
 
 

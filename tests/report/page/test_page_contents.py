@@ -1,6 +1,5 @@
 """What the page says, checked against where it comes from."""
 
-import json
 import re
 from dataclasses import dataclass, replace
 from math import inf
@@ -9,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from full_disk import full_disk
 
-from replan.cli import run
+from full_disk import full_disk
+from page_data import SMALL, data_of
 from replan.errors import InputError
 from replan.evaluate.decompose import decompose
 from replan.evaluate.exact import regret
@@ -20,24 +19,12 @@ from replan.evaluate.rollout import rollout
 from replan.report.page import write_page
 from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
-from replan.report.page.setting_view import setting_view
+from replan.report.page.setting_view import Shown, setting_view
 from replan.report.page.tables import flight_table
 from replan.schedule import Decision, Lookahead, Periodic
 from replan.study.beyond import BeyondResult
 from replan.study.beyond import Entry as BeyondEntry
 from replan.study.settings import load_setting, make_mission
-
-SMALL = """
-world = "rover"
-n = 4
-horizon = 10
-planning_horizon = 4
-budget = 3
-[drift]
-kind = "linear"
-slip = 0.1
-rate = 0.02
-"""
 
 
 @pytest.fixture
@@ -45,12 +32,6 @@ def small(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return load_setting(path)
-
-
-def data_of(page) -> dict:
-    """The settings in a page."""
-    (found,) = re.findall(r'id="report-data">(.*?)</script>', page.read_text(), re.DOTALL)
-    return {view["name"]: view for view in json.loads(found)["settings"]}
 
 
 def test_the_page_is_one_file_under_eight_megabytes_with_plotly_once(report):
@@ -73,7 +54,7 @@ def test_table_1_shows_our_exact_regret_beside_the_papers(report, results):
 def test_views_hold_what_the_library_computes(small):
     mission = make_mission(small)
     rules = {"periodic": Periodic(), "lookahead": Lookahead()}
-    view = setting_view("small", small, rules)
+    view = setting_view("small", small, {name: Shown(rule) for name, rule in rules.items()})
     for budget in (1, 3, 8):
         spending = replace(mission, budget=budget)
         curves = {name: curve[budget - 1] for name, curve in view["budgets"]["curves"].items()}
@@ -109,26 +90,6 @@ def test_what_lies_past_the_paper_is_shown_where_it_is_given(results, tmp_path):
     assert view["rules"]["lookahead"]["times"] == list(result.entries["periodic"].times)
 
 
-def test_a_run_ends_in_its_page(tmp_path, capsys):
-    (tmp_path / "small.toml").write_text(SMALL)
-    study = tmp_path / "mine.toml"
-    study.write_text(
-        f"""settings = [{{ base = "{tmp_path / "small.toml"}", vary = {{ budget = [2, 3] }} }}]
-        rules = ["periodic", {{ rule = "regret-guided", set = {{ diameter = 0.0 }} }}]
-        executions = ["map", "belief"]
-        measure = ["exact"]"""
-    )
-    assert run(["run", str(study), "--out", str(tmp_path / "out"), "--workers", "1", "--json"]) == 0
-    page = tmp_path / "out" / "report.html"
-    assert str(page) in json.loads(capsys.readouterr().out)["tables"]
-    views = data_of(page)
-    assert list(views) == ["small budget=2", "small budget=3"]
-    for budget, view in zip((2, 3), views.values(), strict=True):
-        assert list(view["rules"]) == ["periodic", "regret-guided diameter=0.0"]
-        assert {len(rule["times"]) for rule in view["rules"].values()} == {budget}
-    assert page.read_text().count("<tr>") == 1 + 2 * 2 * 2
-
-
 @dataclass(frozen=True)
 class Endless:
     """A rule whose score is infinite at every third time, where it updates."""
@@ -144,7 +105,7 @@ class Endless:
 
 
 def test_a_score_that_is_infinite_leaves_a_gap(small, tmp_path):
-    view = setting_view("small", small, {"endless": Endless()})
+    view = setting_view("small", small, {"endless": Shown(Endless())})
     page = assemble(tmp_path, "title", "sentence", [], [view])
     score = data_of(page)["small"]["rules"]["endless"]["score"]
     assert score["terms"]["bound"] == [None if t % 3 == 0 else 0.5 for t in score["times"]]
@@ -152,7 +113,7 @@ def test_a_score_that_is_infinite_leaves_a_gap(small, tmp_path):
 
 
 def test_a_page_that_does_not_fit_on_the_disk_leaves_the_one_before(small, tmp_path):
-    view = setting_view("small", small, {"periodic": Periodic()})
+    view = setting_view("small", small, {"periodic": Shown(Periodic())})
     page = assemble(tmp_path, "before", "sentence", [], [view])
     before = page.read_bytes()
     with full_disk(1_000_000), pytest.raises(InputError, match=r"report\.html: cannot be written"):

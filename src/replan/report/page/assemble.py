@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from replan.report.files import write_whole
-from replan.report.page.sortable import SortableTable
+from replan.report.page.sortable import SortableTable, note_html
 
 NAME = "report.html"
 SCRIPTS = ("theme.js", "tables.js", "charts.js", "path.js", "page.js")
@@ -23,13 +23,16 @@ def assemble(
     sentence: str,
     tables: Sequence[SortableTable],
     views: list[dict[str, Any]],
+    *,
+    notes: Sequence[str] = (),
 ) -> Path:
-    """Write report.html into the folder; its path."""
+    """Write report.html into the folder; its path. The notes say what is not drawn."""
     from plotly.offline import get_plotlyjs
 
     filled = {
         "title": escape(title),
         "sentence": escape(sentence),
+        "notes": "\n".join(note_html(note) for note in notes),
         "style": _asset("page.css"),
         "tables": "\n".join(_boxed(table) for table in tables),
         "charts": _asset("charts.html") if views else "",

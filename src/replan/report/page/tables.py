@@ -1,4 +1,4 @@
-"""Tables 1 to 3 of the paper for the page, its figures beside ours, and the table of any run."""
+"""Tables 1 to 3 of the paper for the page, its figures beside ours."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from replan.report.page.headline import SAME
-from replan.report.page.sortable import MISSING, Cell, SortableTable, number
+from replan.report.page.sortable import Cell, SortableTable, number
 from replan.report.simulation_tables import placement_figures, table_1, table_2
 from replan.study.paper import METHODS, TABLE_2, TABLE_3
 from replan.study.simulation import SettingResult
 
 FLIGHT_FIGURES = ("success", "collisions", "cost")
-HIDDEN = frozenset({"times", "decisions"})
 
 
 def regret_table(results: Sequence[SettingResult], *, search: str) -> SortableTable:
@@ -119,14 +118,6 @@ def flight_table(flights: Sequence[Mapping[str, Any]] | None) -> SortableTable:
     )
 
 
-def records_table(records: Sequence[Mapping[str, Any]], *, notes: Sequence[str] = ()) -> SortableTable:
-    """Any run: one line for each record, the columns of the first."""
-    columns = [key for key in (records[0] if records else {}) if key not in HIDDEN]
-    rows = [[_any(record.get(key)) for key in columns] for record in records]
-    heads = [column.replace("_", " ") for column in columns]
-    return SortableTable("records", "Every cell of the run", heads, rows, notes)
-
-
 def _size(result: SettingResult) -> str:
     setting = result.setting
     sizes = getattr(setting, "n", "–"), getattr(setting, "horizon", "–")
@@ -137,11 +128,3 @@ def _estimate(figure: Any) -> Cell:
     if isinstance(figure, Mapping):
         return number(figure["mean"], ".2f", beside=f"{figure['low']:.2f} to {figure['high']:.2f}")
     return number(figure, ".2f")
-
-
-def _any(value: Any) -> Cell:
-    if value is None:
-        return Cell(MISSING)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return number(value, ".4g")
-    return Cell(str(value))
