@@ -61,6 +61,12 @@ def _notes(results: Sequence[SettingResult], search: str) -> list[str]:
         f"{_listed(DIAMETERS)}. Drift: pace weight {_listed(PACE_WEIGHTS)}. Thresholds and offsets are each "
         f"setting's own: `run{_suffix(search)}.json` lists them.",
     ]
+    return [*notes, *comparisons(results)]
+
+
+def comparisons(results: Sequence[SettingResult]) -> list[str]:
+    """Where the adaptive rule beats its rivals on exact regret, and where not."""
+    notes = []
     oblivious = ("periodic", "random", "front-loaded", "back-loaded")
     for rival in (*RIVALS, *oblivious):
         where = [result.name for result in results if rival in result.beaten_by]

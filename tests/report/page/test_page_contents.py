@@ -20,10 +20,12 @@ from replan.report.page import write_page
 from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
 from replan.report.page.setting_view import Shown, setting_view
-from replan.report.page.tables import flight_table
+from replan.report.page.sortable import note_html
+from replan.report.page.tables import flight_table, regret_table
 from replan.schedule import Decision, Lookahead, Periodic
 from replan.study.beyond import BeyondResult
 from replan.study.beyond import Entry as BeyondEntry
+from replan.study.paper import METHODS
 from replan.study.settings import load_setting, make_mission
 
 
@@ -120,6 +122,22 @@ def test_a_page_that_does_not_fit_on_the_disk_leaves_the_one_before(small, tmp_p
         assemble(tmp_path, "after", "sentence", [], [view])
     assert page.read_bytes() == before
     assert list(tmp_path.glob("*.part")) == []
+
+
+def test_every_rule_and_every_term_is_told_in_plain_words(report):
+    text = report.read_text()
+    told = re.findall(r"<dt>(.*?)</dt>", text)
+    assert {*METHODS, "lookahead", "certified"} <= set(told)
+    assert {"n, T, H, B", "residual R", "immediate I", "accumulated A"} <= set(told)
+    assert "keeps the hyper-parameters that it has for this setting's own budget" in text
+
+
+def test_notes_are_written_for_the_page(results):
+    notes = " ".join(regret_table(results, search="paper").notes)
+    assert "±" not in notes and "n: cells along a side" in notes
+    assert note_html("fly `replan fly` & see") == (
+        '<p class="note">fly <code>replan fly</code> &amp; see</p>'
+    )
 
 
 def test_flights_stand_beside_the_papers_figures():

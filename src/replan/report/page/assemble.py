@@ -33,6 +33,7 @@ def assemble(
         "title": escape(title),
         "sentence": escape(sentence),
         "notes": "\n".join(note_html(note) for note in notes),
+        "glossary": _asset("glossary.html"),
         "style": _asset("page.css"),
         "tables": "\n".join(_boxed(table) for table in tables),
         "charts": _asset("charts.html") if views else "",

@@ -1,7 +1,8 @@
 "use strict";
 // The charts of one setting, drawn by Plotly from the page's data in the colours of the theme.
 const TERMS = {
-  residual: "residual R", immediate: "immediate drift I", accumulated: "accumulated drift A",
+  residual: "residual R (mission's end)", immediate: "immediate I (drift so far)",
+  accumulated: "accumulated A (its cost to come)",
 };
 const CONFIG = { displayModeBar: false, responsive: true };
 
@@ -97,7 +98,8 @@ function drawBudgets(setting) {
     mode: "markers", marker: { symbol: "star", size: 15, color: theme.colour("fourth"), line: { width: 1, color: theme.colour("ink") } },
     hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" });
   Plotly.react("budgets", traces, layout(380, {
-    xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret", { rangemode: "tozero" }),
+    xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret" +
+      (setting.budgets.execution === "belief" ? ", acting on the belief" : ""), { rangemode: "tozero" }),
     legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
     shapes: [{ type: "line", xref: "x", yref: "paper", x0: setting.budget, x1: setting.budget, y0: 0, y1: 1,
       line: { color: theme.colour("ink"), width: 2, dash: "dot" }, layer: "below" }],
