@@ -105,7 +105,7 @@ def test_the_cells_of_a_run_leave_out_what_is_missing_and_end_in_the_parameters(
         record("b", label="periodic", execution="map", parameters='{"m":1}', dynamic_regret=None, high=None),
     ]
     table = records_table(records, total=2, all_in="cells.csv")
-    assert table.columns == ["setting", "rule", "execution", "exact regret", "high", "parameters"]
+    assert table.columns == ["setting", "rule", "exact regret", "execution", "high", "parameters"]
     assert [row[-1].text for row in table.rows] == ["m 3", "m 1"]
     assert table.notes == []
 

@@ -15,11 +15,11 @@ FIRST = (
     "setting",
     "rule",
     "label",
+    "exact_regret",
+    "sampled_regret",
+    "dynamic_regret",
     "execution",
     "estimator",
-    "exact_regret",
-    "dynamic_regret",
-    "sampled_regret",
 )
 WIDEST = "parameters"
 HIDDEN = frozenset({"times", "decisions", "registered_rule"})

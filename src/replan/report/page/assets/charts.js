@@ -17,6 +17,11 @@ function layout(height, more) {
     hoverlabel: { bgcolor: theme.colour("raised"), font: { color: theme.colour("ink") } }, ...more };
 }
 
+// On a narrow screen the beginning and the end of a long name, so that charts keep most of the width.
+function short(name) {
+  return innerWidth > 600 || name.length <= 15 ? name : name.slice(0, 8) + "…" + name.slice(-6);
+}
+
 function paneTitle(text, y) {
   return { text: "<b>" + text + "</b>", xref: "paper", yref: "paper", x: 0, y, xanchor: "left",
     yanchor: "bottom", showarrow: false, bgcolor: theme.colour("ground") };
@@ -42,7 +47,7 @@ function updateTraces(setting, chosen) {
 
 function scoreTraces(rule) {
   const score = rule.score;
-  if (!score) return [];
+  if (!score) return [{ x: [null], y: [null], yaxis: "y3", mode: "markers", showlegend: false }]; // the pane stays
   const colours = ["true", "believed", "third", "fourth"];
   const bars = Object.entries(score.terms).map(([name, y], k) => ({
     type: "bar", x: score.times, y, yaxis: "y3", name: TERMS[name] || name, marker: { color: theme.colour(colours[k % 4]) },
@@ -81,7 +86,7 @@ function drawTimeline(setting, chosen) {
       xaxis: axis("time t (steps)", { range: [-0.5, setting.horizon - 0.5], anchor: "y3" }),
       yaxis: axis(setting.slip ? "slip probability" : "drift bound", { domain: [0.8, 1], rangemode: "tozero" }),
       yaxis2: axis("", { domain: [0.4, 0.7], range: [names.length - 0.4, -0.6],
-        tickvals: names.map((_, row) => row), ticktext: names }),
+        tickvals: names.map((_, row) => row), ticktext: names.map(short) }),
       yaxis3: axis("score", { domain: [0, 0.31], rangemode: "tozero", showticklabels: Boolean(rule.score) }),
     }), CONFIG);
 }
@@ -93,13 +98,14 @@ function drawBudgets(setting) {
     return { x: setting.budgets.budgets, y, name, mode: "lines+markers", line: { color: theme.colour(colour), dash, width: 2.5 },
       marker: { symbol, size: 9 }, hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" };
   });
-  const ahead = setting.parts.find((part) => part.rule === "lookahead");
+  const belief = setting.budgets.execution === "belief";
+  const ahead = setting.parts.find((part) => part.rule === "lookahead" + (belief ? ", belief" : ""));
   if (ahead) traces.push({ x: [setting.budget], y: [ahead.state + ahead.plan + ahead.model], name: "lookahead",
     mode: "markers", marker: { symbol: "star", size: 15, color: theme.colour("fourth"), line: { width: 1, color: theme.colour("ink") } },
     hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" });
   Plotly.react("budgets", traces, layout(380, {
     xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret" +
-      (setting.budgets.execution === "belief" ? ", acting on the belief" : ""), { rangemode: "tozero" }),
+      (belief ? ", acting on the belief" : ""), { rangemode: "tozero" }),
     legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
     shapes: [{ type: "line", xref: "x", yref: "paper", x0: setting.budget, x1: setting.budget, y0: 0, y1: 1,
       line: { color: theme.colour("ink"), width: 2, dash: "dot" }, layer: "below" }],
@@ -117,6 +123,6 @@ function drawParts(setting) {
     x: setting.parts.map((part) => part[key]), marker: { color: theme.colour(colour), pattern: { shape, size: 6 } },
     hovertemplate: "%{y}: %{x:.3g}<extra>" + name + "</extra>" }));
   Plotly.react("parts", traces, layout(150 + 28 * rules.length, {
-    barmode: "relative", xaxis: axis("exact regret"), yaxis: axis("", { autorange: "reversed" }),
+    barmode: "relative", xaxis: axis("exact regret"), yaxis: axis("", { autorange: "reversed", tickvals: rules, ticktext: rules.map(short) }),
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, traceorder: "normal" } }), CONFIG);
 }

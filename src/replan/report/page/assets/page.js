@@ -59,7 +59,8 @@ function startPage() {
     document.getElementById("budgets").closest("section").hidden = !chosen().budgets;
     document.getElementById("parts").closest("section").hidden = !chosen().parts.length;
     document.getElementById("path").closest("section").hidden = !chosen().grid;
-    fill(ruleBox, Object.keys(chosen().rules), ruleBox.value || "regret-guided");
+    const rules = Object.keys(chosen().rules);
+    fill(ruleBox, rules, ruleBox.value || rules.find((name) => name.startsWith("regret-guided")));
     showRule();
   }
 
