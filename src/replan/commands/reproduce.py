@@ -13,9 +13,10 @@ from replan.commands.output import emit
 from replan.errors import InputError
 
 if TYPE_CHECKING:
+    from replan.study.candidates import Search
     from replan.study.simulation import SettingResult
 
-SEARCHES = ("paper", "equal")
+SEARCHES: tuple[Search, ...] = ("paper", "equal")
 Part = TypeVar("Part")
 KEPT = ".parts"  # folder inside the results for what a stopped reproduction has done
 
@@ -93,7 +94,7 @@ def _simulation(folder: Path, part: str, options: dict[str, Any]):
     return (table_2(results) if part == "table2" else table), records(results)
 
 
-def _rewrite_report(folder: Path, search: str) -> None:
+def _rewrite_report(folder: Path, search: Search) -> None:
     """The page with what was just added to the folder, where the simulation was run into it before."""
     from replan.study.settings import PAPER_SETTINGS
     from replan.study.simulation import kept_simulation
