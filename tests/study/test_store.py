@@ -70,6 +70,15 @@ def test_what_is_written_can_be_asked_for(folder):
         )
 
 
+def test_a_run_from_before_rules_were_stored_by_their_registered_name_goes_on(folder):
+    with duckdb.connect(str(folder / FILE)) as old:
+        old.execute("alter table cells drop column registered_rule")
+    with Store.begin(folder, resume=True) as store:
+        assert describe(store) == {KEYS[0]}
+        named = store.execute("select registered_rule from cells order by position")
+        assert named == [("periodic",), ("random",)]
+
+
 def test_resuming_says_what_is_stored_and_forgets_failures(folder):
     with Store.begin(folder, resume=True) as store:
         assert describe(store) == {KEYS[0]}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -12,6 +12,11 @@ from replan.commands.common import JsonOption
 from replan.commands.output import emit
 from replan.errors import InputError
 
+if TYPE_CHECKING:
+    from replan.study.candidates import Search
+    from replan.study.simulation import SettingResult
+
+SEARCHES: tuple[Search, ...] = ("paper", "equal")
 Part = TypeVar("Part")
 KEPT = ".parts"  # folder inside the results for what a stopped reproduction has done
 
@@ -29,7 +34,7 @@ def reproduce(
     """Tables and figures. `all` is the paper's simulation study: Tables 1 and 2 and both figures."""
     if part not in PARTS:
         raise InputError(f"{part!r} is not one of {', '.join(PARTS)}")
-    if search not in ("paper", "equal"):
+    if search not in SEARCHES:
         raise InputError(f"--search must be paper or equal, not {search!r}")
     if not 2 <= seeds <= 1000:
         raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
@@ -52,6 +57,8 @@ def reproduce(
         if (folder / KEPT).exists():
             typer.echo("what is done is kept: the same command goes on from there", err=True)
         raise
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     if as_json:
         emit({"part": part, "out": str(folder), "files": files, "records": records}, as_json=True, lines=[])
@@ -73,21 +80,38 @@ def output_folder(path: Path) -> Path:
 
 
 def _simulation(folder: Path, part: str, options: dict[str, Any]):
-    from replan.report.page import write_page
     from replan.report.simulation_figures import write_figures
     from replan.report.simulation_tables import records, table_2, write_tables
-    from replan.study.beyond import kept_beyond
     from replan.study.settings import PAPER_SETTINGS
     from replan.study.simulation import simulate
 
-    done = simulate(search=options["search"], workers=options["workers"])
+    done = simulate(PAPER_SETTINGS, search=options["search"], workers=options["workers"], kept=folder / KEPT)
     results = _watched(done, len(PAPER_SETTINGS), lambda result: result.name, options)
     table = write_tables(results, folder, search=options["search"])
     if part in ("figures", "all"):
         write_figures(results, folder)
-    past = kept_beyond(PAPER_SETTINGS, kept=folder / KEPT)
-    write_page(results, folder, search=options["search"], flights=flights_in(folder), beyond=past)
+    _write_report(folder, options["search"], results)
     return (table_2(results) if part == "table2" else table), records(results)
+
+
+def _rewrite_report(folder: Path, search: Search) -> None:
+    """The page with what was just added to the folder, where the simulation was run into it before."""
+    from replan.study.settings import PAPER_SETTINGS
+    from replan.study.simulation import kept_simulation
+
+    for kind in dict.fromkeys((search, *SEARCHES)):
+        results = kept_simulation(PAPER_SETTINGS, search=kind, kept=folder / KEPT)
+        if len(results) == len(PAPER_SETTINGS):
+            return _write_report(folder, kind, results)
+
+
+def _write_report(folder: Path, search: str, results: Sequence[SettingResult]) -> None:
+    """The page of a simulation and of all else that lies in the folder."""
+    from replan.report.page import write_page
+    from replan.study.beyond import kept_beyond
+
+    past = kept_beyond([result.name for result in results], kept=folder / KEPT)
+    write_page(results, folder, search=search, flights=flights_in(folder), beyond=past)
 
 
 def flights_in(folder: Path) -> list[dict[str, Any]] | None:
@@ -116,7 +140,9 @@ def _beyond(folder: Path, part: str, options: dict[str, Any]):
     total = 2 * len(builtin_settings())
     done = beyond(workers=options["workers"], kept=folder / KEPT)
     results = _watched(done, total, lambda result: f"{result.setting}, {result.execution}", options)
-    return write_beyond(results, folder), records(results)
+    table = write_beyond(results, folder)
+    _rewrite_report(folder, options["search"])
+    return table, records(results)
 
 
 def _learning(folder: Path, part: str, options: dict[str, Any]):
@@ -134,6 +160,7 @@ def _learning(folder: Path, part: str, options: dict[str, Any]):
 def _table3(folder: Path, part: str, options: dict[str, Any]):
     import json
 
+    from replan.report.files import write_whole
     from replan.report.flight_figure import flight_figure
     from replan.report.flight_table import table_3
     from replan.study.table3 import table3
@@ -147,10 +174,11 @@ def _table3(folder: Path, part: str, options: dict[str, Any]):
     if not options["quiet"]:
         for table in tables[:-1]:
             table.show()
-    (folder / "table3.md").write_text("\n".join(table.markdown() for table in tables))
-    (folder / "table3.tex").write_text("\n".join(table.latex() for table in tables))
-    (folder / "table3.json").write_text(json.dumps(result.record(), indent=1) + "\n")
+    write_whole(folder / "table3.md", "\n".join(table.markdown() for table in tables))
+    write_whole(folder / "table3.tex", "\n".join(table.latex() for table in tables))
+    write_whole(folder / "table3.json", json.dumps(result.record(), indent=1) + "\n")
     flight_figure(result.tracks, path=folder / "flights.png")
+    _rewrite_report(folder, options["search"])
     return tables[-1], result.record()
 
 

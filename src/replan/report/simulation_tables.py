@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from replan.evaluate.placement import pooled
+from replan.report.files import write_whole
 from replan.report.tables import Table, bold, write_csv
 from replan.study.candidates import ALPHAS, DIAMETERS, FAMILIES, MS, PACE_WEIGHTS
 from replan.study.paper import METHODS, TABLE_2
@@ -60,6 +61,12 @@ def _notes(results: Sequence[SettingResult], search: str) -> list[str]:
         f"{_listed(DIAMETERS)}. Drift: pace weight {_listed(PACE_WEIGHTS)}. Thresholds and offsets are each "
         f"setting's own: `run{_suffix(search)}.json` lists them.",
     ]
+    return [*notes, *comparisons(results)]
+
+
+def comparisons(results: Sequence[SettingResult]) -> list[str]:
+    """Where the adaptive rule beats its rivals on exact regret, and where not."""
+    notes = []
     oblivious = ("periodic", "random", "front-loaded", "back-loaded")
     for rival in (*RIVALS, *oblivious):
         where = [result.name for result in results if rival in result.beaten_by]
@@ -156,13 +163,13 @@ def write_run(results: Sequence[SettingResult], folder: Path, *, search: str) ->
         },
     }
     suffix = _suffix(search)
-    (folder / f"run{suffix}.json").write_text(json.dumps(run, indent=1) + "\n")
+    write_whole(folder / f"run{suffix}.json", json.dumps(run, indent=1) + "\n")
     lines = ["setting,seed,oracle," + ",".join(METHODS)]
     for result in results:
         columns = [result.oracle_returns, *(entry.measured.returns for entry in result.entries.values())]
         for seed, row in zip(HELD_OUT_SEEDS, np.stack(columns, axis=1), strict=True):
             lines.append(f"{result.name},{seed}," + ",".join(f"{value:.10g}" for value in row))
-    (folder / f"returns{suffix}.csv").write_text("\n".join(lines) + "\n")
+    write_whole(folder / f"returns{suffix}.csv", "\n".join(lines) + "\n")
 
 
 def write_tables(results: Sequence[SettingResult], folder: Path, *, search: str) -> Table:

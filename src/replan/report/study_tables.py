@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from replan.errors import InputError
+from replan.report.files import write_whole
 from replan.report.tables import Table, bold
 from replan.study.store import Store
 
 CELLS = """
-    select c.setting, c.rule, c.label, c.execution, c.estimator, r.parameters,
+    select c.setting, c.rule, c.label, c.registered_rule, c.execution, c.estimator, r.parameters,
            r.validation_regret, r.candidates, r.oracle_return, r.exact_regret, r.dynamic_regret,
            r.samples, r.sampled_regret, r.standard_error,
            r.low, r.high, r.schedules, r.updates, r.updates_inside, r.intervals, r.intervals_met,
@@ -36,19 +36,7 @@ def write_study_tables(store: Store, folder: Path) -> list[Path]:
     files = {"cells.csv": _csv(columns, records), "regret.md": "\n".join(_regret_tables(name, records))}
     if any(record["schedules"] is not None for record in records):
         files["placement.md"] = "\n".join(_placement_tables(name, records))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [_replace(folder / file, text) for file, text in files.items()]
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
-
-
-def _replace(path: Path, text: str) -> Path:
-    """The whole file or none of it."""
-    part = path.with_suffix(path.suffix + ".part")
-    part.write_text(text)
-    part.replace(path)
-    return path
+    return [write_whole(folder / file, text) for file, text in files.items()]
 
 
 def _csv(columns: list[str], records: list[dict[str, Any]]) -> str:

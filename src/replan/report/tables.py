@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from replan.report.files import write_whole
+
 
 @dataclass(frozen=True)
 class Table:
@@ -46,8 +48,8 @@ class Table:
 
     def write(self, folder: Path, name: str) -> None:
         """NAME.md and NAME.tex."""
-        (folder / f"{name}.md").write_text(self.markdown())
-        (folder / f"{name}.tex").write_text(self.latex())
+        write_whole(folder / f"{name}.md", self.markdown())
+        write_whole(folder / f"{name}.tex", self.latex())
 
 
 def write_csv(path: Path, records: Sequence[dict[str, Any]]) -> None:
@@ -56,7 +58,7 @@ def write_csv(path: Path, records: Sequence[dict[str, Any]]) -> None:
     writer = csv.DictWriter(buffer, fieldnames=list(records[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(records)
-    path.write_text(buffer.getvalue())
+    write_whole(path, buffer.getvalue())
 
 
 def bold(cell: str) -> str:

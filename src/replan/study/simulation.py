@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from replan.model.kernel import Array
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search
 from replan.study.paper import METHODS, TABLE_1
-from replan.study.parts import run_parts
+from replan.study.parts import kept_parts, run_parts
 from replan.study.protocol import (
     HELD_OUT_SEEDS,
     Choice,
@@ -66,10 +67,21 @@ class SettingResult:
 
 
 def simulate(
-    names: Sequence[str] = PAPER_SETTINGS, *, search: Search = "paper", workers: int = 2
+    names: Sequence[str] = PAPER_SETTINGS,
+    *,
+    search: Search = "paper",
+    workers: int = 2,
+    kept: Path | None = None,
 ) -> Iterator[SettingResult]:
     """The settings in the order given, as they are done; see `run_parts`."""
-    return run_parts(simulate_setting, [(name, search) for name in names], workers=workers)
+    return run_parts(simulate_setting, [(name, search) for name in names], workers=workers, kept=kept)
+
+
+def kept_simulation(
+    names: Sequence[str] = PAPER_SETTINGS, *, search: Search = "paper", kept: Path
+) -> list[SettingResult]:
+    """What `simulate` has kept."""
+    return kept_parts(simulate_setting, [(name, search) for name in names], kept=kept)
 
 
 def simulate_setting(name: str, search: Search = "paper") -> SettingResult:

@@ -55,6 +55,7 @@ class Store:
         with store._speaking(), store.transaction():
             for name, columns in TABLES.items():
                 store.execute(f"create table if not exists {name} ({columns})")
+            store.execute("alter table cells add column if not exists registered_rule text")
             store.execute("insert or ignore into meta values ('format', ?)", [str(FORMAT)])
         return store
 

@@ -19,7 +19,8 @@ TABLES = {
     "stored integer, missing integer",
     "settings": "setting text, data json",
     "cells": "position integer, cell bigint, identity text, setting text, rule text, label text, "
-    "execution text, estimator text, given json, search text, measure text, first_seed bigint, seeds integer",
+    "execution text, estimator text, given json, search text, measure text, first_seed bigint, "
+    "seeds integer, registered_rule text",
     "results": "cell bigint primary key, parameters json, validation_regret double, candidates integer, "
     "oracle_return double, exact_regret double, dynamic_regret double, samples integer, "
     "sampled_regret double, standard_error double, low double, high double, schedules integer, "
@@ -108,6 +109,7 @@ def _cell_row(place: Place) -> dict[str, Any]:
         "measure": ",".join(cell.measure),
         "first_seed": cell.seeds[0],
         "seeds": cell.seeds[1],
+        "registered_rule": cell.rule,
     }
 
 

@@ -26,19 +26,16 @@ def sideways(page) -> int:
     [(1100, "light", "report"), (1100, "dark", None), (390, "dark", "report-phone"), (390, "light", None)],
 )
 def test_the_page_opens_without_an_error_a_request_or_sideways_scrolling(
-    opened, report, request, record_property, width, scheme, image
+    opened, report, request, width, scheme, image
 ):
     shown = opened(report, width=width, scheme=scheme)
     page = shown.with_charts()
+    for chart in ("budgets", "parts"):
+        page.locator(f"#{chart}").scroll_into_view_if_needed()
+        page.wait_for_selector(f"#{chart} .main-svg")
     assert shown.complaints == []
     assert shown.requests == [report.as_uri()]
     assert sideways(page) <= 0
-    assert page.locator(".chart .main-svg").count() >= 3
-    for mark, moment in {
-        "load": "performance.getEntriesByType('navigation')[0].loadEventEnd",
-        "charts": "performance.getEntriesByName('charts drawn')[0].startTime",
-    }.items():
-        record_property(f"{mark}_ms", round(page.evaluate(moment)))
     if image and os.environ.get("REPLAN_SCREENSHOTS"):
         IMAGES.mkdir(exist_ok=True)
         page = opened(request.getfixturevalue("docs_report"), width=width, scheme=scheme).with_charts()

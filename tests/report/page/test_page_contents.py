@@ -1,38 +1,32 @@
 """What the page says, checked against where it comes from."""
 
-import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import inf
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from replan.cli import run
+from full_disk import full_disk
+from page_data import SMALL, data_of
+from replan.errors import InputError
 from replan.evaluate.decompose import decompose
 from replan.evaluate.exact import regret
 from replan.evaluate.optimum import optimum
 from replan.evaluate.rollout import rollout
 from replan.report.page import write_page
+from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
-from replan.report.page.setting_view import setting_view
-from replan.report.page.tables import flight_table
-from replan.schedule import Lookahead, Periodic
+from replan.report.page.setting_view import Shown, setting_view
+from replan.report.page.sortable import note_html
+from replan.report.page.tables import flight_table, regret_table
+from replan.schedule import Decision, Lookahead, Periodic
 from replan.study.beyond import BeyondResult
 from replan.study.beyond import Entry as BeyondEntry
+from replan.study.paper import METHODS
 from replan.study.settings import load_setting, make_mission
-
-SMALL = """
-world = "rover"
-n = 4
-horizon = 10
-planning_horizon = 4
-budget = 3
-[drift]
-kind = "linear"
-slip = 0.1
-rate = 0.02
-"""
 
 
 @pytest.fixture
@@ -40,12 +34,6 @@ def small(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return load_setting(path)
-
-
-def data_of(page) -> dict:
-    """The settings in a page."""
-    (found,) = re.findall(r'id="report-data">(.*?)</script>', page.read_text(), re.DOTALL)
-    return {view["name"]: view for view in json.loads(found)["settings"]}
 
 
 def test_the_page_is_one_file_under_eight_megabytes_with_plotly_once(report):
@@ -68,7 +56,7 @@ def test_table_1_shows_our_exact_regret_beside_the_papers(report, results):
 def test_views_hold_what_the_library_computes(small):
     mission = make_mission(small)
     rules = {"periodic": Periodic(), "lookahead": Lookahead()}
-    view = setting_view("small", small, rules)
+    view = setting_view("small", small, {name: Shown(rule) for name, rule in rules.items()})
     for budget in (1, 3, 8):
         spending = replace(mission, budget=budget)
         curves = {name: curve[budget - 1] for name, curve in view["budgets"]["curves"].items()}
@@ -104,24 +92,52 @@ def test_what_lies_past_the_paper_is_shown_where_it_is_given(results, tmp_path):
     assert view["rules"]["lookahead"]["times"] == list(result.entries["periodic"].times)
 
 
-def test_a_run_ends_in_its_page(tmp_path, capsys):
-    (tmp_path / "small.toml").write_text(SMALL)
-    study = tmp_path / "mine.toml"
-    study.write_text(
-        f"""settings = [{{ base = "{tmp_path / "small.toml"}", vary = {{ budget = [2, 3] }} }}]
-        rules = ["periodic", {{ rule = "regret-guided", set = {{ diameter = 0.0 }} }}]
-        executions = ["map", "belief"]
-        measure = ["exact"]"""
+@dataclass(frozen=True)
+class Endless:
+    """A rule whose score is infinite at every third time, where it updates."""
+
+    name: ClassVar[str] = "endless"
+    knows: ClassVar[str] = "nothing"
+    uses_state: ClassVar[bool] = False
+    paced: ClassVar[bool] = False
+
+    def decide(self, context):
+        score = inf if context.time % 3 == 0 else 0.5
+        return Decision(score > 1, "because", score, 1.0, {"bound": score})
+
+
+def test_a_score_that_is_infinite_leaves_a_gap(small, tmp_path):
+    view = setting_view("small", small, {"endless": Shown(Endless())})
+    page = assemble(tmp_path, "title", "sentence", [], [view])
+    score = data_of(page)["small"]["rules"]["endless"]["score"]
+    assert score["terms"]["bound"] == [None if t % 3 == 0 else 0.5 for t in score["times"]]
+    assert 3 in score["times"]
+
+
+def test_a_page_that_does_not_fit_on_the_disk_leaves_the_one_before(small, tmp_path):
+    view = setting_view("small", small, {"periodic": Shown(Periodic())})
+    page = assemble(tmp_path, "before", "sentence", [], [view])
+    before = page.read_bytes()
+    with full_disk(1_000_000), pytest.raises(InputError, match=r"report\.html: cannot be written"):
+        assemble(tmp_path, "after", "sentence", [], [view])
+    assert page.read_bytes() == before
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_every_rule_and_every_term_is_told_in_plain_words(report):
+    text = report.read_text()
+    told = re.findall(r"<dt>(.*?)</dt>", text)
+    assert {*METHODS, "lookahead", "certified"} <= set(told)
+    assert {"n, T, H, B", "residual R", "immediate I", "accumulated A"} <= set(told)
+    assert "keeps the hyper-parameters that it has for this setting's own budget" in text
+
+
+def test_notes_are_written_for_the_page(results):
+    notes = " ".join(regret_table(results, search="paper").notes)
+    assert "±" not in notes and "n: cells along a side" in notes
+    assert note_html("fly `replan fly` & see") == (
+        '<p class="note">fly <code>replan fly</code> &amp; see</p>'
     )
-    assert run(["run", str(study), "--out", str(tmp_path / "out"), "--workers", "1", "--json"]) == 0
-    page = tmp_path / "out" / "report.html"
-    assert str(page) in json.loads(capsys.readouterr().out)["tables"]
-    views = data_of(page)
-    assert list(views) == ["small budget=2", "small budget=3"]
-    for budget, view in zip((2, 3), views.values(), strict=True):
-        assert list(view["rules"]) == ["periodic", "regret-guided diameter=0.0"]
-        assert {len(rule["times"]) for rule in view["rules"].values()} == {budget}
-    assert page.read_text().count("<tr>") == 1 + 2 * 2 * 2
 
 
 def test_flights_stand_beside_the_papers_figures():

@@ -10,7 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from replan.report.page.sortable import SortableTable
+from replan.report.files import write_whole
+from replan.report.page.sortable import SortableTable, note_html
 
 NAME = "report.html"
 SCRIPTS = ("theme.js", "tables.js", "charts.js", "path.js", "page.js")
@@ -22,13 +23,17 @@ def assemble(
     sentence: str,
     tables: Sequence[SortableTable],
     views: list[dict[str, Any]],
+    *,
+    notes: Sequence[str] = (),
 ) -> Path:
-    """Write report.html into the folder; its path."""
+    """Write report.html into the folder; its path. The notes say what is not drawn."""
     from plotly.offline import get_plotlyjs
 
     filled = {
         "title": escape(title),
         "sentence": escape(sentence),
+        "notes": "\n".join(note_html(note) for note in notes),
+        "glossary": _asset("glossary.html"),
         "style": _asset("page.css"),
         "tables": "\n".join(_boxed(table) for table in tables),
         "charts": _asset("charts.html") if views else "",
@@ -37,10 +42,7 @@ def assemble(
         "scripts": "\n".join(_asset(name) for name in SCRIPTS),
     }
     page = re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _asset("page.html"))
-    path = Path(folder) / NAME
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
-    return path
+    return write_whole(Path(folder) / NAME, page)
 
 
 def _boxed(table: SortableTable) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from replan.execute.mission import Mission
 from replan.plan.backward_induction import Oracle, oracle
 from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule, draws
+from replan.skip.propagate import Execution
+from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.settings import Setting, make_mission
 from replan.study.simulation import high_drift_intervals
 from replan.study.trace import Trace, trace_mission
@@ -26,14 +29,28 @@ SEED = 0  # of the mission that is shown
 Parts = Mapping[str, Decomposition]  # by rule
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A rule as it is run."""
+
+    rule: Rule
+    execution: Execution = "map"
+    estimator: str = TRUE_KERNEL
+
+    def trace(self, mission: Mission) -> Trace:
+        """The mission that is shown."""
+        mission = replace(mission, execution=self.execution)
+        return trace_mission(mission, self.rule, seed=SEED, estimator=ESTIMATORS[self.estimator](mission))
+
+
 def setting_view(
-    name: str, setting: Setting, rules: Mapping[str, Rule], *, parts: Parts | None = None
+    name: str, setting: Setting, shown: Mapping[str, Shown], *, parts: Parts | None = None
 ) -> dict[str, Any]:
     """Everything that is drawn of one setting; `parts` that are given are not computed again."""
     mission = make_mission(setting)
-    affordable = mission.world.states <= AFFORDABLE_STATES
+    exact = {label: each for label, each in shown.items() if each.estimator == TRUE_KERNEL}
+    affordable = mission.world.states <= AFFORDABLE_STATES and exact
     best = oracle(mission.world) if affordable else None
-    traces = {label: trace_mission(mission, rule, seed=SEED) for label, rule in rules.items()}
     return {
         "name": name,
         "horizon": mission.horizon,
@@ -42,10 +59,10 @@ def setting_view(
         "slip": _slip(setting, mission.horizon),
         "drift": _numbers(mission.world.drift_bounds),
         "bursts": [list(interval) for interval in high_drift_intervals(setting, mission)],
-        "rules": {label: _rule_view(traces[label]) for label in rules},
+        "rules": {label: _rule_view(each.trace(mission)) for label, each in shown.items()},
         "grid": _grid(mission),
-        "budgets": _budgets(mission, rules, best) if best else None,
-        "parts": _causes(_parts(mission, rules, best) if parts is None and best else parts or {}),
+        "budgets": _budgets(mission, exact, best) if best else None,
+        "parts": _causes(_parts(mission, exact, best) if parts is None and best else parts or {}),
     }
 
 
@@ -73,7 +90,7 @@ def _score(scored: Sequence[tuple[int, Decision]]) -> dict[str, Any] | None:
     }
 
 
-def _slip(setting: Setting, horizon: int) -> list[float] | None:
+def _slip(setting: Setting, horizon: int) -> list[float | None] | None:
     drift = getattr(setting, "drift", None)
     return None if drift is None else _numbers(drift.profile(horizon))
 
@@ -94,23 +111,36 @@ def _grid(mission: Mission) -> dict[str, Any] | None:
     }
 
 
-def _budgets(mission: Mission, rules: Mapping[str, Rule], best: Oracle) -> dict[str, Any]:
-    """Exact regret for each budget: evenly spaced, regret-guided as chosen, and the best that exists."""
+def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> dict[str, Any]:
+    """Exact regret for each budget: evenly spaced, regret-guided as chosen, and the best that exists.
+
+    One execution only, that of the first rule.
+    """
+    execution = next(iter(shown.values())).execution
+    mission = replace(mission, execution=execution)
     largest = min(max(LARGEST_BUDGET, mission.budget), mission.horizon - 1)
     budgets = range(1, largest + 1)
     compared: dict[str, Rule] = {"periodic": Periodic()}
-    compared |= {label: rule for label, rule in rules.items() if rule.name == "regret-guided"}
+    compared |= {
+        label: each.rule
+        for label, each in shown.items()
+        if each.rule.name == "regret-guided" and each.execution == execution
+    }
     curves = {
         label: _numbers(regret(replace(mission, budget=budget), rule, best=best) for budget in budgets)
         for label, rule in compared.items()
     }
     curves["best possible"] = _numbers(feedback_regrets(mission, largest))
-    return {"budgets": list(budgets), "curves": curves}
+    return {"budgets": list(budgets), "curves": curves, "execution": execution}
 
 
-def _parts(mission: Mission, rules: Mapping[str, Rule], best: Oracle) -> Parts:
+def _parts(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> Parts:
     """The regret of each rule by its cause; a rule that draws its times takes long and is left out."""
-    return {label: decompose(mission, rule, best=best) for label, rule in rules.items() if not draws(rule)}
+    return {
+        label: decompose(replace(mission, execution=each.execution), each.rule, best=best)
+        for label, each in shown.items()
+        if not draws(each.rule)
+    }
 
 
 def _causes(parts: Parts) -> list[dict[str, Any]]:
@@ -120,6 +150,6 @@ def _causes(parts: Parts) -> list[dict[str, Any]]:
     ]
 
 
-def _numbers(values) -> list[float]:
-    """Six digits are more than a screen shows."""
-    return [float(f"{value:.6g}") for value in values]
+def _numbers(values) -> list[float | None]:
+    """Six digits are more than a screen shows; None, a gap in a chart, where a value is not finite."""
+    return [float(f"{value:.6g}") if isfinite(value) else None for value in values]

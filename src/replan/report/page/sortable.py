@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -37,6 +38,12 @@ def number(value: float | None, form: str = ".3f", *, beside: str = "", best: bo
     return Cell(f"{value:{form}}", float(value), beside, best)
 
 
+def note_html(note: str) -> str:
+    """A note in small print; what stands between backticks is code."""
+    shown = re.sub("`(.*?)`", r"<code>\1</code>", escape(note))
+    return f'<p class="note">{shown}</p>'
+
+
 @dataclass(frozen=True)
 class SortableTable:
     """A caption, headings, rows whose first cell names them, and notes below."""
@@ -58,7 +65,7 @@ class SortableTable:
             "<tr>" + row[0].html("th") + "".join(cell.html() for cell in row[1:]) + "</tr>"
             for row in self.rows
         )
-        notes = "".join(f'<p class="note">{escape(note)}</p>' for note in self.notes)
+        notes = "".join(note_html(note) for note in self.notes)
         return (
             f'<h3 id="{self.name}-title">{escape(self.title)}</h3>'
             f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{self.name}-title">'

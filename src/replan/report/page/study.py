@@ -8,9 +8,8 @@ from typing import Any
 
 from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
-from replan.report.page.setting_view import Parts, setting_view
+from replan.report.page.setting_view import Parts, Shown, setting_view
 from replan.report.page.tables import flight_table, placement_table, regret_table, samples_table
-from replan.schedule.rule import Rule
 from replan.study.beyond import BeyondResult
 from replan.study.simulation import SettingResult
 
@@ -49,7 +48,7 @@ def write_page(
         setting_view(
             result.name,
             result.setting,
-            {method: entry.choice.rule for method, entry in result.entries.items()}
+            {method: Shown(entry.choice.rule) for method, entry in result.entries.items()}
             | _lookahead(here.get((result.name, "map"))),
             parts=_parts(here.get((result.name, "map")), here.get((result.name, "belief"))),
         )
@@ -60,8 +59,8 @@ def write_page(
     )
 
 
-def _lookahead(past: BeyondResult | None) -> dict[str, Rule]:
-    return {} if past is None else {"lookahead": past.entries["lookahead"].rule}
+def _lookahead(past: BeyondResult | None) -> dict[str, Shown]:
+    return {} if past is None else {"lookahead": Shown(past.entries["lookahead"].rule)}
 
 
 def _parts(point: BeyondResult | None, belief: BeyondResult | None) -> Parts | None:

@@ -1,4 +1,4 @@
-"""Tables 1 to 3 of the paper for the page, its figures beside ours, and the table of any run."""
+"""Tables 1 to 3 of the paper for the page, its figures beside ours."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from replan.report.page.headline import SAME
-from replan.report.page.sortable import MISSING, Cell, SortableTable, number
-from replan.report.simulation_tables import placement_figures, table_1, table_2
+from replan.report.page.sortable import Cell, SortableTable, number
+from replan.report.simulation_tables import comparisons, placement_figures, table_2
 from replan.study.paper import METHODS, TABLE_2, TABLE_3
 from replan.study.simulation import SettingResult
 
 FLIGHT_FIGURES = ("success", "collisions", "cost")
-HIDDEN = frozenset({"times", "decisions"})
 
 
 def regret_table(results: Sequence[SettingResult], *, search: str) -> SortableTable:
@@ -35,7 +34,20 @@ def regret_table(results: Sequence[SettingResult], *, search: str) -> SortableTa
         "Table 1. Regret of each rule: ours, exact, and the paper's",
         ("setting", "n / T / H / B", *(f"{name} ({paper})" for name, paper in METHODS.items())),
         rows,
-        table_1(results, search=search).notes,
+        (*_regret_notes(results, search), *comparisons(results)),
+    )
+
+
+def _regret_notes(results: Sequence[SettingResult], search: str) -> tuple[str, ...]:
+    ties = ", ".join(sorted({result.setting.ties for result in results}))
+    return (
+        "In bold: the least of its row. In small print: what the paper prints, a mean over missions. Ours is "
+        "the expectation itself; the table at length has our mean over missions, too. In brackets: the "
+        "paper's name of the rule.",
+        "n: cells along a side of the grid. T: steps of the mission. H: steps that a plan looks ahead. B: "
+        "updates.",
+        "What a rule can be tuned by was chosen on other missions than those measured "
+        f"(candidates: {search}). Ties between equally good actions: {ties}.",
     )
 
 
@@ -88,7 +100,12 @@ def placement_table(results: Sequence[SettingResult]) -> SortableTable:
         "Table 2. Where updates are placed: ours and the paper's",
         ("rule", *(column for name in names for column in (name, f"{name}, paper"))),
         rows,
-        table_2(results).notes,
+        (
+            "Precision: the share of updates, after the first, that fall into intervals of fast drift. "
+            "Coverage: the share of those intervals that get an update. Stale drift: how far the world has "
+            "drifted since the last update, on average over the mission and at most.",
+            *table_2(results).notes,
+        ),
     )
 
 
@@ -119,14 +136,6 @@ def flight_table(flights: Sequence[Mapping[str, Any]] | None) -> SortableTable:
     )
 
 
-def records_table(records: Sequence[Mapping[str, Any]], *, notes: Sequence[str] = ()) -> SortableTable:
-    """Any run: one line for each record, the columns of the first."""
-    columns = [key for key in (records[0] if records else {}) if key not in HIDDEN]
-    rows = [[_any(record.get(key)) for key in columns] for record in records]
-    heads = [column.replace("_", " ") for column in columns]
-    return SortableTable("records", "Every cell of the run", heads, rows, notes)
-
-
 def _size(result: SettingResult) -> str:
     setting = result.setting
     sizes = getattr(setting, "n", "–"), getattr(setting, "horizon", "–")
@@ -137,11 +146,3 @@ def _estimate(figure: Any) -> Cell:
     if isinstance(figure, Mapping):
         return number(figure["mean"], ".2f", beside=f"{figure['low']:.2f} to {figure['high']:.2f}")
     return number(figure, ".2f")
-
-
-def _any(value: Any) -> Cell:
-    if value is None:
-        return Cell(MISSING)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return number(value, ".4g")
-    return Cell(str(value))

@@ -1,7 +1,8 @@
 "use strict";
 // The charts of one setting, drawn by Plotly from the page's data in the colours of the theme.
 const TERMS = {
-  residual: "residual R", immediate: "immediate drift I", accumulated: "accumulated drift A",
+  residual: "residual R (mission's end)", immediate: "immediate I (drift so far)",
+  accumulated: "accumulated A (its cost to come)",
 };
 const CONFIG = { displayModeBar: false, responsive: true };
 
@@ -14,6 +15,11 @@ function layout(height, more) {
   return { height, margin: { l: 60, r: 12, t: 28, b: 50 }, paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)", font: { size: 13, color: theme.colour("ink") }, dragmode: false,
     hoverlabel: { bgcolor: theme.colour("raised"), font: { color: theme.colour("ink") } }, ...more };
+}
+
+// On a narrow screen the beginning and the end of a long name, so that charts keep most of the width.
+function short(name) {
+  return innerWidth > 600 || name.length <= 15 ? name : name.slice(0, 8) + "…" + name.slice(-6);
 }
 
 function paneTitle(text, y) {
@@ -41,13 +47,14 @@ function updateTraces(setting, chosen) {
 
 function scoreTraces(rule) {
   const score = rule.score;
-  if (!score) return [];
+  if (!score) return [{ x: [null], y: [null], yaxis: "y3", mode: "markers", showlegend: false }]; // the pane stays
   const colours = ["true", "believed", "third", "fourth"];
   const bars = Object.entries(score.terms).map(([name, y], k) => ({
     type: "bar", x: score.times, y, yaxis: "y3", name: TERMS[name] || name, marker: { color: theme.colour(colours[k % 4]) },
     hovertemplate: "t = %{x}: %{y:.3g}<extra>" + (TERMS[name] || name) + "</extra>",
   }));
-  const tops = score.times.map((_, i) => Object.values(score.terms).reduce((sum, y) => sum + y[i], 0));
+  const tops = score.times.map((_, i) => Object.values(score.terms).map((y) => y[i]))
+    .map((terms) => (terms.includes(null) ? null : terms.reduce((sum, term) => sum + term, 0)));
   const fired = score.times.map((t, i) => [t, tops[i]]).filter(([t]) => rule.times.includes(t));
   return [...bars,
     { x: score.times, y: score.thresholds, yaxis: "y3", mode: "lines", name: "threshold",
@@ -67,18 +74,19 @@ function drawTimeline(setting, chosen) {
     x1: end - 0.5, y0: 0, y1: 1, line: { width: 0 }, fillcolor: theme.colour("shade"), layer: "below" }));
   const dotted = rule.times.map((t) => ({ type: "line", xref: "x", yref: "paper", x0: t, x1: t, y0: 0, y1: 1,
     line: { color: theme.colour("strong"), width: 1, dash: "dot" }, layer: "below" }));
+  const gaps = rule.score && Object.values(rule.score.terms).some((y) => y.includes(null));
   const empty = rule.score ? [] : [{ text: "no score: its times do not come from one", xref: "paper",
     yref: "paper", x: 0.5, y: 0.12, showarrow: false }];
   Plotly.react("timeline", [...driftTraces(setting), ...updateTraces(setting, chosen), ...scoreTraces(rule)],
     layout(780, {
       barmode: "stack", bargap: 0.15, shapes: [...shaded, ...dotted],
       annotations: [paneTitle(setting.slip ? "How slippery the ground is" : "How fast the world drifts", 1),
-        paneTitle("Updates of every rule", 0.7), paneTitle("Score of " + chosen, 0.31), ...empty],
+        paneTitle("Updates of every rule", 0.7), paneTitle("Score of " + chosen + (gaps ? ", infinite where there is a gap" : ""), 0.31), ...empty],
       legend: { orientation: "h", y: -0.1, yanchor: "top", x: 0, traceorder: "normal" },
       xaxis: axis("time t (steps)", { range: [-0.5, setting.horizon - 0.5], anchor: "y3" }),
       yaxis: axis(setting.slip ? "slip probability" : "drift bound", { domain: [0.8, 1], rangemode: "tozero" }),
       yaxis2: axis("", { domain: [0.4, 0.7], range: [names.length - 0.4, -0.6],
-        tickvals: names.map((_, row) => row), ticktext: names }),
+        tickvals: names.map((_, row) => row), ticktext: names.map(short) }),
       yaxis3: axis("score", { domain: [0, 0.31], rangemode: "tozero", showticklabels: Boolean(rule.score) }),
     }), CONFIG);
 }
@@ -90,12 +98,14 @@ function drawBudgets(setting) {
     return { x: setting.budgets.budgets, y, name, mode: "lines+markers", line: { color: theme.colour(colour), dash, width: 2.5 },
       marker: { symbol, size: 9 }, hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" };
   });
-  const ahead = setting.parts.find((part) => part.rule === "lookahead");
+  const belief = setting.budgets.execution === "belief";
+  const ahead = setting.parts.find((part) => part.rule === "lookahead" + (belief ? ", belief" : ""));
   if (ahead) traces.push({ x: [setting.budget], y: [ahead.state + ahead.plan + ahead.model], name: "lookahead",
     mode: "markers", marker: { symbol: "star", size: 15, color: theme.colour("fourth"), line: { width: 1, color: theme.colour("ink") } },
     hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" });
   Plotly.react("budgets", traces, layout(380, {
-    xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret", { rangemode: "tozero" }),
+    xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret" +
+      (belief ? ", acting on the belief" : ""), { rangemode: "tozero" }),
     legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
     shapes: [{ type: "line", xref: "x", yref: "paper", x0: setting.budget, x1: setting.budget, y0: 0, y1: 1,
       line: { color: theme.colour("ink"), width: 2, dash: "dot" }, layer: "below" }],
@@ -113,6 +123,6 @@ function drawParts(setting) {
     x: setting.parts.map((part) => part[key]), marker: { color: theme.colour(colour), pattern: { shape, size: 6 } },
     hovertemplate: "%{y}: %{x:.3g}<extra>" + name + "</extra>" }));
   Plotly.react("parts", traces, layout(150 + 28 * rules.length, {
-    barmode: "relative", xaxis: axis("exact regret"), yaxis: axis("", { autorange: "reversed" }),
+    barmode: "relative", xaxis: axis("exact regret"), yaxis: axis("", { autorange: "reversed", tickvals: rules, ticktext: rules.map(short) }),
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, traceorder: "normal" } }), CONFIG);
 }

@@ -11,11 +11,37 @@ function startPage() {
     if (names.includes(keep)) box.value = keep;
   }
 
-  function drawCharts() {
+  const charts = new Map([
+    ["timeline", () => drawTimeline(chosen(), ruleBox.value)],
+    ["budgets", () => { if (chosen().budgets) drawBudgets(chosen()); }],
+    ["parts", () => { if (chosen().parts.length) drawParts(chosen()); }],
+  ].map(([id, draw]) => [document.getElementById(id), { draw, near: id === "timeline", stale: true }]));
+
+  // A chart is drawn when it is near the screen, so that the first one need not wait for the others.
+  function drawNear() {
     if (!window.Plotly) return;
-    drawTimeline(chosen(), ruleBox.value);
-    if (chosen().budgets) drawBudgets(chosen());
-    if (chosen().parts.length) drawParts(chosen());
+    for (const chart of charts.values()) {
+      if (!chart.near || !chart.stale) continue;
+      chart.draw();
+      chart.stale = false;
+    }
+  }
+
+  function drawCharts() {
+    charts.forEach((chart) => { chart.stale = true; });
+    drawNear();
+  }
+
+  function watchCharts() {
+    const watch = new IntersectionObserver((seen) => {
+      seen.forEach((entry) => { charts.get(entry.target).near = entry.isIntersecting; });
+      drawNear();
+    }, { rootMargin: "50%" });
+    charts.forEach((_, box) => watch.observe(box));
+    addEventListener("beforeprint", () => {
+      charts.forEach((chart) => { chart.near = true; });
+      drawNear();
+    });
   }
 
   function showRule() {
@@ -33,7 +59,8 @@ function startPage() {
     document.getElementById("budgets").closest("section").hidden = !chosen().budgets;
     document.getElementById("parts").closest("section").hidden = !chosen().parts.length;
     document.getElementById("path").closest("section").hidden = !chosen().grid;
-    fill(ruleBox, Object.keys(chosen().rules), ruleBox.value || "regret-guided");
+    const rules = Object.keys(chosen().rules);
+    fill(ruleBox, rules, ruleBox.value || rules.find((name) => name.startsWith("regret-guided")));
     showRule();
   }
 
@@ -44,7 +71,7 @@ function startPage() {
   path.button.addEventListener("click", () => (path.timer ? path.pause() : path.play()));
   theme.listeners.push(drawCharts);
   showSetting();
-  return drawCharts;
+  return () => { drawNear(); watchCharts(); };
 }
 
 function runPlotly() {
@@ -54,10 +81,10 @@ function runPlotly() {
 }
 
 if (settings.length) {
-  const drawCharts = startPage();
+  const showCharts = startPage();
   addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => {
     runPlotly();
-    drawCharts();
+    showCharts();
     document.documentElement.dataset.charts = "drawn";
     performance.mark("charts drawn");
   })));

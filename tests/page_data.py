@@ -1,0 +1,22 @@
+"""A small setting, and what a page holds."""
+
+import json
+import re
+
+SMALL = """
+world = "rover"
+n = 4
+horizon = 10
+planning_horizon = 4
+budget = 3
+[drift]
+kind = "linear"
+slip = 0.1
+rate = 0.02
+"""
+
+
+def data_of(page) -> dict:
+    """The settings in a page."""
+    (found,) = re.findall(r'id="report-data">(.*?)</script>', page.read_text(), re.DOTALL)
+    return {view["name"]: view for view in json.loads(found)["settings"]}

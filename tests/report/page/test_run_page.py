@@ -1,0 +1,126 @@
+"""The page of a run of `replan run`, or of any records."""
+
+import json
+
+import pytest
+
+from page_data import SMALL, data_of
+from replan.cli import run
+from replan.report.page import write_records_page
+from replan.report.page.records import RULES_DRAWN, SETTINGS_DRAWN
+from replan.report.page.run_tables import CELLS_SHOWN, records_table, rule_table
+from replan.schedule import DriftThreshold
+from replan.study.settings import load_setting, make_mission
+from replan.study.trace import trace_mission
+
+
+@pytest.fixture
+def run_page(tmp_path, capsys):
+    """Run a study of a small setting and open its page."""
+    (tmp_path / "small.toml").write_text(SMALL)
+
+    def make(text: str):
+        study = tmp_path / "mine.toml"
+        study.write_text(text.replace("SMALL", str(tmp_path / "small.toml")))
+        assert run(["run", str(study), "--out", str(tmp_path / "out"), "--workers", "1", "--json"]) == 0
+        page = tmp_path / "out" / "report.html"
+        assert str(page) in json.loads(capsys.readouterr().out)["tables"]
+        return page
+
+    return make
+
+
+def test_a_run_ends_in_its_page(run_page):
+    page = run_page(
+        """settings = [{ base = "SMALL", vary = { budget = [2, 3] } }]
+        rules = ["periodic", { rule = "regret-guided", set = { diameter = 0.0 } }]
+        executions = ["map", "belief"]
+        measure = ["exact"]"""
+    )
+    views = data_of(page)
+    assert list(views) == ["small budget=2", "small budget=3"]
+    names = ["periodic", "regret-guided diameter=0.0"]
+    for budget, view in zip((2, 3), views.values(), strict=True):
+        assert list(view["rules"]) == [*names, *(f"{name}, belief" for name in names)]
+        assert {len(rule["times"]) for rule in view["rules"].values()} == {budget}
+    assert page.read_text().count("<tr>") == (1 + 2) + (1 + 2 * 2 * 2)
+
+
+def test_belief_estimators_and_rules_with_a_name_are_drawn(run_page, tmp_path):
+    page = run_page(
+        """settings = ["SMALL"]
+        rules = [{ rule = "drift-threshold", name = "my drift", set = { threshold = 0.05 }, tune = false }]
+        executions = ["belief"]
+        estimators = ["true-kernel", "slip-transitions"]
+        measure = ["sampled"]
+        seeds = { count = 2 }"""
+    )
+    view = data_of(page)["small"]
+    assert list(view["rules"]) == ["my drift, belief", "my drift, belief, slip-transitions"]
+    mission = make_mission(load_setting(tmp_path / "small.toml"), execution="belief")
+    walked = trace_mission(mission, DriftThreshold(threshold=0.05))
+    shown = view["rules"]["my drift, belief"]
+    assert (shown["times"], shown["states"]) == (list(walked.times), walked.states.tolist())
+    assert view["budgets"]["execution"] == "belief"
+    assert [part["rule"] for part in view["parts"]] == ["my drift, belief"]
+    assert "Not drawn" not in page.read_text()
+
+
+def record(setting="a", rule="periodic", regret=0.5, **more):
+    return {"setting": setting, "rule": rule, "parameters": "{}", "exact_regret": regret} | more
+
+
+def test_the_page_says_what_it_does_not_draw(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    small = load_setting(tmp_path / "small.toml")
+    names = [f"s{k}" for k in range(SETTINGS_DRAWN + 1)]
+    records = [record(name) for name in names]
+    records += [record("s0", f"mine {k}", 1.0 + k, registered_rule="periodic") for k in range(RULES_DRAWN)]
+    records += [record("s1", "of-my-own"), record("s2", "lookahead", None, parameters=None)]
+    page = write_records_page(records, tmp_path, title="run", settings=dict.fromkeys(names, small))
+    text = page.read_text()
+    assert f"Only the first {SETTINGS_DRAWN} of {SETTINGS_DRAWN + 1} settings are drawn." in text
+    assert f"Of a setting the {RULES_DRAWN} rules of least regret are drawn." in text
+    assert "Not drawn where they failed or cannot be made again: of-my-own; lookahead." in text
+    views = data_of(page)
+    assert list(views) == names[:-1]
+    assert list(views["s0"]["rules"]) == ["periodic", *(f"mine {k}" for k in range(RULES_DRAWN - 1))]
+
+
+def test_regret_stands_first_by_setting_and_rule():
+    table = rule_table({"a": {"periodic": 0.5, "random": 0.25}, "b": {"random": 1.0}})
+    assert table.columns == ("setting", "periodic", "random")
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["a", "0.500", "0.250"],
+        ["b", "–", "1.000"],
+    ]
+    assert [[cell.best for cell in row[1:]] for row in table.rows] == [[False, True], [False, True]]
+
+
+def test_the_cells_of_a_run_leave_out_what_is_missing_and_end_in_the_parameters():
+    records = [
+        record(
+            label="periodic", execution="map", parameters='{"m":3,"phi":null}', dynamic_regret=None, high=1.0
+        ),
+        record("b", label="periodic", execution="map", parameters='{"m":1}', dynamic_regret=None, high=None),
+    ]
+    table = records_table(records, total=2, all_in="cells.csv")
+    assert table.columns == ["setting", "rule", "exact regret", "execution", "high", "parameters"]
+    assert [row[-1].text for row in table.rows] == ["m 3", "m 1"]
+    assert table.notes == []
+
+
+def test_ten_thousand_cells_stay_a_small_page_that_says_where_the_rest_is(opened, tmp_path):
+    rules = [f"rule-{k}" for k in range(10)]
+    records = [
+        record(f"setting {k}", rule, k + 0.5, parameters=json.dumps({"alpha": 0.9, "threshold": 1e-3 * k}))
+        for k in range(1000)
+        for rule in rules
+    ]
+    page = write_records_page(records, tmp_path, title="large", all_in="`tables/cells.csv`")
+    assert page.stat().st_size < 1_500_000
+    assert page.read_text().count("<tr>") < 1000
+    shown = opened(page).page
+    note = f"{CELLS_SHOWN} of 10000 cells are shown. All are in tables/cells.csv."
+    assert note in shown.locator("details .note").all_text_contents()
+    assert shown.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000
