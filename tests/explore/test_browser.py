@@ -155,6 +155,46 @@ def test_the_keyboard_moves_a_mark_but_never_past_another(page, capsys):
     assert shown_times(page) == "1,2,33,49"
 
 
+def test_typed_times_move_the_marks_and_the_next_key_goes_on_from_there(page, capsys):
+    page.get_by_label("update times").fill("1,5,9,20")
+    expect_marks(page, [1, 5, 9, 20])
+    expect_regret(page, printed_regret(capsys, "1,5,9,20"))
+    page.get_by_label("update times").fill("1,5,9")  # cannot be shown: one is missing
+    expect_marks(page, [1, 5, 9, 20])
+    page.get_by_role("slider", name="update 4").focus()
+    page.keyboard.press("ArrowLeft")
+    assert shown_times(page) == "1,5,9,19"
+    expect_regret(page, printed_regret(capsys, "1,5,9,19"))
+
+
+def test_on_a_phone_the_axes_can_be_read_and_the_marks_be_held(page):
+    page.set_viewport_size({"width": 390, "height": 800})
+    for chart in ("replan-times svg", "svg[aria-label='expected loss of every step']:visible"):
+        label = page.locator(chart).get_by_text("time (steps)")
+        assert label.bounding_box()["height"] >= 12
+    mark = page.get_by_role("slider", name="update 3").bounding_box()
+    assert mark["width"] >= 24 and mark["height"] >= 44
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    drag(page, "update 3", right=-40)
+    assert re.fullmatch(r"1,17,(2[0-9]|3[0-2]),49", shown_times(page))
+
+
+def test_the_explorer_is_dark_where_the_system_is(page):
+    background = "() => getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        "light => getComputedStyle(document.body).backgroundColor !== light", arg=light, timeout=WAIT
+    )
+
+
+def test_the_names_of_the_controls_tell_what_they_mean(page):
+    for name, meaning in (("quiet", "outside bursts"), ("n", "n times n cells"), ("execution", "map")):
+        assert meaning in page.locator("span[title]").get_by_text(name, exact=True).get_attribute("title")
+    page.get_by_text("What the words mean").click()
+    assert page.get_by_text("growth of the slip in every step outside bursts").is_visible()
+
+
 def test_best_jumps_to_the_optimum(page, capsys):
     assert run(["optimum", "two-burst", "--json"]) == 0
     best = json.loads(capsys.readouterr().out)["fixed"]
@@ -230,7 +270,7 @@ def test_a_bad_link_is_one_line_on_the_page(page, address):
 
 
 def test_the_picture_of_the_docs(page, tmp_path, capsys):
-    page.set_viewport_size({"width": 1120, "height": 1520})
+    page.set_viewport_size({"width": 1120, "height": 1600})
     drag(page, "update 3", right=-90)
     page.mouse.move(5, 5)
     expect_regret(page, printed_regret(capsys, shown_times(page)))

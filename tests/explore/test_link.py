@@ -64,6 +64,7 @@ def test_other_commands_read_the_saved_file_as_a_setting(tmp_path, capsys):
         ({"screen.colour": "red"}, "unknown key 'screen.colour'"),
         ({"screen": "3"}, "cannot both be given"),
         ({"budget": "50"}, "budget must lie between 1 and 49"),
+        ({"n": "5000"}, "n = 5000 is too large to explore by hand"),
     ],
 )
 def test_a_bad_link_is_refused_in_one_line(query, line):

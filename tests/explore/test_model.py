@@ -44,6 +44,18 @@ def test_a_rule_is_shown_with_its_own_times_and_regret():
     assert shown.regret == pytest.approx(model.make_view(scene, shown.times).regret)
 
 
+def test_only_parameters_that_were_chosen_are_told():
+    scene = model.make_scene(load_setting("sparse-late-50"))
+    assert "with" not in panels.rule(model.rule_view(scene, "lookahead"))
+    shown = model.RuleView("drift-threshold", (1, 2), 0.5, {"threshold": 0.30000000000000004, "period": None})
+    assert panels.rule(shown).endswith("as a rule with threshold = 0.3</p>")
+
+
+def test_a_world_too_large_to_be_dragged_is_refused_before_it_is_made():
+    with pytest.raises(InputError, match="n = 5000 is too large to explore by hand, where it is at most 40"):
+        model.make_scene(model.edit_setting(load_setting("two-burst"), n=5000))
+
+
 @given(points=st.lists(st.floats(0, 0.6), min_size=2, max_size=9), horizon=st.integers(2, 90))
 def test_a_drawn_profile_goes_through_its_points(points, horizon):
     setting = load_setting("two-burst")
@@ -97,8 +109,11 @@ def test_pictures_are_well_formed_and_hold_every_step_and_update(name):
     scene = model.make_scene(load_setting(name))
     view = model.make_view(scene, open_screen(name).times)
     space = "{http://www.w3.org/2000/svg}"
-    losses = tree.fromstring(drawing.losses(view).replace("<svg ", f'<svg xmlns="{space[1:-1]}" '))
-    assert len(losses.findall(f"{space}rect")) == scene.mission.horizon
+    for narrow in (False, True):
+        text = drawing.losses(view, narrow=narrow).replace("<svg ", f'<svg xmlns="{space[1:-1]}" ')
+        losses = tree.fromstring(text)
+        assert len(losses.findall(f"{space}rect")) == scene.mission.horizon
+        assert "time (steps)" in [label.text for label in losses.iter(f"{space}text")]
     path = tree.fromstring(drawing.path(scene, view.trace).replace("<svg ", f'<svg xmlns="{space[1:-1]}" '))
     titles = [title.text for title in path.iter(f"{space}title") if title.text]
     assert sorted("; ".join(titles).split("; ")) == [

@@ -1,5 +1,10 @@
 """The explorer, a marimo app: `replan explore` runs it. What it shows comes from model.py and drawing.py."""
 
+# /// script
+# [tool.marimo.display]
+# theme = "system"
+# ///
+
 import marimo
 
 app = marimo.App(width="medium", app_title="replan explore", html_head_file="marks.html")
@@ -12,14 +17,14 @@ def _():
     import marimo as mo
 
     from replan.errors import InputError
-    from replan.explore import controls, link, model, panels
+    from replan.explore import controls, link, model, panels, words
 
     one_certificate = threading.Lock()  # at a time
-    return InputError, controls, link, mo, model, one_certificate, panels
+    return InputError, controls, link, mo, model, one_certificate, panels, words
 
 
 @app.cell
-def _(InputError, controls, link, mo, panels):
+def _(InputError, controls, link, mo, panels, words):
     query = mo.query_params().to_dict()
     source = mo.cli_args().get("open") or "two-burst"
     try:
@@ -31,6 +36,7 @@ def _(InputError, controls, link, mo, panels):
     mo.vstack(
         [
             mo.md(panels.INTRODUCTION),
+            mo.Html(words.unfolding()),
             mo.callout(f"{_fault}. Shown instead: two-burst.", kind="warn") if _fault else mo.Html(""),
         ]
     )
@@ -40,8 +46,8 @@ def _(InputError, controls, link, mo, panels):
 @app.cell
 def _(controls, mo, opened):
     world = controls.world_choice(mo, opened)
-    execution = mo.ui.dropdown(["map", "belief"], value=opened.execution, label="execution")
-    rule = mo.ui.dropdown(controls.rule_names(), value=opened.rule, label="rule")
+    execution = controls.choice(mo, "execution", ["map", "belief"], opened.execution)
+    rule = controls.choice(mo, "rule", controls.rule_names(), opened.rule)
     return execution, rule, world
 
 

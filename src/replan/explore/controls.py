@@ -10,15 +10,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from replan.explore import link, model
+from replan.explore import link, model, words
 from replan.explore.drawing import tick_times
+from replan.explore.link import LARGEST
 from replan.model.drift import GREATEST_SLIP
 from replan.schedule.registry import RULES
 from replan.study.settings import RoverSetting, Setting, builtin_settings, load_setting
 
 AS_OPENED = "as opened"
 DRAWN = "drawn"
-BURSTS = "bursts (from, to, slope; ...)"
+BURSTS = " (from, to, slope; ...)"
 SIZES = {"n": "n", "horizon": "horizon T", "planning_horizon": "planning horizon H", "budget": "budget B"}
 
 
@@ -36,12 +37,17 @@ def rule_names() -> list[str]:
     return list(RULES)
 
 
+def choice(mo: Any, name: str, options: list[str], value: str) -> Any:
+    """A list to choose from."""
+    return mo.ui.dropdown(options, value=value, label=words.label(name))
+
+
 def world_choice(mo: Any, opened: link.Screen) -> Any:
     """The built-in settings, and what was opened where it is none of them."""
     names = builtin_settings()
     same = next((name for name in names if load_setting(name) == opened.setting), None)
     options = names if same else [AS_OPENED, *names]
-    return mo.ui.dropdown(options, value=same or AS_OPENED, label="world")
+    return choice(mo, "world", options, same or AS_OPENED)
 
 
 def chosen_world(name: str | None, opened: link.Screen, kept: Kept) -> Setting:
@@ -59,7 +65,13 @@ def sizes(mo: Any, base: Setting) -> Any:
     least = {"n": 2, "horizon": 2}
     return mo.ui.dictionary(
         {
-            key: mo.ui.number(start=least.get(key, 1), step=1, value=value, label=SIZES[key])
+            key: mo.ui.number(
+                start=least.get(key, 1),
+                stop=LARGEST.get(key),
+                step=1,
+                value=value,
+                label=words.label(SIZES[key]),
+            )
             for key, value in values.items()
             if value is not None
         }
@@ -69,9 +81,9 @@ def sizes(mo: Any, base: Setting) -> Any:
 def drift_choice(mo: Any, base: Setting, kept: Kept) -> Any:
     """The kinds of drift of a rover; other worlds drift in their own way."""
     if not isinstance(base, RoverSetting):
-        return mo.ui.dropdown([base.world], value=base.world, label="drift")
+        return choice(mo, "drift", [base.world], base.world)
     value = base.drift.kind if kept.points is None else DRAWN
-    return mo.ui.dropdown([*model.DRIFT_KINDS, DRAWN], value=value, label="drift")
+    return choice(mo, "drift", [*model.DRIFT_KINDS, DRAWN], value)
 
 
 def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
@@ -80,9 +92,10 @@ def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
     if isinstance(base, RoverSetting) and kind != DRAWN:
         for key, value in model.drift_start(base, kind).items():
             if key == "bursts":
-                fields[key] = mo.ui.text(value=model.write_bursts(value), label=BURSTS, full_width=True)
+                text = model.write_bursts(value)
+                fields[key] = mo.ui.text(value=text, label=words.label(key, BURSTS), full_width=True)
             elif key != "kind":
-                fields[key] = mo.ui.number(value=value, step=0.001, label=key)
+                fields[key] = mo.ui.number(value=value, step=0.001, label=words.label(key))
     return mo.ui.dictionary(fields)
 
 

@@ -12,41 +12,46 @@ from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILL
 from replan.study.trace import Trace
 from replan.worlds.rover import DISTANCE_SCALE
 
-WIDTH = 1000  # of what lies along the horizon; the marks that are dragged have the same
-LEFT, RIGHT = 60, 20  # margins of the horizon, the same there
-LOSS_HEIGHT = 150
+WIDTH, NARROW = 1000, 400  # of what lies along the horizon, on a phone; marks.html has the same
+LEFT, NARROW_LEFT, RIGHT = 60, 44, 20  # margins of the horizon, the same there
+LOSS_HEIGHT = 160
 CELL = 36
 TEXT = 'font-size="15" fill="currentColor"'
 
 
-def losses(view: View) -> str:
+def losses(view: View, *, narrow: bool = False) -> str:
     """The expected loss of every step, updates told apart from skips."""
+    width, left = (NARROW, NARROW_LEFT) if narrow else (WIDTH, LEFT)
     horizon = len(view.steps.loss)
-    step = (WIDTH - LEFT - RIGHT) / horizon
+    step = (width - left - RIGHT) / horizon
     top = max(float(view.steps.loss.max()), 1e-9)
-    high, base = LOSS_HEIGHT - 50, LOSS_HEIGHT - 26
+    high, base = LOSS_HEIGHT - 60, LOSS_HEIGHT - 46
     bars = []
     for t, (at_update, at_skip) in enumerate(zip(view.steps.update_loss, view.steps.skip_loss, strict=True)):
         tall, colour = high * (at_update + at_skip) / top, VERMILLION if t in view.times else BLUE
         bars.append(
-            f'<rect x="{LEFT + t * step:.1f}" y="{base - tall:.1f}" width="{0.8 * step:.1f}" '
+            f'<rect x="{left + t * step:.1f}" y="{base - tall:.1f}" width="{0.8 * step:.1f}" '
             f'height="{tall:.2f}" fill="{colour}"><title>t = {t}: {at_update + at_skip:.4f}</title></rect>'
         )
     ticks = "".join(
-        f'<text x="{LEFT + (t + 0.4) * step:.1f}" y="{LOSS_HEIGHT - 6}" text-anchor="middle" {TEXT}>'
-        f"{t}</text>"
+        f'<text x="{left + (t + 0.4) * step:.1f}" y="{base + 20}" text-anchor="middle" {TEXT}>{t}</text>'
         for t in tick_times(horizon)
     )
-    update_mark = f'<tspan fill="{VERMILLION}">■</tspan> at an update'
-    skip_mark = f'<tspan fill="{BLUE}">■</tspan> at a skip'
+    middle = (left + width - RIGHT) / 2
     return (
-        f'<svg viewBox="0 0 {WIDTH} {LOSS_HEIGHT}" width="100%" role="img" '
-        f'aria-label="expected loss of every step">'
-        f'<text x="{LEFT}" y="15" {TEXT}>expected loss of each step: {update_mark}, {skip_mark}</text>'
-        f'<text x="{LEFT - 6}" y="{base - high + 5}" text-anchor="end" {TEXT}>{top:.2g}</text>'
-        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}" stroke="{QUIET}"/>'
+        f'<svg class="{"narrow" if narrow else "wide"}" viewBox="0 0 {width} {LOSS_HEIGHT}" width="100%" '
+        f'role="img" aria-label="expected loss of every step">'
+        f'<text x="{left - 6}" y="{base - high + 5}" text-anchor="end" {TEXT}>{top:.2g}</text>'
+        f'<line x1="{left}" x2="{width - RIGHT}" y1="{base}" y2="{base}" stroke="{QUIET}"/>'
+        f'<text x="{middle}" y="{base + 41}" text-anchor="middle" {TEXT}>time (steps)</text>'
         f"{''.join(bars)}{ticks}</svg>"
     )
+
+
+def loss_legend() -> str:
+    """What the bars of the losses mean."""
+    update_mark, skip_mark = (f'<span style="color:{colour}">■</span>' for colour in (VERMILLION, BLUE))
+    return f"<p>expected loss of each step: {update_mark} at an update, {skip_mark} at a skip</p>"
 
 
 def tick_times(horizon: int) -> list[int]:

@@ -22,6 +22,7 @@ from replan.skip.propagate import Execution
 from replan.study.settings import Setting, builtin_settings, load_setting, make_mission, parse_setting
 
 SCREEN = "screen"
+LARGEST = {"n": 40, "horizon": 500}  # beyond which dragging a mark takes many seconds
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,14 @@ class Screen:
 def setting_record(setting: Setting) -> dict[str, Any]:
     """A setting as the plain data of its file."""
     return setting.model_dump(mode="json", exclude_none=True)
+
+
+def check_size(setting: Setting) -> None:
+    """A world too large to be explored by hand is refused."""
+    for key, most in LARGEST.items():
+        value = getattr(setting, key, None)
+        if value is not None and value > most:
+            raise InputError(f"{key} = {value} is too large to explore by hand, where it is at most {most}")
 
 
 def open_screen(source: str | Path) -> Screen:
@@ -107,6 +116,7 @@ def _screen(setting: Setting, shown: Any, *, where: str) -> Screen:
     if rule not in RULES:
         raise InputError(f"{where}: rule must be one of {', '.join(RULES)}, not {rule!r}")
     try:
+        check_size(setting)
         check_budget(setting.budget, horizon)
         times = _numbers(shown, "times", int) or periodic_times(horizon, setting.budget)
         times = check_times(times, budget=setting.budget, horizon=horizon)

@@ -17,7 +17,7 @@ from replan.evaluate.exact import Steps, from_start
 from replan.evaluate.exact import regret as exact_regret
 from replan.evaluate.optimum import Optimum, optimum
 from replan.execute.mission import Mission
-from replan.explore.link import setting_record
+from replan.explore.link import check_size, setting_record
 from replan.model.drift import local_drift_bounds
 from replan.model.kernel import Array
 from replan.plan.backward_induction import Oracle, oracle
@@ -65,11 +65,12 @@ class RuleView:
     name: str
     times: tuple[int, ...]  # of one robot, where they depend on the states seen
     regret: float  # exact, of the rule itself
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # none where there was nothing to choose
 
 
 def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
     """The mission of a setting, its oracle, and the drift as a curve."""
+    check_size(setting)
     mission = make_mission(setting, execution=execution)
     best = oracle(mission.world)
     if isinstance(setting, RoverSetting):
@@ -97,10 +98,12 @@ def best_times(scene: Scene) -> Optimum:
 
 def rule_view(scene: Scene, name: str, *, seed: int = 0) -> RuleView:
     """The rule with the hyper-parameters that validation chooses, as `replan regret --rule` has it."""
-    rule = choose(prepare(scene.mission), name).rule
+    choice = choose(prepare(scene.mission), name)
+    rule = choice.rule
     times = trace_mission(scene.mission, rule, seed=seed).times
     regret = exact_regret(scene.mission, rule, best=scene.best)
-    return RuleView(name, times, regret, parameters(rule))
+    chosen = {} if choice.validation_regret is None else parameters(rule)
+    return RuleView(name, times, regret, chosen)
 
 
 def edit_setting(setting: Setting, **changes: Any) -> Setting:

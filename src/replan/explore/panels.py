@@ -12,11 +12,12 @@ from replan.evaluate.optimum import Optimum
 from replan.explore import drawing
 from replan.explore.link import Screen, to_query
 from replan.explore.model import RuleView, Scene, View
+from replan.explore.words import label
 
 INTRODUCTION = """# When should the robot replan?
 
 Each red mark is an update: the robot sees where it is, learns the dynamics and plans anew. In between it
-walks blind while the dynamics drift. Drag the marks, or move them with the arrow keys.
+walks blind while the dynamics drift. Drag the marks, move them with the arrow keys, or type their times.
 """
 PATH = (
     "One robot under these update times, always with the same luck, so that only the times make it go "
@@ -28,7 +29,7 @@ STILL = 0.3  # seconds that the marks have to be still before a certificate is c
 def result(view: View) -> str:
     """The regret."""
     return (
-        f'<p style="font-size:1.5rem;margin:0">regret <b id="regret">{view.regret:.4f}</b> '
+        f'<p style="font-size:1.5rem;margin:0">{label("regret")} <b id="regret">{view.regret:.4f}</b> '
         f'<span style="font-size:1rem">&ensp;a robot that always sees and knows returns '
         f"{view.oracle_return:.3f}, this one {view.oracle_return - view.regret:.3f}</span></p>"
     )
@@ -37,7 +38,7 @@ def result(view: View) -> str:
 def pictures(scene: Scene, view: View) -> str:
     """The loss of every step, and the path with what its lines mean."""
     return (
-        f"{drawing.losses(view)}"
+        f"{drawing.loss_legend()}{drawing.losses(view)}{drawing.losses(view, narrow=True)}"
         '<div style="display:flex;flex-wrap:wrap;gap:1.5rem;margin-top:1rem">'
         f'<div style="flex:3 1 20rem">{drawing.path(scene, view.trace)}</div>'
         f'<div style="flex:2 1 14rem">{drawing.path_legend(scene)}<p style="margin-top:1rem">{PATH}</p></div>'
@@ -57,7 +58,7 @@ def certificate(scene: Scene, view: View) -> str:
     except InputError as error:
         return f'<p id="certificate">no certificate: {html.escape(str(error))}</p>'
     return (
-        f'<p id="certificate" style="margin:0">certificate: regret is at most '
+        f'<p id="certificate" style="margin:0">{label("certificate")}: regret is at most '
         f'<b id="promised">{found.value:.4f}</b>, '
         "for every world that fits the robot's estimates and its drift bounds</p>"
     )
@@ -79,7 +80,11 @@ def best(found: Optimum) -> str:
 
 def rule(shown: RuleView) -> str:
     """What a rule costs, and the parameters that validation chose."""
-    chosen = ", ".join(f"{key} = {value}" for key, value in shown.parameters.items() if value is not None)
+    chosen = ", ".join(
+        f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}"
+        for key, value in shown.parameters.items()
+        if value is not None
+    )
     return (
         f'<p id="found">{shown.name}: exact regret {shown.regret:.4f} as a rule'
         f"{html.escape(f' with {chosen}') if chosen else ''}</p>"

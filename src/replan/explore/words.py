@@ -1,0 +1,38 @@
+"""What the names of the explorer's controls mean: shown over each, and all of them in a list that unfolds."""
+
+from __future__ import annotations
+
+import html
+
+MEANINGS = {
+    "world": "where the robot walks and how that changes; the paper's settings, and harder worlds",
+    "execution": "between updates the robot acts by the most likely cell (map), or weighs every cell it may "
+    "be in (belief)",
+    "n": "the grid has n times n cells",
+    "horizon T": "steps of the mission",
+    "planning horizon H": "steps that a plan looks ahead",
+    "budget B": "updates that the robot can afford; the first is always at time 1",
+    "drift": "how the dynamics change over time; choose drawn to drag the curve yourself",
+    "slip": "probability of a move going astray, at time 0",
+    "rate": "growth of the slip in every step",
+    "amplitude": "how far the slip swings up and down",
+    "period": "steps of one swing of the slip",
+    "quiet": "growth of the slip in every step outside bursts",
+    "bursts": "stretches of fast drift: from and to as parts of the horizon, and the growth of the slip in "
+    "every step of them; a semicolon between two bursts",
+    "rule": "a way to choose update times; its parameters are chosen on missions that are not shown",
+    "regret": "what these update times lose, on average, against a robot that sees and knows everything "
+    "at every step",
+    "certificate": "the most that can be lost, as far as estimates and drift bounds can tell",
+}
+
+
+def label(name: str, note: str = "") -> str:
+    """A control's name that tells its meaning where the pointer rests on it."""
+    return f'<span title="{html.escape(MEANINGS[name])}">{name}{note}</span>'
+
+
+def unfolding() -> str:
+    """The meanings of all names."""
+    rows = "".join(f"<dt><b>{name}</b></dt><dd>{meaning}</dd>" for name, meaning in MEANINGS.items())
+    return f'<details id="words"><summary>What the words mean</summary><dl>{rows}</dl></details>'
