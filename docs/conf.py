@@ -1,6 +1,8 @@
 """Sphinx: furo, Markdown by MyST, the API from docstrings. Warnings are errors (see `make docs`)."""
 
+import html
 import re
+from xml.etree import ElementTree
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -16,7 +18,8 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "replan"
-html_static_path = []
+html_static_path = ["_static"]
+html_css_files = ["docs.css"]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "tables"]
 autodoc_member_order = "bysource"
@@ -28,6 +31,9 @@ smartquotes = False  # s' is a state, not a quotation
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 nitpicky = False
+
+MATHML = "http://www.w3.org/1998/Math/MathML"
+ElementTree.register_namespace("", MATHML)
 
 
 def plain_text(app, what, name, obj, options, lines: list[str]) -> None:
@@ -60,10 +66,23 @@ def mathml(translator, node) -> None:
     formula = re.sub(r"\\[bB]ig(?![a-z])", "", node.astext()).replace(r"\dots", r"\ldots")
     if block:
         translator.body.append('<div class="math">')
-    translator.body.append(tex2mathml(formula, as_block=block))
+    translator.body.append(accents_before_subscripts(tex2mathml(formula, as_block=block)))
     if block:
         translator.body.append("</div>")
     raise nodes.SkipNode
+
+
+def accents_before_subscripts(formula: str) -> str:
+    """The subscript of a letter with a hat stands beside it; docutils puts it below."""
+    named = re.compile(r"&(?!amp;|lt;|gt;)\w+;")  # which XML does not know
+    root = ElementTree.fromstring(named.sub(lambda found: html.unescape(found[0]), formula))
+    for both in root.iter(f"{{{MATHML}}}munderover"):
+        base, low, high = both
+        if high.get("stretchy") == "false":
+            accented = ElementTree.Element(f"{{{MATHML}}}mover")
+            accented[:] = [base, high]
+            both.tag, both[:] = f"{{{MATHML}}}msub", [accented, low]
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def setup(app) -> None:

@@ -1,20 +1,87 @@
-"""The docs build as `make docs` builds them, and a warning is an error."""
+"""The docs build as `make docs` builds them, a warning is an error, and a browser shows what is meant."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
+from shutil import which
 
-from doc_pages import ROOT
+import pytest
+
+from doc_pages import PAGES, ROOT
+
+CHROMIUM = Path("/usr/bin/chromium")
+MATHS_FONTS = "Cambria Math|STIX Two Math|Latin Modern Math|DejaVu Math TeX Gyre"
 
 
-def test_the_docs_build_without_a_warning(tmp_path):
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the built pages."""
+    folder = tmp_path_factory.mktemp("docs")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
-    built = subprocess.run(
-        [*command, "-d", str(tmp_path / "doctrees"), str(ROOT / "docs"), str(tmp_path / "html")],
+    done = subprocess.run(
+        [*command, "-d", str(folder / "doctrees"), str(ROOT / "docs"), str(folder / "html")],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert built.returncode == 0, built.stderr
-    assert (tmp_path / "html" / "_images" / "readme.png").exists()
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def page():
+    if not CHROMIUM.exists():
+        pytest.skip(f"left out: no {CHROMIUM} on this machine; `make browser` installs it")
+    from playwright import sync_api
+
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield launched.new_page(viewport={"width": 1280, "height": 900})
+        launched.close()
+
+
+def test_every_picture_of_the_docs_is_on_a_page(built):
+    shown = {picture.name for picture in (built / "_images").iterdir()}
+    assert {picture.name for picture in (ROOT / "docs" / "images").iterdir()} == shown
+
+
+def test_the_contents_list_pages_only(built):
+    text = (built / "index.html").read_text()
+    contents = text[text.index('class="sidebar-tree"') : text.index("</aside>")]
+    names = re.findall(r'class="reference internal" href="([^"#]*)"', contents)
+    assert len(names) == len(set(names)) == sum(page.parent != ROOT for page in PAGES) - 1  # index itself
+
+
+def test_a_subscript_stands_below_the_line_and_beside_its_letter(built, page):
+    fonts = subprocess.run(["fc-list"], capture_output=True, text=True).stdout if which("fc-list") else ""
+    if not re.search(MATHS_FONTS, fonts):
+        pytest.skip("left out: no font for formulas on this machine")
+    page.goto((built / "maths" / "schedule.html").as_uri())
+    shifts = page.evaluate(
+        """() => [...document.querySelectorAll("msub")].map(each => {
+            const [letter, low] = [...each.children].map(part => part.getBoundingClientRect());
+            return [low.bottom - letter.bottom, low.left - letter.right];
+        })"""
+    )
+    assert len(shifts) > 10
+    assert all(down > 1 and -2 < right < 4 for down, right in shifts), shifts
+
+
+@pytest.mark.parametrize("name", ["reproduction", "crazyflie"])
+def test_tables_of_many_columns_are_shown_whole_with_every_figure_on_one_line(built, page, name):
+    page.goto((built / f"{name}.html").as_uri())
+    cut_off = page.evaluate(
+        """() => [...document.querySelectorAll(".table-wrapper")]
+            .filter(frame => frame.scrollWidth > frame.clientWidth).length"""
+    )
+    lines = page.evaluate(
+        """() => [...document.querySelectorAll("td.text-right p")].map(figure =>
+            figure.getBoundingClientRect().height / parseFloat(getComputedStyle(figure).lineHeight))"""
+    )
+    assert cut_off == 0
+    assert len(lines) > 50 and max(lines) < 1.5

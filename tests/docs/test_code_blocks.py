@@ -12,10 +12,10 @@ from types import ModuleType
 import pytest
 import typer
 
-from doc_pages import PAGES, Block, blocks, mentioned_commands, name
+from doc_pages import PAGES, ROOT, Block, blocks, mentioned_commands, name
 from replan import load_setting, make_mission
 from replan.cli import app, run
-from replan.study.definition import load_study
+from replan.study.definition import Range, RuleAxis, Seeds, SettingAxis, Study, load_study
 from stand_in_robot import StandInRobot
 
 SHOWN = ("text", "csv", "latex", "math")  # never run
@@ -52,6 +52,23 @@ def test_commands_that_a_page_mentions_exist_with_their_options(page):
         assert command in commands, mention
         options = {option for each in commands[command].params for option in each.opts} | {"--help"}
         assert {word for word in words if word.startswith("--")} <= options, mention
+
+
+def test_every_command_but_explore_takes_json():
+    commands = typer.main.get_command(app).commands
+    without = [
+        name
+        for name, command in commands.items()
+        if not any("--json" in option.opts for option in command.params)
+    ]
+    assert without == ["explore"]
+
+
+def test_every_key_of_a_study_is_on_its_page():
+    page = (ROOT / "docs" / "studies.md").read_text()
+    told = set(re.findall(r"[a-z]+", " ".join(re.findall(r"`([^`\n]+)`", page))))
+    for part in (Study, SettingAxis, RuleAxis, Seeds, Range):
+        assert {field.alias or name for name, field in part.model_fields.items()} <= told
 
 
 def load_toml(text: str) -> None:
