@@ -94,7 +94,8 @@ def test_sorting_by_a_rule_orders_the_settings_by_its_regret(opened, report, res
 
 def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, report, results):
     page = opened(report).with_charts()
-    page.clock.install()
+    page.clock.install(time="2026-01-01T00:00:00")
+    page.clock.pause_at("2026-01-01T00:01:00")  # only the test moves the time on
     setting = results[0].setting
     trace = trace_mission(make_mission(setting), results[0].entries["regret-guided"].choice.rule)
 
