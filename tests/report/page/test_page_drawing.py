@@ -1,4 +1,7 @@
-"""When the charts of the page are drawn, and how fast."""
+"""When the charts of the page are drawn, how fast, and with what gaps."""
+
+from replan.report.page.assemble import assemble
+from replan.report.page.setting_view import Shown, setting_view
 
 REDRAW = """(rule) => {
   const box = document.getElementById("rule"), began = performance.now();
@@ -35,3 +38,14 @@ def test_charts_are_drawn_when_they_are_scrolled_to_and_then_show_what_is_chosen
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#parts .main-svg").count() > 0
+
+
+def test_an_infinite_score_is_a_gap_that_the_chart_names(opened, results, tmp_path):
+    rule = results[0].entries["regret-guided"].choice.rule
+    view = setting_view("mine", results[0].setting, {"regret-guided": Shown(rule)})
+    score = view["rules"]["regret-guided"]["score"]
+    next(iter(score["terms"].values()))[0] = None
+    shown = opened(assemble(tmp_path, "title", "sentence", [], [view]))
+    titles = shown.with_charts().locator("#timeline .annotation").all_text_contents()
+    assert "Score of regret-guided, infinite where there is a gap" in titles
+    assert shown.complaints == []

@@ -66,7 +66,7 @@ def test_belief_estimators_and_rules_with_a_name_are_drawn(run_page, tmp_path):
     assert "Not drawn" not in page.read_text()
 
 
-def record(setting="a", rule="periodic", regret=0.5, **more):
+def record(setting="a", rule="periodic", regret: float | None = 0.5, **more):
     return {"setting": setting, "rule": rule, "parameters": "{}", "exact_regret": regret} | more
 
 
