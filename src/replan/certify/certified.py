@@ -13,10 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from replan.certify.boxes import RowBoxes
+from replan.certify.certificate import Tightening, uncertainty
 from replan.certify.knowledge import Estimate, Known
-from replan.certify.structure import SlipRange, has_one_slip
+from replan.certify.lemmas import reward_range
 from replan.certify.uncertainty import losses
+from replan.errors import InputError
 from replan.model.kernel import Array
 from replan.schedule.rule import Context, Decision, Knowledge
 from replan.skip.propagate import propagation
@@ -33,9 +34,14 @@ class Certified:
     uses_state: ClassVar[bool] = True
     paced: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        if not self.amount > 0:
+            raise InputError(f"amount must be positive, not {self.amount}")
+
     def decide(self, context: Context) -> Decision:
         """Whether one more blind step would exceed the amount."""
-        bound = float(going_on(context, self.amount)[context.time - context.last_update, context.state])
+        steps = context.time - context.last_update + 1
+        bound = float(given_away(context, steps)[context.state])
         due = bound > self.amount
         reason = (
             f"going on may have given away {bound:.4g}, {'more' if due else 'not more'} than {self.amount:g}"
@@ -43,13 +49,9 @@ class Certified:
         return Decision(due, reason, score=bound, threshold=self.amount, terms={"certificate": bound})
 
 
-def going_on(context: Context, amount: float) -> Array:
-    """(L, X) what a robot that saw x can have given away, at most, after 1, 2, ... blind steps.
-
-    Computed once for an update, for all states, up to the step at which every state exceeds the amount; later
-    entries are infinite.
-    """
-    return _going_on(_Update(context), amount)
+def given_away(context: Context, steps: int) -> Array:
+    """(X,) the most that a robot that saw x at the last update can have given away after so many steps."""
+    return _blind(_Update(context)).after(steps)
 
 
 class _Update:
@@ -69,32 +71,40 @@ class _Update:
             mine.plan is theirs.plan
             and mine.kernel is theirs.kernel
             and mine.reward is theirs.reward
+            and mine.declared_successors is theirs.declared_successors
             and (mine.last_update, mine.horizon, mine.execution)
             == (theirs.last_update, theirs.horizon, theirs.execution)
             and np.array_equal(mine.drift_bounds, theirs.drift_bounds)
         )
 
 
+class _Blind:
+    """The blind steps after one update, for all states at once, as far as they were asked for."""
+
+    def __init__(self, context: Context) -> None:
+        self.begin, self.states = context.last_update, context.kernel.states
+        estimate = Estimate(max(self.begin - 1, 0), context.kernel)
+        known = Known((estimate,), context.drift_bounds, context.declared_successors)
+        self.uncertain = uncertainty(known, Tightening(slip_cells=1))
+        self.losses = losses(self.uncertain, context.reward, context.horizon, self.states)
+        self.horizon, self.width = context.horizon, reward_range(context.reward, context.horizon)
+        self.how = propagation(context.execution, context.plan, context.kernel)
+        self.estimate, self.actions = self.how.begin(np.arange(self.states)), []
+        self.after = lru_cache(maxsize=None)(self._after)
+
+    def _after(self, steps: int) -> Array:
+        while len(self.actions) < steps:
+            self.actions.append(self.how.act(self.estimate))
+            self.estimate = self.how.advance(self.estimate, self.actions[-1])
+        everywhere = np.ones((self.states, self.states), dtype=bool)
+        ahead = np.zeros((self.states, self.states))
+        for t in range(self.begin + steps - 1, self.begin - 1, -1):
+            cost, actions = self.losses[t][0], self.actions[t - self.begin]
+            ahead = self.uncertain.step(t, 0, cost, actions, ahead, everywhere)
+            ahead = np.minimum(ahead, (self.horizon - t) * self.width)  # all that is left to win or lose
+        return np.diagonal(ahead).copy()
+
+
 @lru_cache(maxsize=128)
-def _going_on(update: _Update, amount: float) -> Array:
-    context = update.context
-    tau, horizon, states = context.last_update, context.horizon, context.kernel.states
-    known = Known(
-        (Estimate(max(tau - 1, 0), context.kernel),), context.drift_bounds, context.declared_successors
-    )
-    uncertain = SlipRange(known) if has_one_slip(context.kernel) else RowBoxes(known)
-    given_away = losses(uncertain, context.reward, horizon, states)
-    how = propagation(context.execution, context.plan, context.kernel)
-    estimate, actions = how.begin(np.arange(states)), []
-    everywhere = np.ones((states, states), dtype=bool)
-    found = np.full((horizon - tau, states), np.inf)
-    for length in range(1, horizon - tau + 1):
-        actions.append(how.act(estimate))
-        estimate = how.advance(estimate, actions[-1])
-        ahead = np.zeros((states, states))
-        for t in range(tau + length - 1, tau - 1, -1):
-            ahead = uncertain.step(t, 0, given_away[t][0], actions[t - tau], ahead, everywhere)
-        found[length - 1] = np.diagonal(ahead)
-        if (found[length - 1] > amount).all():
-            break
-    return found
+def _blind(update: _Update) -> _Blind:
+    return _Blind(update.context)
