@@ -275,9 +275,7 @@ def small_setting(tmp_path):
     """A 4 x 4 grid whose slip climbs."""
     path = tmp_path / "small.toml"
     drift = '[drift]\nkind = "linear"\nslip = 0.05\nrate = 0.03\n'
-    path.write_text(
-        f'world = "rover"\nn = 4\nhorizon = 12\nplanning_horizon = 4\nbudget = 2\n{drift}'
-    )
+    path.write_text(f'world = "rover"\nn = 4\nhorizon = 12\nplanning_horizon = 4\nbudget = 2\n{drift}')
     return str(path)
 
 
@@ -297,7 +295,7 @@ def test_the_price_of_a_promise(answer, replan, small_setting):
     assert boxes["certificate"] <= 0.6 and not any("one slip" in line for line in boxes["assumed"])
     _, out, err = replan("certify", small_setting, "--promise", "0.05")
     assert "the smallest budget found" in out
-    assert f"tried {found['budget']} updates: at most {found['certificate']:.4f}\n" in err
+    assert f"tried a budget of {found['budget']}: at most {found['certificate']:.4f}\n" in err
 
 
 @pytest.mark.parametrize(
@@ -312,6 +310,15 @@ def test_a_promise_takes_no_schedule_and_no_draws(replan, small_setting, option)
 def test_an_amount_that_no_regret_can_meet_is_refused(replan, small_setting, amount):
     status, _, err = replan("certify", small_setting, f"--promise={amount}")
     assert status == 2 and "must be a number and not negative" in err
+
+
+def test_the_figure_of_certificates_is_drawn(answer, tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.report.certificate_figure.BUDGETS", (4,))
+    found = answer("reproduce", "certificates", "--out", str(tmp_path / "out"))
+    assert found["files"] == [f"certificates.{kind}" for kind in ("md", "png", "svg", "tex")]
+    (point,) = found["records"]
+    assert point["budget"] == 4 and point["regret"] == pytest.approx(0.7715, abs=1e-4)
+    assert point["regret"] <= point["certificate"] <= point["in_advance"] <= point["boxes"] < point["theorem"]
 
 
 def test_estimate(answer, replan, tmp_path):

@@ -79,9 +79,7 @@ class Lemmas:
         """epsilon-hat_{tau, i}, i = 0..H-1: the total variation of the plan's kernel from P_{tau+i}."""
         estimate: Kernel = self.mission.update(tau).kernel
         kernel = self.mission.world.kernel
-        return [
-            float(kernel(tau + i).total_variation(estimate).max()) for i in range(self.plan_length(tau))
-        ]
+        return [float(kernel(tau + i).total_variation(estimate).max()) for i in range(self.plan_length(tau))]
 
     def update_time(self, tau: int, *, alpha: float, m: int) -> float:
         """R_tau: the most that the plan's action gives away in any state at the time it is made."""

@@ -122,7 +122,7 @@ class _Search:
             self.progress(len(times), self.value(times))
 
     def _moved(self, times: Times) -> Times:
-        """Each time moved to its best place nearby, over and over until nothing helps or the amount is met."""
+        """Each time moved to its best free step nearby, over and over, until nothing helps or it suffices."""
         before = None
         while times != before:
             before = times

@@ -43,9 +43,7 @@ def certify(
     head = {"setting": setting, "execution": execution, "ties": str(mission.ties)}
     if promise is not None:
         if any(option is not None for option in (times, rule, assignments or None, seed)):
-            raise InputError(
-                "--promise finds its own schedule: leave --times, --rule, --set and --seed out"
-            )
+            raise InputError("--promise finds its own schedule: leave --times, --rule, --set and --seed out")
         answer, lines = _promise(mission, promise, boxes=boxes, quiet=as_json)
     else:
         chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed or 0)
@@ -55,9 +53,8 @@ def certify(
 
 
 def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, Any], list[str]]:
-    from replan.certify import Tightening
+    from replan.certify import Tightening, theorem
     from replan.certify import certify as certified
-    from replan.certify import theorem
     from replan.evaluate.exact import regret
     from replan.schedule import FixedTimes
 
@@ -108,7 +105,7 @@ def _promise(mission, amount: float, *, boxes: bool, quiet: bool) -> tuple[dict[
 
     def tell(budget: int, value: float) -> None:
         if not quiet:
-            typer.echo(f"tried {budget} updates: at most {value:z.4f}", err=True)
+            typer.echo(f"tried a budget of {budget}: at most {value:z.4f}", err=True)
 
     tightening = replace(ADVANCE, one_slip=False if boxes else None)
     found = promise(mission, amount, tightening=tightening, progress=tell)
