@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.certify.drifting_worlds import slip_cases
+from tests.certify.drifting_worlds import general_cases, slip_cases
 from tests.certify.test_certificate import still_world
 
 from replan.certify import Certified
-from replan.certify.certified import given_away
+from replan.certify.blind import given_away
 from replan.errors import InputError
 from replan.evaluate import evaluate
 from replan.execute import Mission
@@ -24,8 +24,8 @@ def context(mission, *, last_update=1, time=2):
     )
 
 
-@settings(max_examples=100, deadline=None)
-@given(slip_cases())
+@settings(max_examples=200, deadline=None)
+@given(slip_cases() | general_cases())
 def test_blind_steps_give_away_no_more_than_the_rule_computes(case):
     mission = case.mission
     best = oracle(mission.world)

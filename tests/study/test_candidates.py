@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan.certify import Certified
-from replan.certify.certified import given_away
+from replan.certify.blind import given_away
 from replan.errors import InputError
 from replan.evaluate.exact import regret
 from replan.execute import Mission
