@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.certify.drifting_worlds import slip_cases
+from tests.certify.drifting_worlds import general_cases, slip_cases
 from tests.certify.test_certificate import still_world
 
 from replan.certify import Certified
-from replan.certify.certified import going_on
+from replan.certify.blind import given_away
+from replan.errors import InputError
 from replan.evaluate import evaluate
 from replan.execute import Mission
+from replan.model import TVMDP, GeneralKernel, Reward, constant
 from replan.plan import oracle
 from replan.schedule import Rule
 from replan.skip import skip_interval
@@ -22,12 +24,12 @@ def context(mission, *, last_update=1, time=2):
     )
 
 
-@settings(max_examples=100, deadline=None)
-@given(slip_cases())
+@settings(max_examples=200, deadline=None)
+@given(slip_cases() | general_cases())
 def test_blind_steps_give_away_no_more_than_the_rule_computes(case):
     mission = case.mission
     best = oracle(mission.world)
-    bounds = going_on(context(mission, last_update=1), np.inf)
+    asked = context(mission, last_update=1)
     lost = np.zeros(mission.world.states)
     everyone = np.arange(mission.world.states)
     how = mission.update(1).propagation
@@ -36,7 +38,7 @@ def test_blind_steps_give_away_no_more_than_the_rule_computes(case):
     )
     for k, step in enumerate(steps):
         lost = lost + (step.before * best.loss(step.time).T[step.actions]).sum(axis=1)
-        assert (lost <= bounds[k] + 1e-9).all()
+        assert (lost <= given_away(asked, k + 1) + 1e-9).all()
 
 
 def sloping(budget=3):
@@ -62,11 +64,26 @@ def test_a_smaller_amount_updates_no_later():
 
 
 def test_it_knows_where_steps_can_lead():
-    def given_away(**declared):
-        return going_on(context(Mission(still_world(**declared), budget=1, planning_horizon=2)), np.inf)
+    def most(**declared):
+        mission = Mission(still_world(**declared), budget=1, planning_horizon=2)
+        return given_away(context(mission), mission.horizon - 1).max()
 
-    assert given_away(declared_successors=np.array([[0], [1]])).max() == pytest.approx(0)
-    assert given_away().max() > 0.01
+    assert most(declared_successors=np.array([[0], [1]])) == pytest.approx(0)
+    assert most() > 0.01
+
+
+@pytest.mark.parametrize("amount", [0.0, -1.0, np.nan])
+def test_its_amount_is_positive(amount):
+    with pytest.raises(InputError, match="amount must be positive"):
+        Certified(amount)
+
+
+def test_what_may_be_given_away_is_never_more_than_there_is_to_win():
+    generator = np.random.default_rng(0)
+    kernels = [GeneralKernel.from_dense(k) for k in generator.dirichlet(np.ones(6), size=(30, 6, 2))]
+    world = TVMDP(30, kernels.__getitem__, constant(Reward(state_action=generator.uniform(size=(6, 2)))))
+    asked = context(Mission(world, budget=1, planning_horizon=5))
+    assert 0 < given_away(asked, 29).max() <= 29 * 1.0
 
 
 def test_it_spends_its_budget():

@@ -11,6 +11,7 @@ from replan.certify import theorem
 from replan.certify.diameter import diameter
 from replan.certify.lemmas import Lemmas, error_propagation, optimal_policies, reward_change, reward_range
 from replan.certify.mixing import Chains, overlap
+from replan.certify.printed import printed_bound
 from replan.certify.theorem import skipped, supported_overlap, supported_terms
 from replan.evaluate import all_returns, regret
 from replan.execute import Mission
@@ -34,7 +35,7 @@ def measured_scale(mission, best):
 
 def lemmas_of(case):
     best = oracle(case.mission.world)
-    return Lemmas(case.mission, best, measured_scale(case.mission, best)), best
+    return Lemmas(case.mission, measured_scale(case.mission, best)), best
 
 
 def contraction(case, best, m):
@@ -152,6 +153,41 @@ def test_without_overlap_it_says_that_it_promises_nothing():
     assert "promises nothing" in found.says
 
 
+def deterministic(successors, reward):
+    """Two states that lead to the given ones, whatever of two actions is taken."""
+    kernel = GeneralKernel.from_dense(np.eye(2)[[[s, s] for s in successors]])
+    world = TVMDP(8, constant(kernel), constant(Reward(state_action=np.array(reward))))
+    return Mission(world, budget=2, planning_horizon=3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_where_the_best_state_is_left_for_ever_it_says_that_the_diameter_is_infinite():
+    mission = deterministic([1, 1], [[5.0, 4.0], [0.0, 0.5]])
+    found = theorem(mission, (1, 4))
+    assert (found.total, found.diameter, found.printed.total) == (np.inf, np.inf, np.inf)
+    assert found.says == "D is infinite: the theorem promises nothing"
+    measured = theorem(mission, (1, 4), spread="span")
+    assert np.isfinite(measured.total) and measured.says == "alpha = 0 over blocks of m = 1 steps"
+    assert measured.printed.total == np.inf
+
+
+@pytest.mark.filterwarnings("error")
+def test_where_every_reward_is_the_same_nothing_can_be_lost():
+    coin = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
+    world = TVMDP(8, constant(coin), constant(Reward(state_action=np.ones((2, 2)))))
+    found = theorem(Mission(world, budget=2, planning_horizon=3), (1, 4))
+    assert found.scale == found.total == 0
+
+
+def test_the_printed_form_multiplies_total_variations_by_the_diameter():
+    kernels = [GeneralKernel.from_dense(np.array([[[1 - p, p]] * 2] * 2)) for p in np.linspace(0.2, 0.6, 6)]
+    world = TVMDP(6, kernels.__getitem__, constant(Reward(state_action=np.zeros((2, 2)))))
+    lemmas = Lemmas(Mission(world, budget=1, planning_horizon=2), 0.0)
+    assert lemmas.estimate_variations(1) == pytest.approx([0.08, 0.16])
+    terms = printed_bound(lemmas, (1,), diameter=10.0, alpha=0.0, m=1)
+    assert terms["update_time"] == pytest.approx(0.8 + 2 * 1.6)
+
+
 @pytest.mark.slow
 def test_two_burst_is_in_the_thousands():
     mission, times = two_burst(), periodic_times(50, 4)
@@ -165,7 +201,7 @@ def test_the_best_m_is_the_best():
     mission = Mission(TVMDP(12, constant(slow), case.world.reward), budget=2, planning_horizon=4)
     found = theorem(mission, (1, 6), spread="span")
     best = oracle(mission.world)
-    lemmas = Lemmas(mission, best, found.scale)
+    lemmas = Lemmas(mission, found.scale)
     for m in range(1, 12):
         eta = supported_overlap(mission, (1, 6), Chains(mission.world), optimal_policies(best), m=m)
         eta = min(eta, 1 - 0.8**m)  # two rows of the m-th power of this chain share 1 - 0.8^m

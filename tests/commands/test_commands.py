@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -231,6 +232,14 @@ def test_optimum(answer):
     assert belief["feedback"]["regret"] == pytest.approx(0.094, abs=5e-4)
 
 
+def test_no_regret_is_printed_as_zero_without_a_sign(replan, monkeypatch):
+    module = import_module("replan.evaluate.optimum")
+    nothing = module.Optimum(-1.0, (1, 2), -1e-16, True, -1e-16)
+    monkeypatch.setattr(module, "optimum", lambda mission: nothing)
+    _, out, _ = replan("optimum", "two-burst")
+    assert out.startswith("fixed     0.0000 ") and "\nfeedback  0.0000 " in out
+
+
 def test_lookahead_is_close_to_the_optimum(answer):
     assert answer("regret", "two-burst", "--rule", "lookahead")["regret"] <= 0.345
 
@@ -261,11 +270,55 @@ def test_a_rule_that_draws_its_times_is_certified_by_the_times_of_one_mission(an
     assert f"updating at {', '.join(str(t) for t in times)}, as the mission with seed 2 does" in said
 
 
-def test_the_price_of_a_promise(answer, replan):
-    found = answer("certify", "two-burst", "--promise", "1.0")
-    assert found["certificate"] <= 1.0 and len(found["times"]) == found["budget"]
-    status, _, err = replan("certify", "two-burst", "--promise", "1", "--rule", "periodic")
+@pytest.fixture
+def small_setting(tmp_path):
+    """A 4 x 4 grid whose slip climbs."""
+    path = tmp_path / "small.toml"
+    drift = '[drift]\nkind = "linear"\nslip = 0.05\nrate = 0.03\n'
+    path.write_text(f'world = "rover"\nn = 4\nhorizon = 12\nplanning_horizon = 4\nbudget = 2\n{drift}')
+    return str(path)
+
+
+def test_a_certificate_without_the_structure_is_looser_and_says_what_it_assumes(answer, small_setting):
+    found = answer("certify", small_setting, "--rule", "periodic")
+    boxes = answer("certify", small_setting, "--rule", "periodic", "--boxes")
+    assert boxes["certificate"] > found["certificate"] >= found["regret"] == boxes["regret"]
+    assert any("one slip" in line for line in found["assumed"])
+    assert not any("one slip" in line for line in boxes["assumed"])
+
+
+def test_the_price_of_a_promise(answer, replan, small_setting):
+    found = answer("certify", small_setting, "--promise", "0.05")
+    assert found["certificate"] <= 0.05 and len(found["times"]) == found["budget"]
+    assert all(found["tried"][b] > 0.05 for b in found["tried"] if int(b) < found["budget"])
+    boxes = answer("certify", small_setting, "--promise", "0.6", "--boxes")
+    assert boxes["certificate"] <= 0.6 and not any("one slip" in line for line in boxes["assumed"])
+    _, out, err = replan("certify", small_setting, "--promise", "0.05")
+    assert "the smallest budget found" in out
+    assert f"tried a budget of {found['budget']}: at most {found['certificate']:.4f}\n" in err
+
+
+@pytest.mark.parametrize(
+    "option", [("--rule", "periodic"), ("--times", "1,3"), ("--set", "x=1"), ("--seed", "0")]
+)
+def test_a_promise_takes_no_schedule_and_no_draws(replan, small_setting, option):
+    status, _, err = replan("certify", small_setting, "--promise", "1", *option)
     assert status == 2 and "finds its own schedule" in err
+
+
+@pytest.mark.parametrize("amount", ["nan", "-1"])
+def test_an_amount_that_no_regret_can_meet_is_refused(replan, small_setting, amount):
+    status, _, err = replan("certify", small_setting, f"--promise={amount}")
+    assert status == 2 and "must be a number and not negative" in err
+
+
+def test_the_figure_of_certificates_is_drawn(answer, tmp_path, monkeypatch):
+    monkeypatch.setattr("replan.report.certificate_figure.BUDGETS", (4,))
+    found = answer("reproduce", "certificates", "--out", str(tmp_path / "out"))
+    assert found["files"] == [f"certificates.{kind}" for kind in ("md", "png", "svg", "tex")]
+    (point,) = found["records"]
+    assert point["budget"] == 4 and point["regret"] == pytest.approx(0.7715, abs=1e-4)
+    assert point["regret"] <= point["certificate"] <= point["in_advance"] <= point["boxes"] < point["theorem"]
 
 
 def test_estimate(answer, replan, tmp_path):

@@ -1,5 +1,8 @@
 """Rules by name, and their parameters from text."""
 
+import subprocess
+import sys
+
 import pytest
 
 from replan.errors import InputError
@@ -27,6 +30,20 @@ def test_the_nine_rules_of_the_paper_are_there():
         "self-triggered",
         "lazy-value",
     }
+
+
+NAMED = """
+import sys
+from replan.schedule import RULES, make_rule
+assert "certified" in list(RULES) and len(RULES) == len(list(RULES))
+assert "replan.certify" not in sys.modules
+print(make_rule("certified", amount="0.3"))
+"""
+
+
+def test_the_rule_of_certificates_is_known_by_name_and_imported_when_asked_for():
+    done = subprocess.run([sys.executable, "-c", NAMED], capture_output=True, text=True)
+    assert done.stdout == "Certified(amount=0.3)\n", done.stderr
 
 
 def test_text_is_read_as_what_the_parameter_takes():
@@ -66,6 +83,8 @@ def test_text_is_read_as_what_the_parameter_takes():
             {"weights": "1,x,1"},
             "weights cannot be '1,x,1': it takes numbers with commas between or none",
         ),
+        ("lookahead", {"profile": "x"}, "profile cannot be 'x': it takes a function (from Python) or none"),
+        ("certified", {"amount": "-1"}, "amount must be positive, not -1.0"),
         ("regret-guided", {"alpha": "2"}, "alpha must lie between 0 and 1, not 2.0"),
     ],
 )

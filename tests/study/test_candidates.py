@@ -3,21 +3,25 @@
 import numpy as np
 import pytest
 
+from replan.certify import Certified
+from replan.certify.blind import given_away
 from replan.errors import InputError
 from replan.evaluate.exact import regret
 from replan.execute import Mission
-from replan.model import piecewise
+from replan.model import TVMDP, Reward, SlipKernel, constant, piecewise
 from replan.schedule import RULES, BestOffset, LazyValue, Periodic, RegretGuided, lazy_score
 from replan.study.candidates import (
     EQUAL_COUNT,
     FAMILIES,
     candidates,
+    certified_amounts,
     distinct_schedules,
     drift_thresholds,
     lazy_scores,
     lazy_thresholds,
     log_thresholds,
 )
+from replan.study.protocol import choose, prepare, validation_regret
 from replan.worlds.rover import rover
 
 
@@ -71,6 +75,7 @@ def test_the_papers_sets(mission):
     # best-offset: q = 7, and its last offset is the uniform schedule
     assert sizes["best-offset"] == 7
     assert sizes["regret-guided"] == EQUAL_COUNT == 3 * 7 * 5 * 9 - 34
+    assert sizes["certified"] == 6
     assert sizes["periodic"] == sizes["random"] == sizes["front-loaded"] == sizes["back-loaded"] == 1
 
 
@@ -115,6 +120,26 @@ def test_equal_schedules_are_found_once(mission):
     found = distinct_schedules(mission, [*rules, LazyValue(1e9), LazyValue(2e9)])
     assert sum(len(each) for each in found.values()) == len(rules) + 2
     assert any({LazyValue(1e9), LazyValue(2e9)} <= set(each) for each in found.values())
+
+
+def test_certified_amounts_are_reached_after_multiples_of_the_even_interval(mission):
+    # T = 16, B = 3: an update every 5 steps; 0.25 to 1.5 times that are 1, 2, 4, 5, 6 and 8 steps
+    context = mission.context(Certified(), 1, last_update=1, budget_left=1, state=mission.world.start)
+    reached = [given_away(context, steps)[mission.world.start] for steps in (1, 2, 4, 5, 6, 8)]
+    assert certified_amounts(mission) == reached
+
+
+def test_a_world_in_which_nothing_can_be_lost_has_the_fallback_amount():
+    world = TVMDP(6, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=np.zeros(4))))
+    assert certified_amounts(Mission(world, budget=2, planning_horizon=2)) == [1e-3]
+
+
+def test_a_rule_that_depends_on_the_state_is_chosen_on_the_validation_seeds(mission):
+    bench = prepare(mission)
+    chosen = choose(bench, "certified")
+    assert (chosen.candidates, chosen.distinct_schedules) == (6, 6)
+    regrets = {rule: validation_regret(bench, rule) for rule in candidates("certified", mission)}
+    assert chosen.validation_regret == min(regrets.values()) == regrets[chosen.rule]
 
 
 def test_an_unknown_search_is_named(mission):

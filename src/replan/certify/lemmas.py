@@ -9,8 +9,7 @@ P_{t+j}; and with N = T - t - 1 steps left the exponents are floor(N / m). Paper
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -54,23 +53,21 @@ def _or_zero(part: Array | None, like: Array | None) -> Array:
     return np.zeros_like(like)
 
 
-@dataclass(frozen=True)
 class Lemmas:
     """The lemmas for one mission. `scale` bounds the span of R_t + V*_{t+1}, V*_t and the plans' values."""
 
-    mission: Mission
-    best: Oracle
-    scale: float
-
-    def __post_init__(self) -> None:
-        for name in ("_total_variation", "estimate_errors", "shifted_mismatch", "state_mismatch"):
-            object.__setattr__(self, name, lru_cache(maxsize=None)(getattr(self, name)))
+    def __init__(self, mission: Mission, scale: float) -> None:
+        self.mission, self.scale = mission, scale
+        self._ordered_change = cache(self._find_change)
+        self.estimate_variations = cache(self._estimate_variations)
+        self.shifted_mismatch = cache(self._shifted_mismatch)
+        self.state_mismatch = cache(self._state_mismatch)
 
     def kernel_change(self, i: int, j: int) -> float:
         """Max over (s, a) of the total variation between P_i and P_j."""
-        return self._total_variation(min(i, j), max(i, j))
+        return self._ordered_change(min(i, j), max(i, j))
 
-    def _total_variation(self, i: int, j: int) -> float:
+    def _find_change(self, i: int, j: int) -> float:
         world = self.mission.world
         return 0.0 if i == j else float(world.kernel(i).total_variation(world.kernel(j)).max())
 
@@ -78,22 +75,19 @@ class Lemmas:
         """H_tau."""
         return min(self.mission.planning_horizon, self.mission.horizon - tau)
 
-    def estimate_errors(self, tau: int) -> list[float]:
-        """epsilon-hat_{tau, i} times the scale, i = 0..H-1: how far the plan's kernel is from P_{tau+i}."""
+    def _estimate_variations(self, tau: int) -> list[float]:
+        """epsilon-hat_{tau, i}, i = 0..H-1: the total variation of the plan's kernel from P_{tau+i}."""
         estimate: Kernel = self.mission.update(tau).kernel
         kernel = self.mission.world.kernel
-        return [
-            float(kernel(tau + i).total_variation(estimate).max()) * self.scale
-            for i in range(self.plan_length(tau))
-        ]
+        return [float(kernel(tau + i).total_variation(estimate).max()) for i in range(self.plan_length(tau))]
 
     def update_time(self, tau: int, *, alpha: float, m: int) -> float:
         """R_tau: the most that the plan's action gives away in any state at the time it is made."""
-        errors = self.estimate_errors(tau)
+        errors = [variation * self.scale for variation in self.estimate_variations(tau)]
         at_end = self.scale if tau + len(errors) < self.mission.horizon else 0.0
         return 2 * errors[0] + error_propagation(errors[1:], at_end, alpha=alpha, m=m)
 
-    def shifted_mismatch(self, tau: int, t: int, j: int) -> float:
+    def _shifted_mismatch(self, tau: int, t: int, j: int) -> float:
         """e_j: between step tau + j and step t + j, kernels and rewards."""
         reward = self.mission.world.reward
         return self.kernel_change(tau + j, t + j) * self.scale + reward_change(reward(tau + j), reward(t + j))
@@ -111,7 +105,7 @@ class Lemmas:
         errors = [self.shifted_mismatch(tau, t, j) for j in range(1, self.mission.horizon - t)]
         return error_propagation(errors, 0.0, alpha=alpha, m=m)
 
-    def state_mismatch(self, t: int) -> float:
+    def _state_mismatch(self, t: int) -> float:
         """The most that taking another state's action can give away."""
         world = self.mission.world
         reward, kernel = world.reward(t), world.kernel(t).general()

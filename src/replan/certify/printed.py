@@ -37,7 +37,7 @@ def printed_bound(
 
 def _update_time(lemmas: Lemmas, tau: int, D: float, alpha: float, m: int) -> float:
     length = lemmas.plan_length(tau)
-    errors = [error / lemmas.scale * D for error in lemmas.estimate_errors(tau)]
+    errors = [variation * D for variation in lemmas.estimate_variations(tau)]
     blocks = (length - 1) // m
     total = alpha**blocks * D + errors[0] + 2 * alpha**blocks * sum(errors[blocks * m + 1 :])
     for block in range(blocks):

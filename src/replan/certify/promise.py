@@ -1,26 +1,31 @@
-"""The smallest budget, and its update times, that certify in advance that regret is at most a given amount.
+"""The smallest budget found, and its update times, that certify in advance that regret is at most an amount.
 
 Only P_0 and the drift bounds are used. Times are searched among fixed schedules: for each budget, a shortest
 path through update times by what each interval may give away, weighed by where a robot is expected to be; and
-the periodic schedule. Whatever is proposed is then certified whole, so the promise does not rest on the
-search.
+the periodic schedule. Before a budget is called insufficient, its times are moved one after another as long
+as that helps. Whatever is proposed is certified whole, so the promise does not rest on the search.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 import numpy as np
 
 from replan.certify.ahead import ADVANCE, Possible, certify_ahead, possible_behaviour, worst_ahead
-from replan.certify.certificate import Certificate, uncertainty
-from replan.certify.knowledge import Estimate, Known
+from replan.certify.certificate import Certificate, Tightening, uncertainty
+from replan.certify.knowledge import Estimate, known_in
 from replan.certify.uncertainty import Uncertainty, losses
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.periodic import periodic_times
+
+NEARBY = 3  # an update time is moved to one of so many free steps on either side
+Times = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -29,45 +34,118 @@ class Promise:
 
     amount: float  # that was asked for
     budget: int
-    times: tuple[int, ...]
+    times: Times
     certificate: Certificate
     tried: dict[int, float]  # budget -> the least certificate found for it
 
 
-def promise(mission: Mission, amount: float) -> Promise:
-    """The smallest budget found whose certificate in advance is at most `amount`, whatever the mission's."""
-    horizon = mission.horizon
-    proposed = _proposals(mission)
-    tried: dict[int, float] = {}
-    best: dict[int, tuple[tuple[int, ...], Certificate]] = {}
+def promise(
+    mission: Mission,
+    amount: float,
+    *,
+    tightening: Tightening = ADVANCE,
+    progress: Callable[[int, float], None] = lambda budget, value: None,
+) -> Promise:
+    """The smallest budget found whose certificate in advance is at most `amount`, whatever the mission's.
 
-    def enough(budget: int) -> bool:
-        if budget not in tried:
-            candidates = {proposed[budget], periodic_times(horizon, budget)}
-            answers = [(t, certify_ahead(replace(mission, budget=budget), t)) for t in sorted(candidates)]
-            best[budget] = min(answers, key=lambda answer: answer[1].value)
-            tried[budget] = best[budget][1].value
-        return tried[budget] <= amount
-
-    low, high = 1, 1
-    while not enough(high):
-        if high == horizon - 1:
-            least = min(tried, key=tried.__getitem__)
-            raise InputError(
-                f"no budget was found that certifies regret of at most {amount:g}: "
-                f"{least} updates certify {tried[least]:.4g}"
-            )
-        low, high = high + 1, min(2 * high, horizon - 1)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return Promise(amount, low, *best[low], dict(sorted(tried.items())))
+    `progress` is told each budget that is tried and the least certificate found for it.
+    """
+    if not amount >= 0:
+        raise InputError(f"what is promised must be a number and not negative, as regret is: not {amount}")
+    search = _Search(mission, amount, tightening, progress)
+    budget = search.first_enough()
+    while budget > 1 and search.enough(budget - 1, moving=True):
+        budget -= 1
+    times = search.best[budget]
+    return Promise(amount, budget, times, search.certificate(times), search.tried())
 
 
-def _proposals(mission: Mission) -> dict[int, tuple[int, ...]]:
+class _Search:
+    """The best update times found so far for each budget."""
+
+    def __init__(
+        self,
+        mission: Mission,
+        amount: float,
+        tightening: Tightening,
+        progress: Callable[[int, float], None],
+    ) -> None:
+        self.mission, self.amount, self.tightening, self.progress = mission, amount, tightening, progress
+        self.best: dict[int, Times] = {}
+        self.certificate = cache(self._certificate)
+        self._keep((FIRST_UPDATE,))
+
+    def first_enough(self) -> int:
+        """The smallest budget whose proposed times suffice; none may be: more updates can certify less."""
+        budgets = range(1, self.mission.horizon)
+        for budget in budgets:
+            if self.enough(budget):
+                return budget
+        closest = min(budgets[:-1], key=lambda budget: self.value(self.best[budget]), default=1)
+        if self.enough(closest, moving=True):
+            return closest
+        tried = self.tried()
+        least = min(tried, key=tried.__getitem__)
+        raise InputError(
+            f"no budget was found that certifies regret of at most {self.amount:g}: "
+            f"{least} updates certify {tried[least]:.4g}"
+        )
+
+    def enough(self, budget: int, *, moving: bool = False) -> bool:
+        """Whether the times proposed for a budget certify the amount; where not, moved ones if asked."""
+        if budget not in self.best:
+            options = sorted({self._proposed[budget], periodic_times(self.mission.horizon, budget)})
+            self._keep(min(options, key=self.value))
+        if moving and self.value(self.best[budget]) > self.amount:
+            self._keep(self._moved(self.best[budget]))
+        return self.value(self.best[budget]) <= self.amount
+
+    def value(self, times: Times) -> float:
+        """What the times certify."""
+        return self.certificate(times).value
+
+    def tried(self) -> dict[int, float]:
+        """Budget -> the least certificate found for it."""
+        return {budget: self.value(times) for budget, times in sorted(self.best.items())}
+
+    @cached_property
+    def _proposed(self) -> dict[int, Times]:
+        return _proposals(self.mission, self.tightening)
+
+    def _certificate(self, times: Times) -> Certificate:
+        spending = replace(self.mission, budget=len(times))
+        return certify_ahead(spending, times, tightening=self.tightening)
+
+    def _keep(self, times: Times) -> None:
+        if self.best.get(len(times)) != times:
+            self.best[len(times)] = times
+            self.progress(len(times), self.value(times))
+
+    def _moved(self, times: Times) -> Times:
+        """Each time moved to its best free step nearby, over and over, until nothing helps or it suffices."""
+        before = None
+        while times != before:
+            before = times
+            for place in range(1, len(times)):
+                times = min([times, *_moves(times, place, self.mission.horizon)], key=self.value)
+                if self.value(times) <= self.amount:
+                    return times
+        return times
+
+
+def _moves(times: Times, place: int, horizon: int) -> list[Times]:
+    """The schedules in which the update at that place is made at a free step nearby."""
+    free = [t for t in range(FIRST_UPDATE, horizon) if t not in times]
+    sooner = [t for t in free if t < times[place]][-NEARBY:]
+    later = [t for t in free if t > times[place]][:NEARBY]
+    others = (*times[:place], *times[place + 1 :])
+    return [tuple(sorted((*others, t))) for t in (*sooner, *later)]
+
+
+def _proposals(mission: Mission, tightening: Tightening) -> dict[int, Times]:
     """For each budget the update times whose intervals give away least in sum."""
     horizon = mission.horizon
-    given = interval_losses(mission)
+    given = interval_losses(mission, tightening)
     cost = np.full((horizon, horizon + 1), np.inf)  # of the rest, from an update at tau with b more to come
     choice = np.zeros((horizon, horizon + 1), dtype=int)
     cost[:, 0] = given[:horizon, horizon]
@@ -86,12 +164,11 @@ def _proposals(mission: Mission) -> dict[int, tuple[int, ...]]:
     return proposals
 
 
-def interval_losses(mission: Mission) -> Array:
+def interval_losses(mission: Mission, tightening: Tightening) -> Array:
     """(T, T + 1) what the steps from tau to t may give away, weighed by where the first plan leads."""
     world, horizon = mission.world, mission.horizon
     first = mission.update(FIRST_UPDATE)
-    known = Known((Estimate(0, first.kernel),), world.drift_bounds, world.declared_successors)
-    uncertain = uncertainty(known, ADVANCE)
+    uncertain = uncertainty(known_in(world, [Estimate(0, first.kernel)]), tightening)
     given_away = losses(uncertain, world.reward, horizon, world.states)
     behaviour = _first_behaviour(uncertain, mission)
     occupied = np.zeros((horizon, world.states))

@@ -24,7 +24,8 @@ from replan.model.kernel import Indices
 from replan.plan.backward_induction import Oracle, oracle
 from replan.schedule.budget import check_times
 
-NOTHING = "eta = 0 for every m: the theorem promises nothing"
+NO_OVERLAP = "eta = 0 for every m: the theorem promises nothing"
+NO_DIAMETER = "D is infinite: the theorem promises nothing"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class Bound:
     total: float
     terms: dict[str, float]
     alpha: float
-    m: int | None  # None: no m has any overlap
+    m: int | None  # None: nothing is promised
+
+
+EMPTY = Bound(np.inf, {}, 1.0, None)
 
 
 @dataclass(frozen=True)
@@ -63,15 +67,17 @@ def theorem(
     best = oracle(mission.world)
     steps = diameter(best)
     width = reward_range(mission.world.reward, mission.horizon)
-    scale = _scale(mission, best, times, steps, width, spread)
+    if spread == "diameter" and np.isinf(steps):
+        return Theorem(np.inf, {}, 1.0, None, steps, width, np.inf, EMPTY, NO_DIAMETER)
+    scale = _scale(mission, best, steps, width, spread)
     chains = Chains(mission.world)
     optimal = optimal_policies(best)
     stale = _stale_policies(mission, times)
     profile = overlap_profile(chains, stale.__getitem__, optimal.__getitem__, longest=mission.horizon - 1)
-    lemmas = Lemmas(mission, best, scale)
-    printed = _best_printed(lemmas, times, steps, profile)
+    lemmas = Lemmas(mission, scale)
+    printed = EMPTY if np.isinf(steps) else _best_printed(lemmas, times, steps, profile)
     found = _best_supported(lemmas, times, chains, optimal, profile)
-    says = NOTHING if found.m is None else f"alpha = {found.alpha:.3g} over blocks of m = {found.m} steps"
+    says = NO_OVERLAP if found.m is None else f"alpha = {found.alpha:.3g} over blocks of m = {found.m} steps"
     return Theorem(found.total, found.terms, found.alpha, found.m, steps, width, scale, printed, says)
 
 
@@ -136,7 +142,7 @@ def _best_supported(
         return supported_terms(lemmas, times, alpha=alpha, m=m)
 
     hoped = {m: sum(total(m, 1 - profile[m]).values()) for m in range(1, len(profile)) if profile[m] > 0}
-    least = Bound(np.inf, {}, 1.0, None)
+    least = EMPTY
     for m in sorted(hoped, key=hoped.__getitem__):
         if hoped[m] >= least.total:
             break
@@ -148,7 +154,7 @@ def _best_supported(
 
 
 def _best_printed(lemmas: Lemmas, times: Sequence[int], steps: float, profile: np.ndarray) -> Bound:
-    least = Bound(np.inf, {}, 1.0, None)
+    least = EMPTY
     for m in range(1, len(profile)):
         if profile[m] > 0:
             alpha = 1 - float(profile[m])
@@ -165,7 +171,7 @@ def _stale_policies(mission: Mission, times: Sequence[int]) -> Indices:
     return np.stack([mission.update(updates[k]).plan.policy for k in last])
 
 
-def _scale(mission: Mission, best: Oracle, times, steps: float, width: float, spread: str) -> float:
+def _scale(mission: Mission, best: Oracle, steps: float, width: float, spread: str) -> float:
     """A bound on the span of V*_t, R_t + V*_{t+1} and of the plans' values, which span at most H rewards."""
     plans = mission.planning_horizon * width
     if spread == "diameter":

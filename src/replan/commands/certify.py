@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,6 @@ from replan.commands.common import (
     ExecutionOption,
     JsonOption,
     RuleOption,
-    SeedOption,
     SetOption,
     SettingArgument,
     TimesOption,
@@ -26,9 +26,14 @@ def certify(
     times: TimesOption = None,
     rule: RuleOption = None,
     assignments: SetOption = None,
-    promise: Annotated[float | None, typer.Option(help="Find the least budget that certifies it.")] = None,
+    promise: Annotated[
+        float | None, typer.Option(help="Find a small budget that certifies in advance at most this regret.")
+    ] = None,
+    boxes: Annotated[
+        bool, typer.Option("--boxes", help="Assume no structure: rows of the kernel drift by themselves.")
+    ] = False,
     execution: ExecutionOption = "map",
-    seed: SeedOption = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed of what is drawn; 0 if not given.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """The certificate of a schedule or rule and the paper's bound beside it, or the price of a promise."""
@@ -37,23 +42,24 @@ def certify(
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     head = {"setting": setting, "execution": execution, "ties": str(mission.ties)}
     if promise is not None:
-        if times is not None or rule is not None:
-            raise InputError("--promise finds its own schedule: leave --times and --rule out")
-        answer, lines = _promise(mission, promise)
+        if any(option is not None for option in (times, rule, assignments or None, seed)):
+            raise InputError("--promise finds its own schedule: leave --times, --rule, --set and --seed out")
+        answer, lines = _promise(mission, promise, boxes=boxes, quiet=as_json)
     else:
-        chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
+        chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed or 0)
         head |= chosen.record
-        answer, lines = _certificate(mission, chosen.rule, seed)
+        answer, lines = _certificate(mission, chosen.rule, seed or 0, boxes=boxes)
     emit(head | answer, as_json=as_json, lines=lines)
 
 
-def _certificate(mission, rule, seed: int) -> tuple[dict[str, Any], list[str]]:
+def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, Any], list[str]]:
+    from replan.certify import Tightening, theorem
     from replan.certify import certify as certified
-    from replan.certify import theorem
     from replan.evaluate.exact import regret
     from replan.schedule import FixedTimes
 
-    found = certified(mission, rule, seed=seed)
+    tightening = Tightening(one_slip=False if boxes else None)
+    found = certified(mission, rule, tightening=tightening, seed=seed)
     true = regret(mission, FixedTimes(found.times))
     bound = theorem(mission, found.times)
     answer = {
@@ -78,8 +84,8 @@ def _certificate(mission, rule, seed: int) -> tuple[dict[str, Any], list[str]]:
         },
     }
     lines = [
-        f"regret       {true:.4f}",
-        f"certificate  {found.value:.4f}   ({found.when}, estimates: {found.estimates})",
+        f"regret       {true:z.4f}",
+        f"certificate  {found.value:z.4f}   ({found.when}, estimates: {found.estimates})",
         f"theorem      {bound.total:.4g}   ({bound.says})",
         f"   as printed, which is false: {bound.printed.total:.4g}",
         *(f"assumed: {assumed}" for assumed in found.assumed),
@@ -93,10 +99,16 @@ def _certificate(mission, rule, seed: int) -> tuple[dict[str, Any], list[str]]:
     return answer, lines
 
 
-def _promise(mission, amount: float) -> tuple[dict[str, Any], list[str]]:
+def _promise(mission, amount: float, *, boxes: bool, quiet: bool) -> tuple[dict[str, Any], list[str]]:
     from replan.certify import promise
+    from replan.certify.ahead import ADVANCE
 
-    found = promise(mission, amount)
+    def tell(budget: int, value: float) -> None:
+        if not quiet:
+            typer.echo(f"tried a budget of {budget}: at most {value:z.4f}", err=True)
+
+    tightening = replace(ADVANCE, one_slip=False if boxes else None)
+    found = promise(mission, amount, tightening=tightening, progress=tell)
     answer = {
         "promise": amount,
         "budget": found.budget,
@@ -107,8 +119,8 @@ def _promise(mission, amount: float) -> tuple[dict[str, Any], list[str]]:
         "tried": found.tried,
     }
     lines = [
-        f"{found.budget} updates at {', '.join(str(t) for t in found.times)}",
-        f"certify, {found.certificate.when}, that regret is at most {found.certificate.value:.4f}",
+        f"{found.budget} updates at {', '.join(str(t) for t in found.times)}, the smallest budget found,",
+        f"certify, {found.certificate.when}, that regret is at most {found.certificate.value:z.4f}",
         *(f"assumed: {assumed}" for assumed in found.certificate.assumed),
     ]
     return answer, lines

@@ -25,8 +25,8 @@ def optimum(
         "feedback": {"regret": best.feedback_regret},
     }
     lines = [
-        f"fixed     {best.fixed_regret:.4f}   at {times} ({best.fixed_label})",
-        f"feedback  {best.feedback_regret:.4f}   each next time chosen by the state just seen",
+        f"fixed     {best.fixed_regret:z.4f}   at {times} ({best.fixed_label})",
+        f"feedback  {best.feedback_regret:z.4f}   each next time chosen by the state just seen",
         f"execution {execution}, ties {mission.ties}",
     ]
     emit(answer, as_json=as_json, lines=lines)

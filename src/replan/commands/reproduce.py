@@ -22,7 +22,9 @@ KEPT = ".parts"  # folder inside the results for what a stopped reproduction has
 
 
 def reproduce(
-    part: Annotated[str, typer.Argument(help="table1 to table3, figures, beyond, learning or all.")] = "all",
+    part: Annotated[
+        str, typer.Argument(help="table1 to table3, figures, beyond, learning, certificates or all.")
+    ] = "all",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
     search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",
     layouts: Annotated[int, typer.Option(help="Layouts per density of `table3`.")] = 15,
@@ -157,6 +159,15 @@ def _learning(folder: Path, part: str, options: dict[str, Any]):
     return table, [{**vars(each), "sampled": vars(each.sampled)} for each in learned]
 
 
+def _certificates(folder: Path, part: str, options: dict[str, Any]):
+    from replan.report.certificate_figure import BUDGETS, SETTING, promises, write_certificates
+    from replan.study.settings import load_setting, make_mission
+
+    done = promises(make_mission(load_setting(SETTING)), BUDGETS)
+    points = _watched(done, len(BUDGETS), lambda point: f"{point.budget} updates", options)
+    return write_certificates(points, folder), [vars(point) for point in points]
+
+
 def _table3(folder: Path, part: str, options: dict[str, Any]):
     import json
 
@@ -189,6 +200,7 @@ PARTS = {
     "figures": _simulation,
     "beyond": _beyond,
     "learning": _learning,
+    "certificates": _certificates,
     "all": _simulation,
 }
 

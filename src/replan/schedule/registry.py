@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import cache
+from importlib import import_module
 from math import isnan
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -22,9 +23,34 @@ from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.schedule.self_triggered import SelfTriggered
 
-RULES: dict[str, type] = {
-    rule.name: rule
-    for rule in (
+ELSEWHERE = {"certified": ("replan.certify.certified", "Certified")}  # needs more than schedules do
+
+
+class Rules(Mapping[str, type]):
+    """Rule classes by name; those of `ELSEWHERE` are imported when they are first asked for."""
+
+    def __init__(self, rules: Iterable[type]) -> None:
+        self._loaded: dict[str, type] = {rule.name: rule for rule in rules}
+
+    def __getitem__(self, name: str) -> type:
+        if name not in self._loaded and name in ELSEWHERE:
+            module, kind = ELSEWHERE[name]
+            self.add(getattr(import_module(module), kind))
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._loaded, *ELSEWHERE)))
+
+    def __len__(self) -> int:
+        return len(self._loaded.keys() | ELSEWHERE.keys())
+
+    def add(self, rule: type) -> None:
+        """Add a rule class by its name."""
+        self._loaded[rule.name] = rule
+
+
+RULES = Rules(
+    (
         RegretGuided,
         Periodic,
         BestOffset,
@@ -36,12 +62,12 @@ RULES: dict[str, type] = {
         LazyValue,
         Lookahead,
     )
-}
+)
 
 
 def register(rule: type) -> type:
     """Add a rule class of one's own, by its name; as a decorator or as a call."""
-    RULES[rule.name] = rule
+    RULES.add(rule)
     return rule
 
 
@@ -98,7 +124,13 @@ def _read(key: str, text: str, hint: Any) -> Any:
 
 
 def _in_words(hint: Any) -> str:
-    words = {int: "a whole number", float: "a number", tuple: "numbers with commas between", NoneType: "none"}
+    words = {
+        int: "a whole number",
+        float: "a number",
+        tuple: "numbers with commas between",
+        Callable: "a function (from Python)",
+        NoneType: "none",
+    }
     options = (get_origin(option) or option for option in get_args(hint) or (hint,))
     return " or ".join(str(words.get(option, option)) for option in options)
 

@@ -15,7 +15,6 @@ from replan.evaluate.exact import regret
 from replan.evaluate.optimum import Optimum, optimum
 from replan.execute.mission import Mission
 from replan.plan.backward_induction import Oracle, oracle
-from replan.schedule.fixed import FixedTimes
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Rule
 from replan.skip.propagate import EXECUTIONS, Execution
@@ -90,4 +89,4 @@ def best_candidate(mission: Mission, name: str, best: Oracle) -> Rule:
     if len(rules) == 1:
         return rules[0]
     schedules = distinct_schedules(mission, rules)
-    return schedules[min(schedules, key=lambda times: regret(mission, FixedTimes(times), best=best))][0]
+    return schedules[min(schedules, key=lambda schedule: regret(mission, schedule, best=best))][0]

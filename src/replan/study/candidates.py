@@ -3,7 +3,8 @@
 `paper` are the sets of the appendix's "Baselines", with our own grids where the paper prints none: alpha, m,
 D of the score and the pace weight of drift-threshold. `equal` gives every rule as many candidates as
 regret-guided has, `EQUAL_COUNT`, by a fine logarithmic grid of thresholds; best-offset may choose its period
-too, and has fewer where fewer schedules of its kind exist.
+too, and has fewer where fewer schedules of its kind exist. `certified`, which is none of the paper's, has the
+same few in both.
 """
 
 from __future__ import annotations
@@ -14,21 +15,22 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from replan.certify.blind import given_away
 from replan.certify.certified import Certified
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.execute.timeline import timeline
 from replan.model.kernel import Array
 from replan.schedule.best_offset import BestOffset, offset_candidates
+from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.periodic import periodic_times
-from replan.schedule.registry import make_rule, register
+from replan.schedule.registry import make_rule
 from replan.schedule.regret_guided import Family, RegretGuided
 from replan.schedule.rule import Rule
 from replan.schedule.self_triggered import SelfTriggered
-
-register(Certified)
 
 Search = Literal["paper", "equal"]
 
@@ -37,7 +39,7 @@ ALPHAS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 MS = (1, 2, 3, 5, 8)
 DIAMETERS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 PACE_WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
-MULTIPLIERS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)  # of the base threshold
+MULTIPLIERS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)  # of the base threshold; for `certified` of even intervals
 PERCENTILES = (0, 20, 40, 60, 80, 100)  # of lazy-value's positive scores
 FALLBACK_THRESHOLD = 1e-3  # where nothing drifts
 
@@ -95,6 +97,17 @@ def lazy_thresholds(scores: Array) -> list[float]:
     return sorted({float(threshold) for threshold in np.percentile(positive, PERCENTILES)})
 
 
+def certified_amounts(mission: Mission) -> list[float]:
+    """What may be given away in multiples of the even interval after the first update, ascending."""
+    context = mission.context(
+        Certified(), FIRST_UPDATE, last_update=FIRST_UPDATE, budget_left=1, state=mission.world.start
+    )
+    even = (mission.horizon - 1) / mission.budget
+    lengths = (min(max(round(multiplier * even), 1), mission.horizon - 1) for multiplier in MULTIPLIERS)
+    found = {float(given_away(context, length)[mission.world.start]) for length in lengths}
+    return sorted(amount for amount in found if amount > 0) or [FALLBACK_THRESHOLD]
+
+
 def log_thresholds(paper: Iterable[float], low: float, high: float, count: int) -> list[float]:
     """`count` thresholds: the paper's, and the rest on a logarithmic grid from low to high."""
     paper = set(paper)
@@ -104,11 +117,16 @@ def log_thresholds(paper: Iterable[float], low: float, high: float, count: int) 
     return sorted(found)[:count]
 
 
-def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[tuple[int, ...], list[Rule]]:
-    """The rules by the update times they make, so that equal schedules are measured once."""
-    found: dict[tuple[int, ...], list[Rule]] = {}
+def schedule_of(mission: Mission, rule: Rule) -> Rule:
+    """The fixed times that a rule makes of a mission; a rule that depends on the states seen, itself."""
+    return rule if rule.uses_state else FixedTimes(timeline(mission, rule).times)
+
+
+def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[Rule, list[Rule]]:
+    """The rules by the schedules they make, so that equal schedules are measured once."""
+    found: dict[Rule, list[Rule]] = {}
     for rule in rules:
-        found.setdefault(timeline(mission, rule).times, []).append(rule)
+        found.setdefault(schedule_of(mission, rule), []).append(rule)
     return found
 
 
@@ -165,6 +183,10 @@ def _lazy_value(mission: Mission, search: Search) -> list[Rule]:
     return [LazyValue(threshold) for threshold in thresholds]
 
 
+def _certified(mission: Mission, search: Search) -> list[Rule]:
+    return [Certified(amount) for amount in certified_amounts(mission)]
+
+
 def _drift_range(bounds: Array) -> tuple[float, float]:
     """The least single drift and the whole of it."""
     positive = bounds[bounds > 0]
@@ -179,4 +201,5 @@ _CANDIDATES: dict[str, Callable[[Mission, Search], list[Rule]]] = {
     "drift-threshold": _drift_threshold,
     "self-triggered": _self_triggered,
     "lazy-value": _lazy_value,
+    "certified": _certified,
 }

@@ -15,7 +15,6 @@ from replan.evaluate.rollout import SampledRegret, oracle_rollout, rollout, samp
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.plan.backward_induction import Oracle, oracle
-from replan.schedule.fixed import FixedTimes
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules
@@ -87,8 +86,8 @@ def choose(
     if len(rules) == 1:
         return Choice(rules[0], None, 1, 1)
     schedules = distinct_schedules(bench.mission, rules)
-    scores = {times: validation_regret(bench, FixedTimes(times)) for times in schedules}
-    best = min(scores, key=lambda times: scores[times])
+    scores = {schedule: validation_regret(bench, schedule) for schedule in schedules}
+    best = min(scores, key=lambda schedule: scores[schedule])
     return Choice(schedules[best][0], scores[best], len(rules), len(schedules), grid(rules))
 
 

@@ -16,15 +16,13 @@ import numpy as np
 from replan.errors import InputError
 from replan.evaluate.exact import regret
 from replan.execute.mission import Mission
-from replan.execute.timeline import timeline
 from replan.model.kernel import Array
 from replan.plan.backward_induction import oracle
 from replan.plan.ties import Ties
-from replan.schedule.fixed import FixedTimes
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.skip.propagate import EXECUTIONS, Execution
-from replan.study.candidates import candidates
+from replan.study.candidates import candidates, schedule_of
 from replan.study.flights import Job, Track, fly_batch, seeded, track
 from replan.study.protocol import bootstrap_interval, parameters
 from replan.worlds.crazyflie.layouts import DENSITIES, FIRST_VALIDATION_LAYOUT, Density, layout
@@ -149,10 +147,10 @@ def choose_rules(
         crazyflie_mission(layout(density, k), wind(density, k), execution=execution, ties=ties)
         for k in numbers
     ]
-    regret_of = [_regret_by_times(mission) for mission in missions]
+    regret_of = [_regret_once(mission) for mission in missions]
 
     def total(rule: Rule) -> float:
-        return sum(of(timeline(m, rule).times) for m, of in zip(missions, regret_of, strict=True))
+        return sum(of(rule) for of in regret_of)
 
     chosen: list[Rule] = []
     for name in names:
@@ -176,14 +174,15 @@ def _choose_all(
     return dict(zip(keys, chosen, strict=True))  # pyright: ignore
 
 
-def _regret_by_times(mission: Mission) -> Callable[[tuple[int, ...]], float]:
-    """Exact regret of update times, each computed once."""
+def _regret_once(mission: Mission) -> Callable[[Rule], float]:
+    """Exact regret of rules, computed once for each schedule."""
     best, known = oracle(mission.world), {}
 
-    def of(times: tuple[int, ...]) -> float:
-        if times not in known:
-            known[times] = regret(mission, FixedTimes(times), best=best)
-        return known[times]
+    def of(rule: Rule) -> float:
+        schedule = schedule_of(mission, rule)
+        if schedule not in known:
+            known[schedule] = regret(mission, schedule, best=best)
+        return known[schedule]
 
     return of
 
