@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from benchmarks.timing import Row, compare
+from benchmarks.timing import Row, alone, compare
 from replan.estimate import DriftBoundedMLE, Transitions, compile_loops, solve_pair, transitions
 from replan.model import SlipKernel
 
@@ -105,10 +105,6 @@ def in_new_process(code: str, observations: int) -> float:
         began = time.perf_counter()
         subprocess.run(command, env=environment, check=True)
         return time.perf_counter() - began
-
-
-def alone(what: str, ours: float) -> Row:
-    return Row(what=what, ours_seconds=ours, peer=None, peer_seconds=None)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks.timing import Row
+from benchmarks.timing import Row, alone
 from replan.report.page import write_page
 from replan.study.simulation import simulate_setting
 
@@ -41,11 +41,7 @@ def rows() -> list[Row]:
             page.close()
         started.close()
     return [
-        _alone("report page, opened from disk, loaded", min(loads)),
-        _alone("report page, first chart drawn", min(charts)),
-        _alone("report page, another rule shown", min(redraws)),
+        alone("report page, opened from disk, loaded", min(loads)),
+        alone("report page, first chart drawn", min(charts)),
+        alone("report page, another rule shown", min(redraws)),
     ]
-
-
-def _alone(what: str, seconds: float) -> Row:
-    return Row(what=what, ours_seconds=seconds, peer=None, peer_seconds=None)

@@ -40,6 +40,11 @@ def compare(
     )
 
 
+def alone(what: str, ours: float) -> Row:
+    """A row without a peer."""
+    return Row(what=what, ours_seconds=ours, peer=None, peer_seconds=None)
+
+
 def seconds(work: Callable[[], object]) -> float:
     """Wall-clock time of one call; of a short one the mean of as many as fill a few milliseconds."""
     calls, began = 0, time.perf_counter()
