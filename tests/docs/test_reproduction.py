@@ -70,7 +70,7 @@ def test_what_is_said_of_the_papers_candidates():
 def test_what_is_said_of_the_gap_score_on_the_sinusoidal_setting():
     mission = make_mission(load_setting("sinusoidal-medium"))
     gap = [rule for rule in regret_guided_candidates() if rule.score == "gap"]
-    schedules = distinct_schedules(mission, gap)
+    schedules = {rule.times: rules for rule, rules in distinct_schedules(mission, gap).items()}
     assert len(schedules[1, 2, 3]) > len(gap) / 2
     assert max(times[-1] for times in schedules) == 9
     regrets = [regret(mission, rules[0]) for rules in schedules.values()]
