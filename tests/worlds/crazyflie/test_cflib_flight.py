@@ -1,6 +1,7 @@
 """The backend for real drones, over a real cflib link to a CRTP peer on loopback."""
 
 import _thread
+import signal
 import threading
 import time
 
@@ -158,8 +159,12 @@ def test_any_other_exception_comes_out_after_the_landing(peer):
 
 
 def test_ctrl_c_lands(peer):
-    with pytest.raises(KeyboardInterrupt):
-        fly(flight_to(peer), [agent()], progress=after(4, _thread.interrupt_main))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background process
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fly(flight_to(peer), [agent()], progress=after(4, _thread.interrupt_main))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert peer.landed and not peer.armed
 
 
