@@ -58,13 +58,13 @@ class SlipKernel:
 
     def expect(self, values: Array) -> Array:
         """(S,) values of the next state -> (S, A) their expectation."""
-        from replan.model import stencil
+        from replan.model import open_stencil, stencil
 
         values = np.ascontiguousarray(values)
         if self.blocked.size > 1:
             return stencil.slip_expect(*self._grid, values)
         out = np.empty((*self.shape, self.actions))
-        self._in_bands(stencil.open_expect, values, out)
+        self._in_bands(open_stencil.open_expect, values, out)
         return out.reshape(-1, self.actions)
 
     def backup(
@@ -76,7 +76,7 @@ class SlipKernel:
         out: Array | None = None,
     ) -> Array:
         """(S,) max over actions of reward (S, A) + expect(values + plus), into `out` where given."""
-        from replan.model import stencil
+        from replan.model import open_stencil, stencil
 
         if reward is not None or self.blocked.size > 1:
             values = np.ascontiguousarray(values if plus is None else values + plus)
@@ -87,30 +87,30 @@ class SlipKernel:
             stencil.slip_backup(*self._grid, values, out)
             return out
         more = np.zeros((1, self.shape[1])) if plus is None else plus.reshape(self.shape)
-        self._in_bands(stencil.open_backup, np.ascontiguousarray(values), more, out.reshape(self.shape))
+        self._in_bands(open_stencil.open_backup, np.ascontiguousarray(values), more, out.reshape(self.shape))
         return out
 
     def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
         """(S,) the first action within the tolerance of the best reward (S, A) + expect(values)."""
-        from replan.model import stencil
+        from replan.model import open_stencil
 
         if reward is not None or self.blocked.size > 1:
             ahead = self.expect(values)
             return first_best(ahead if reward is None else ahead + reward, tolerance)
         out = np.empty(self.shape, dtype=np.int64)
-        self._in_bands(stencil.open_greedy, np.ascontiguousarray(values), out, tolerance)
+        self._in_bands(open_stencil.open_greedy, np.ascontiguousarray(values), out, tolerance)
         return out.reshape(-1)
 
     def push(self, distributions: Array, actions: Indices) -> Array:
         """Move (R, S) distributions one step, row i under actions[i]."""
-        from replan.model import stencil
+        from replan.model import open_stencil, stencil
 
         distributions = np.ascontiguousarray(distributions)
         if self.blocked.size > 1:
             return stencil.slip_push(*self._grid, distributions, actions)
         out = np.empty_like(distributions)
         cells = (len(out), *self.shape)
-        stencil.open_push(
+        open_stencil.open_push(
             self._slip_rows(), self.law, distributions.reshape(cells), actions, out.reshape(cells)
         )
         return out

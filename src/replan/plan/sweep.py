@@ -26,11 +26,11 @@ def open_course(world: TVMDP) -> SlipCourse | None:
 
 def sweep(course: SlipCourse, values: Array, out: Array, *, begin: int, end: int) -> None:
     """From (S,) V*_end to `out`: (end - begin, S) V*_begin to V*_{end-1}, or (1, S) V*_begin alone."""
-    from replan.model import stencil
+    from replan.model import open_stencil
 
     rows, columns = course.shape
     in_bands(
-        stencil.open_backups,
+        open_stencil.open_backups,
         rows,
         rows * columns,
         np.repeat(course.slip[begin:end], columns, axis=1),
