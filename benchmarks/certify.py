@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.timing import Row, compare
-from replan.certify import certify, certify_ahead
+from replan.certificates import certify, certify_ahead
 from replan.schedule import periodic_times
 from replan.study.settings import load_setting, make_mission
 

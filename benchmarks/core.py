@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from benchmarks.timing import Row, compare
 from replan import FixedTimes, Mission, SlipKernel, load_setting, make_mission, oracle, regret, rollout
 from replan.model import GeneralKernel
-from replan.plan import oracle_return, plan
+from replan.planning import oracle_return, plan
 from replan.worlds.rover import rover
 
 TIMES = (1, 17, 33, 49)
@@ -192,7 +192,7 @@ def in_fresh_python(code: str) -> float:
 MEMORY = """
 import numpy, numba, replan
 from replan import SlipKernel
-from replan.plan import plan
+from replan.planning import plan
 from replan.worlds.rover import rover
 small = rover(5, [.1, .1])
 plan(small.kernel(0), small.reward, time=0, horizon=8)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.timing import Row, compare
-from replan.evaluate import optimum, regret
+from replan.evaluation import optimum, regret
 from replan.execute import Mission
 from replan.model import drift
-from replan.plan.backward_induction import plan
+from replan.planning.backward_induction import plan
 from replan.schedule import Lookahead
 from replan.schedule.update_programme import solve
 from replan.skip import propagation, skip_interval

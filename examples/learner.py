@@ -20,9 +20,9 @@ import numpy as np
 
 from replan import Context, Decision, Mission
 from replan.environments import BudgetedObservation, WorldEnvironment
-from replan.evaluate import optimum, regret
+from replan.evaluation import optimum, regret
 from replan.model import piecewise
-from replan.plan import oracle
+from replan.planning import oracle
 from replan.schedule import make_rule
 from replan.schedule.rule import Knowledge
 from replan.study.protocol import choose, prepare

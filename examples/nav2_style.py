@@ -18,8 +18,8 @@ from typing import ClassVar
 import numpy as np
 
 from replan import Context, Decision, Mission, Rule, load_setting, make_mission
-from replan.evaluate import optimum, regret
-from replan.plan import oracle
+from replan.evaluation import optimum, regret
+from replan.planning import oracle
 from replan.schedule import Lookahead
 from replan.schedule.rule import Knowledge
 from replan.study.protocol import choose, prepare

@@ -12,8 +12,8 @@ from ns_gym.update_functions import DistributionDecrementUpdate
 from ns_gym.wrappers import NSBridgeWrapper, NSCliffWalkingWrapper, NSFrozenLakeWrapper
 
 from replan import Mission
-from replan.evaluate import evaluate, optimum
-from replan.plan import oracle
+from replan.evaluation import evaluate, optimum
+from replan.planning import oracle
 from replan.schedule import Lookahead, Periodic
 from replan.study.protocol import choose, prepare
 from replan.worlds.from_ns_gym import from_ns_gym

@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from replan import Context, Decision, load_setting, make_mission
-from replan.evaluate import check_rule, regret
-from replan.plan import oracle
+from replan.evaluation import check_rule, regret
+from replan.planning import oracle
 from replan.schedule import make_rule
 from replan.schedule.rule import Knowledge
 from replan.skip import propagation

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 
 from replan import TVMDP, Mission, check_tvmdp, from_arrays
-from replan.evaluate import evaluate, optimum
+from replan.evaluation import evaluate, optimum
 from replan.schedule import Lookahead, Periodic
 from replan.worlds.from_gymnasium import from_gymnasium
 

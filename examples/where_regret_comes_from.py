@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from replan.evaluate import decompose, regret
+from replan.evaluation import decompose, regret
 from replan.execute import Mission
 from replan.model import local_drift_bounds
-from replan.plan import oracle
+from replan.planning import oracle
 from replan.schedule import LocalDrift, Periodic
 from replan.worlds import SETTINGS, build_world, built_in_setting
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from replan.execute.mission import Mission
 from replan.model import TVMDP, GeneralKernel, Reward
-from replan.plan.ties import Ties
+from replan.planning.ties import Ties
 
 
 def random_kernel(

@@ -17,10 +17,10 @@ from ns_gym.wrappers import (
 )
 
 from replan.errors import InputError
-from replan.evaluate import regret
+from replan.evaluation import regret
 from replan.execute import Mission
 from replan.model import check_tvmdp
-from replan.plan import oracle
+from replan.planning import oracle
 from replan.schedule import make_rule
 from replan.worlds.from_ns_gym import from_ns_gym
 

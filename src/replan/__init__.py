@@ -1,7 +1,6 @@
 """When should a robot replan? Update scheduling in time-varying Markov decision processes.
 
-Names are loaded when they are first used, so that `import replan` costs next to nothing. What shares its name
-with a folder is imported from there: `from replan.plan import plan`, `from replan.evaluate import evaluate`.
+Names are loaded when they are first used, so that `import replan` costs next to nothing.
 """
 
 from importlib import import_module
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from replan.errors import InputError
     from replan.estimate import Estimator, Observation, TrueKernel
-    from replan.evaluate import Evaluation, evaluate_times, regret, rollout
+    from replan.evaluation import Evaluation, evaluate_times, regret, rollout
     from replan.execute import Agent, Event, Mission
     from replan.model import (
         TVMDP,
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
         from_arrays,
         load_npz,
     )
-    from replan.plan import Plan, Ties, oracle
+    from replan.planning import Plan, Ties, oracle
     from replan.schedule import Context, Decision, FixedTimes, Periodic, Rule
     from replan.study.settings import load_setting, make_mission
 
@@ -32,7 +31,7 @@ __version__ = "0.1.0"
 _HOME = {
     "errors": ["InputError"],
     "estimate": ["Estimator", "Observation", "TrueKernel"],
-    "evaluate": ["Evaluation", "evaluate_times", "regret", "rollout"],
+    "evaluation": ["Evaluation", "evaluate_times", "regret", "rollout"],
     "execute": ["Agent", "Event", "Mission"],
     "model": [
         "TVMDP",
@@ -45,7 +44,7 @@ _HOME = {
         "from_arrays",
         "load_npz",
     ],
-    "plan": ["Plan", "Ties", "oracle"],
+    "planning": ["Plan", "Ties", "oracle"],
     "schedule": ["Context", "Decision", "FixedTimes", "Periodic", "Rule"],
     "study.settings": ["load_setting", "make_mission"],
 }

@@ -12,10 +12,10 @@ import numpy as np
 
 def main() -> None:
     """Run a small mission through every compiled part, on both kinds of kernel and with both executions."""
-    from replan.certify import certify
+    from replan.certificates import certify
     from replan.estimate import DriftBoundedMLE, PooledSlip, compile_loops, transitions
-    from replan.evaluate import evaluate, optimum, rollout
-    from replan.evaluate.learned import learned_returns
+    from replan.evaluation import evaluate, optimum, rollout
+    from replan.evaluation.learned import learned_returns
     from replan.execute.mission import Mission
     from replan.model import SlipKernel, linear
     from replan.schedule import Periodic, make_rule

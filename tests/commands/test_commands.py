@@ -94,7 +94,7 @@ def test_a_rule_that_draws_has_an_exact_value_and_times_of_a_seed(answer, replan
 def test_a_dynamic_regret_that_is_not_computed_says_why(answer, monkeypatch):
     arguments = "regret", "two-burst", "--rule", "periodic"
     assert "dynamic_regret_note" not in answer(*arguments)
-    monkeypatch.setattr("replan.evaluate.exact.ALL_STARTS_LIMIT", 100)
+    monkeypatch.setattr("replan.evaluation.exact.ALL_STARTS_LIMIT", 100)
     found = answer(*arguments)
     assert found["dynamic_regret"] is None and "more than 100 states" in found["dynamic_regret_note"]
 
@@ -233,7 +233,7 @@ def test_optimum(answer):
 
 
 def test_no_regret_is_printed_as_zero_without_a_sign(replan, monkeypatch):
-    module = import_module("replan.evaluate.optimum")
+    module = import_module("replan.evaluation.optimal_schedule")
     nothing = module.Optimum(-1.0, (1, 2), -1e-16, True, -1e-16)
     monkeypatch.setattr(module, "optimum", lambda mission: nothing)
     _, out, _ = replan("optimum", "two-burst")

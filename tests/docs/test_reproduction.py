@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doc_pages import ROOT
-from replan.evaluate.exact import regret
+from replan.evaluation.exact import regret
 from replan.study.candidates import distinct_schedules, regret_guided_candidates
 from replan.study.paper import METHODS
 from replan.study.settings import load_setting, make_mission

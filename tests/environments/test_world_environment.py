@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 import replan.environments  # noqa: F401  (registers)
 from replan.environments import BUILDERS, WorldEnvironment
 from replan.errors import InputError
-from replan.plan import oracle
+from replan.planning import oracle
 from tiny_worlds import random_world
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.certify import certify
+from replan.certificates import certify
 from replan.errors import InputError
-from replan.evaluate.exact import evaluate_times
+from replan.evaluation.exact import evaluate_times
 from replan.explore import controls, drawing, model, panels
 from replan.explore.link import open_screen
 from replan.study.settings import load_setting, make_mission, parse_setting

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan.model import GeneralKernel, Reward
-from replan.plan.backward_induction import plan
+from replan.planning.backward_induction import plan
 from replan.schedule import Context
 
 TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])

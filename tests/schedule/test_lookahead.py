@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replan.errors import InputError
-from replan.evaluate import check_rule, from_start, optimum, regret
+from replan.evaluation import check_rule, from_start, optimum, regret
 from replan.execute import Mission
 from replan.model import SlipKernel, constant, drift
-from replan.plan.ties import Ties
+from replan.planning.ties import Ties
 from replan.schedule import Lookahead, PlansManyAhead
 from replan.schedule.update_programme import solve
 from replan.worlds.rover import rover

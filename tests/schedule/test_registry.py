@@ -36,7 +36,7 @@ NAMED = """
 import sys
 from replan.schedule import RULES, make_rule
 assert "certified" in list(RULES) and len(RULES) == len(list(RULES))
-assert "replan.certify" not in sys.modules
+assert "replan.certificates" not in sys.modules
 print(make_rule("certified", amount="0.3"))
 """
 

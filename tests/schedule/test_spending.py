@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replan.errors import InputError
-from replan.evaluate.exact import from_start
+from replan.evaluation.exact import from_start
 from replan.execute import Mission, timeline
 from replan.model import TVMDP, Reward, SlipKernel, constant
 from replan.schedule import RULES, Random, make_rule

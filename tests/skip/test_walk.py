@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan import TVMDP, Mission, Reward, SlipKernel
-from replan.evaluate import evaluate, rollout
+from replan.evaluation import evaluate, rollout
 from replan.model import constant
 from replan.model.slip_course import slip_course
 from replan.schedule import Periodic, Random

@@ -5,8 +5,8 @@ from functools import cache
 import pytest
 
 from replan import Mission
-from replan.evaluate import optimum, regret
-from replan.plan.backward_induction import oracle
+from replan.evaluation import optimum, regret
+from replan.planning.backward_induction import oracle
 from replan.report.beyond_table import parts_table, records, regret_table, write_beyond
 from replan.schedule import Lookahead
 from replan.study import beyond

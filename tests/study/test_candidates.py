@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from replan.certify import Certified
-from replan.certify.blind import given_away
+from replan.certificates import Certified
+from replan.certificates.blind import given_away
 from replan.errors import InputError
-from replan.evaluate.exact import regret
+from replan.evaluation.exact import regret
 from replan.execute import Mission
 from replan.model import TVMDP, Reward, SlipKernel, constant, piecewise
 from replan.schedule import RULES, BestOffset, LazyValue, Periodic, RegretGuided, lazy_score

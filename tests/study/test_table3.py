@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from replan.evaluate.exact import regret
+from replan.evaluation.exact import regret
 from replan.execute import Agent
 from replan.model import MOVES
 from replan.report.flight_figure import flight_figure

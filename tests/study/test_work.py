@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from replan.estimate import TrueKernel
-from replan.evaluate import evaluate, oracle_rollout, regret, rollout
+from replan.evaluation import evaluate, oracle_rollout, regret, rollout
 from replan.schedule import Periodic, Random
 from replan.study import estimators, work
 from replan.study.cells import places

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.evaluate import decompose
+from replan.evaluation import decompose
 from replan.execute import Mission
 from replan.model import check_tvmdp
 from replan.schedule import Periodic

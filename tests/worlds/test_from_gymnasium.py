@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.evaluate import regret
+from replan.evaluation import regret
 from replan.execute import Mission
-from replan.plan import oracle
+from replan.planning import oracle
 from replan.schedule import Periodic
 from replan.worlds.from_gymnasium import from_gymnasium
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.evaluate import regret
+from replan.evaluation import regret
 from replan.execute import Mission
 from replan.model import local_drift_bounds
-from replan.plan import oracle
+from replan.planning import oracle
 from replan.schedule import LocalDrift
 from replan.schedule.local_drift import planned_way
 from replan.worlds import build_world, built_in_setting

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.evaluate import regret
+from replan.evaluation import regret
 from replan.execute import Mission
 from replan.model import ACTIONS
 from replan.schedule import FixedTimes

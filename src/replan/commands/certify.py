@@ -53,9 +53,9 @@ def certify(
 
 
 def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, Any], list[str]]:
-    from replan.certify import Tightening, theorem
-    from replan.certify import certify as certified
-    from replan.evaluate.exact import regret
+    from replan.certificates import Tightening, theorem
+    from replan.certificates import certify as certified
+    from replan.evaluation.exact import regret
     from replan.schedule import FixedTimes
 
     tightening = Tightening(one_slip=False if boxes else None)
@@ -100,8 +100,8 @@ def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, An
 
 
 def _promise(mission, amount: float, *, boxes: bool, quiet: bool) -> tuple[dict[str, Any], list[str]]:
-    from replan.certify import promise
-    from replan.certify.ahead import ADVANCE
+    from replan.certificates import promise
+    from replan.certificates.in_advance import ADVANCE
 
     def tell(budget: int, value: float) -> None:
         if not quiet:

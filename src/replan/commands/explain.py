@@ -28,7 +28,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Regret split into what not seeing the state, the stale plan and the wrong model cost."""
-    from replan.evaluate.decompose import decompose
+    from replan.evaluation.decomposition import decompose
     from replan.study.settings import load_setting, make_mission
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))

@@ -10,7 +10,7 @@ def optimum(
     setting: SettingArgument, execution: ExecutionOption = "map", as_json: JsonOption = False
 ) -> None:
     """The best fixed schedule, and the best one that may depend on the states seen."""
-    from replan.evaluate.optimum import optimum as find
+    from replan.evaluation.optimal_schedule import optimum as find
     from replan.study.settings import load_setting, make_mission
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))

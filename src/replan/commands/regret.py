@@ -23,10 +23,10 @@ from replan.errors import InputError
 from replan.schedule.rule import Rule, draws
 
 if TYPE_CHECKING:
-    from replan.evaluate.exact import Evaluation, Steps
-    from replan.evaluate.rollout import SampledRegret
+    from replan.evaluation.exact import Evaluation, Steps
+    from replan.evaluation.rollouts import SampledRegret
     from replan.execute.mission import Mission
-    from replan.plan import Oracle
+    from replan.planning import Oracle
 
 
 def regret(
@@ -40,8 +40,8 @@ def regret(
     as_json: JsonOption = False,
 ) -> None:
     """The exact regret of a schedule or rule, and the loss of every step."""
-    from replan.evaluate.exact import evaluate
-    from replan.plan import oracle
+    from replan.evaluation.exact import evaluate
+    from replan.planning import oracle
     from replan.study.settings import load_setting, make_mission
 
     if rollouts is not None and rollouts < 2:
@@ -92,7 +92,7 @@ def _exact(
 
 def _notes(rule: Rule, exact: Evaluation, seed: int) -> dict[str, str]:
     """What the figures alone would leave a reader to guess."""
-    from replan.evaluate.exact import ALL_STARTS_LIMIT
+    from replan.evaluation.exact import ALL_STARTS_LIMIT
 
     notes = {}
     if exact.dynamic_regret is None:
@@ -112,7 +112,7 @@ def _times(mission: Mission, rule: Rule, seed: int) -> list[int]:
     """The update times of one mission."""
     import numpy as np
 
-    from replan.evaluate.rollout import rollout
+    from replan.evaluation.rollouts import rollout
 
     updates = rollout(mission, rule, [seed], trace=True).updates
     assert updates is not None
@@ -122,7 +122,7 @@ def _times(mission: Mission, rule: Rule, seed: int) -> list[int]:
 def _sampled(mission: Mission, rule: Rule, best: Oracle, seeds: range) -> SampledRegret:
     import numpy as np
 
-    from replan.evaluate.rollout import oracle_rollout, rollout, sampled_regret
+    from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
 
     drawn = np.array(seeds)
     most = oracle_rollout(mission.world, drawn, best=best, ties=mission.ties)

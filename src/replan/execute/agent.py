@@ -29,7 +29,7 @@ from replan.execute.memory import Event, Memory
 from replan.execute.mission import Update
 from replan.execute.usable import usable_kernel, usable_number
 from replan.model.kernel import Kernel
-from replan.plan.backward_induction import Plan
+from replan.planning.backward_induction import Plan
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Decision, Rule
 

@@ -17,11 +17,11 @@ from replan.execute.mission import Mission, Update, known_bounds
 from replan.execute.usable import usable_update
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.plan.backward_induction import Plan, plan
-from replan.plan.ties import Ties
+from replan.planning.backward_induction import Plan, plan
+from replan.planning.ties import Ties
 from replan.schedule.budget import check_budget
 from replan.schedule.rule import Context, Rule, compares_estimates, draws
-from replan.skip.propagate import Execution
+from replan.skip.propagation import Execution
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
 

@@ -11,11 +11,11 @@ from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.true_kernel import TrueKernel
 from replan.model.kernel import Array, Kernel
 from replan.model.tvmdp import TVMDP
-from replan.plan.backward_induction import Plan, plan
-from replan.plan.ties import Ties
+from replan.planning.backward_induction import Plan, plan
+from replan.planning.ties import Ties
 from replan.schedule.budget import check_budget
 from replan.schedule.rule import Context, Rule, compares_estimates
-from replan.skip.propagate import Execution, Propagation, propagation
+from replan.skip.propagation import Execution, Propagation, propagation
 
 
 @dataclass(frozen=True)

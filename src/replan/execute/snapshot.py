@@ -17,10 +17,10 @@ from replan.execute.usable import usable_kernel, usable_number, usable_update
 from replan.model.kernel import GeneralKernel, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
-from replan.plan.backward_induction import Plan
-from replan.plan.ties import Ties
+from replan.planning.backward_induction import Plan
+from replan.planning.ties import Ties
 from replan.schedule.rule import Decision
-from replan.skip.propagate import Execution
+from replan.skip.propagation import Execution
 
 VERSION = 2
 DAMAGED = (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError, IndexError)

@@ -10,8 +10,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.execute.mission import Update
 from replan.model.kernel import Kernel
-from replan.plan.backward_induction import Plan
-from replan.skip.propagate import Execution, propagation
+from replan.planning.backward_induction import Plan
+from replan.skip.propagation import Execution, propagation
 
 
 def usable_number(value: Any, below: int, name: str = "state") -> int:

@@ -18,7 +18,7 @@ from replan.errors import InputError
 from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
 from replan.schedule.periodic import periodic_times
 from replan.schedule.registry import RULES
-from replan.skip.propagate import Execution
+from replan.skip.propagation import Execution
 from replan.study.settings import Setting, builtin_settings, load_setting, make_mission, parse_setting
 
 SCREEN = "screen"

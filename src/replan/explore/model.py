@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluate.exact import Steps, from_start
-from replan.evaluate.exact import regret as exact_regret
-from replan.evaluate.optimum import Optimum, optimum
+from replan.evaluation.exact import Steps, from_start
+from replan.evaluation.exact import regret as exact_regret
+from replan.evaluation.optimal_schedule import Optimum, optimum
 from replan.execute.mission import Mission
 from replan.explore.link import check_size, setting_record
 from replan.model.drift import local_drift_bounds
 from replan.model.kernel import Array
-from replan.plan.backward_induction import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.budget import check_times
 from replan.schedule.fixed import FixedTimes
-from replan.skip.propagate import Execution
+from replan.skip.propagation import Execution
 from replan.study.protocol import choose, parameters, prepare
 from replan.study.settings import RoverSetting, Setting, make_mission, parse_setting
 from replan.study.trace import Trace, trace_mission

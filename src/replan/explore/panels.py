@@ -6,9 +6,9 @@ import html
 from time import sleep
 from typing import Any
 
-from replan.certify import certify
+from replan.certificates import certify
 from replan.errors import InputError
-from replan.evaluate.optimum import Optimum
+from replan.evaluation.optimal_schedule import Optimum
 from replan.explore import drawing
 from replan.explore.link import Screen, to_query
 from replan.explore.model import RuleView, Scene, View

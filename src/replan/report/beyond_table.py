@@ -71,7 +71,7 @@ def parts_table(results: Sequence[BeyondResult]) -> Table:
         rows=tuple(rows),
         notes=(
             "Shapley shares of the exact regret in per cent, state / plan / model; see "
-            "replan.evaluate.decompose for the three switches.",
+            "replan.evaluation.decomposition for the three switches.",
         ),
     )
 

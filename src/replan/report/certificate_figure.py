@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replan.certify import Tightening, certify, certify_ahead, theorem
-from replan.evaluate import regret
+from replan.certificates import Tightening, certify, certify_ahead, theorem
+from replan.evaluation import regret
 from replan.execute import Mission
 from replan.report.style import (
     BLACK,

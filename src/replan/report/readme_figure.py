@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from replan.evaluate.exact import regret as exact_regret
+from replan.evaluation.exact import regret as exact_regret
 from replan.model.kernel import Array
 from replan.report.style import (
     BLACK,

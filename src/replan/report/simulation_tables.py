@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from replan.evaluate.placement import pooled
+from replan.evaluation.placement import pooled
 from replan.report.files import write_whole
 from replan.report.tables import Table, bold, write_csv
 from replan.study.candidates import ALPHAS, DIAMETERS, FAMILIES, MS, PACE_WEIGHTS

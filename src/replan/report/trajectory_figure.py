@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.evaluate.rollout import oracle_rollout, rollout
+from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.report.grid_path import draw_mission, legend_handles, position_error

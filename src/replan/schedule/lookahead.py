@@ -17,7 +17,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices, Kernel
-from replan.plan.backward_induction import Plan, plan
+from replan.planning.backward_induction import Plan, plan
 from replan.schedule.forecast import growing
 from replan.schedule.rule import Context, Decision, Knowledge
 from replan.schedule.update_programme import Problem, Programme, solve

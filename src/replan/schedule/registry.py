@@ -23,7 +23,7 @@ from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.schedule.self_triggered import SelfTriggered
 
-ELSEWHERE = {"certified": ("replan.certify.certified", "Certified")}  # needs more than schedules do
+ELSEWHERE = {"certified": ("replan.certificates.certified", "Certified")}  # needs more than schedules do
 
 
 class Rules(Mapping[str, type]):

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal, Protocol, TypeGuard, runtime_checkable
 
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.plan.backward_induction import Plan
-from replan.skip.propagate import Execution
+from replan.planning.backward_induction import Plan
+from replan.skip.propagation import Execution
 
 Knowledge = Literal["nothing", "drift profile", "current kernel"]
 

@@ -3,7 +3,7 @@
 V(tau, b, s) = max over u of gained_u(s) + sum over s' of D_u(s, s') V(u, b - 1, s'), where from an update at
 tau in s a blind robot gains gained_u(s) until u and is then at s' with probability D_u(s, s'). V(tau, 0, s)
 is what it gains by the end of the horizon. The look-ahead rule solves this in its forecast, and
-`replan.evaluate.optimum` in the world itself.
+`replan.evaluation.optimal_schedule` in the world itself.
 
 With a tolerance, masses below it are dropped from every D, and states that no update sees with at least this
 probability are left out; what remains is scaled up. `Programme.error` bounds what that can change.
@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from replan.model.kernel import Array, Indices, Kernel
-from replan.plan.backward_induction import Plan
-from replan.skip.propagate import Execution
+from replan.planning.backward_induction import Plan
+from replan.skip.propagation import Execution
 from replan.skip.segments import Course, Segments, segments
 
 ENTRIES_AT_ONCE = 20_000_000  # probabilities in a block of rows, at most

@@ -1,7 +1,7 @@
 """What happens between two updates."""
 
 from replan.skip.interval import SkipStep, skip_interval
-from replan.skip.propagate import (
+from replan.skip.propagation import (
     EXECUTIONS,
     BeliefPropagation,
     Execution,

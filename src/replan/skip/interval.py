@@ -13,7 +13,7 @@ import numpy as np
 
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.skip.propagate import Propagation
+from replan.skip.propagation import Propagation
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import numpy as np
 
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.plan.backward_induction import Plan
-from replan.plan.ties import TIE_TOLERANCE, Ties
-from replan.skip.propagate import Execution, propagation
+from replan.planning.backward_induction import Plan
+from replan.planning.ties import TIE_TOLERANCE, Ties
+from replan.skip.propagation import Execution, propagation
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from replan.model.kernel import Array, Indices
 from replan.model.slip_course import SlipCourse
-from replan.skip.propagate import MapPropagation, Propagation
+from replan.skip.propagation import MapPropagation, Propagation
 
 
 def walk(

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from replan.evaluate.decompose import Decomposition, decompose
-from replan.evaluate.exact import regret
-from replan.evaluate.optimum import Optimum, optimum
+from replan.evaluation.decomposition import Decomposition, decompose
+from replan.evaluation.exact import regret
+from replan.evaluation.optimal_schedule import Optimum, optimum
 from replan.execute.mission import Mission
-from replan.plan.backward_induction import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Rule
-from replan.skip.propagate import EXECUTIONS, Execution
+from replan.skip.propagation import EXECUTIONS, Execution
 from replan.study.candidates import candidates, distinct_schedules
 from replan.study.paper import METHODS
 from replan.study.parts import kept_parts, run_parts

@@ -15,8 +15,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from replan.certify.blind import given_away
-from replan.certify.certified import Certified
+from replan.certificates.blind import given_away
+from replan.certificates.certified import Certified
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.execute.timeline import timeline

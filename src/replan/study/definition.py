@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from replan.errors import InputError
 from replan.schedule.registry import make_rule
-from replan.skip.propagate import Execution
+from replan.skip.propagation import Execution
 from replan.study.candidates import Search
 from replan.study.estimators import TRUE_KERNEL, check_estimator
 from replan.study.settings import one_line

@@ -10,9 +10,9 @@ import numpy as np
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.plan.ties import Ties
+from replan.planning.ties import Ties
 from replan.schedule.rule import RandomRule, Rule
-from replan.skip.propagate import Execution
+from replan.skip.propagation import Execution
 from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.flight import Flight, Flown, Progress, fly
 from replan.worlds.crazyflie.layouts import Density, layout

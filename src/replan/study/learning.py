@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from replan.estimate import MISSPECIFICATIONS
-from replan.evaluate.exact import regret
-from replan.evaluate.learned import learned_returns
-from replan.evaluate.rollout import SampledRegret, sampled_regret
+from replan.evaluation.exact import regret
+from replan.evaluation.learned import learned_returns
+from replan.evaluation.rollouts import SampledRegret, sampled_regret
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices
 from replan.schedule.rule import Rule

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from replan.evaluate.exact import regret as exact_regret
-from replan.evaluate.rollout import SampledRegret, oracle_rollout, rollout, sampled_regret
+from replan.evaluation.exact import regret as exact_regret
+from replan.evaluation.rollouts import SampledRegret, oracle_rollout, rollout, sampled_regret
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
-from replan.plan.backward_induction import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules

@@ -11,8 +11,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
-from replan.plan.ties import Ties
-from replan.skip.propagate import Execution
+from replan.planning.ties import Ties
+from replan.skip.propagation import Execution
 from replan.study.world_settings import TAGS, ArraysSetting, PiecewiseDrift, RoverSetting, Setting
 
 PAPER_SETTINGS = (

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from replan.evaluate.placement import Interval, Placement, placement, top_quartile_intervals
-from replan.evaluate.rollout import rollout
+from replan.evaluation.placement import Interval, Placement, placement, top_quartile_intervals
+from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.schedule.rule import Rule

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluate.exact import regret
+from replan.evaluation.exact import regret
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.plan.backward_induction import oracle
-from replan.plan.ties import Ties
+from replan.planning.backward_induction import oracle
+from replan.planning.ties import Ties
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
-from replan.skip.propagate import EXECUTIONS, Execution
+from replan.skip.propagation import EXECUTIONS, Execution
 from replan.study.candidates import candidates, schedule_of
 from replan.study.flights import Job, Track, fly_batch, seeded, track
 from replan.study.protocol import bootstrap_interval, parameters

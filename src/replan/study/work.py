@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluate.exact import all_returns
-from replan.evaluate.exact import regret as exact_regret
-from replan.evaluate.learned import learned_returns
-from replan.evaluate.placement import placement
-from replan.evaluate.rollout import oracle_rollout, rollout, sampled_regret
+from replan.evaluation.exact import all_returns
+from replan.evaluation.exact import regret as exact_regret
+from replan.evaluation.learned import learned_returns
+from replan.evaluation.placement import placement
+from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
 from replan.execute.mission import Mission
 from replan.execute.timeline import timeline
 from replan.model.kernel import Array, Indices
-from replan.plan.backward_induction import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.rule import Decision, Rule, draws
 from replan.study.cells import Cell, canonical
 from replan.study.definition import given_rule

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from replan.model import TVMDP, burst_intervals, linear, load_npz, piecewise, require_valid, sinusoidal
 from replan.model.drift import GREATEST_SLIP
 from replan.model.kernel import Array
-from replan.plan.ties import Ties
+from replan.planning.ties import Ties
 from replan.worlds import crosswind, terrain, thin_ice
 from replan.worlds.rover import rover
 

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from replan.evaluate.placement import placement
+from replan.evaluation.placement import placement
 from replan.report.page import write_page
 from replan.schedule import RegretGuided
 from replan.study.candidates import candidates

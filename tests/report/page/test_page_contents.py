@@ -12,10 +12,10 @@ import pytest
 from full_disk import full_disk
 from page_data import SMALL, data_of
 from replan.errors import InputError
-from replan.evaluate.decompose import decompose
-from replan.evaluate.exact import regret
-from replan.evaluate.optimum import optimum
-from replan.evaluate.rollout import rollout
+from replan.evaluation.decomposition import decompose
+from replan.evaluation.exact import regret
+from replan.evaluation.optimal_schedule import optimum
+from replan.evaluation.rollouts import rollout
 from replan.report.page import write_page
 from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline

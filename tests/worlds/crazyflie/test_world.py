@@ -3,7 +3,7 @@ import pytest
 
 from replan.errors import InputError
 from replan.model import MOVES, check_tvmdp
-from replan.plan import oracle
+from replan.planning import oracle
 from replan.worlds.crazyflie.calibration import Calibration, calibration, read_calibration
 from replan.worlds.crazyflie.layouts import GRID, layout, state_of
 from replan.worlds.crazyflie.wind import wind

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from replan.evaluate.decompose import Decomposition, decompose
-from replan.evaluate.exact import regret
-from replan.evaluate.optimum import feedback_regrets
+from replan.evaluation.decomposition import Decomposition, decompose
+from replan.evaluation.exact import regret
+from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute.mission import Mission
-from replan.plan.backward_induction import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule, draws
-from replan.skip.propagate import Execution
+from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.settings import Setting, make_mission
 from replan.study.simulation import high_drift_intervals

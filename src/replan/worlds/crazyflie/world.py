@@ -14,8 +14,8 @@ from replan.execute.mission import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
-from replan.plan.ties import Ties
-from replan.skip.propagate import Execution
+from replan.planning.ties import Ties
+from replan.skip.propagation import Execution
 from replan.worlds.crazyflie.calibration import Calibration, calibration
 from replan.worlds.crazyflie.layouts import GRID, START, Layout, beside, state_of
 from replan.worlds.crazyflie.wind import Wind

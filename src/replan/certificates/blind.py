@@ -1,0 +1,110 @@
+"""What the blind steps after an update can have given away, over all kernels within drift of its estimate.
+
+Bounded in both ways of `replan.certificates.bound`: as the sum of what each action gives away; and as a
+difference, the most that an optimal policy could win minus the least that is won blindly and that an optimal
+policy is sure to win afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from replan.certificates.bound import optimistic_values, step_costs
+from replan.certificates.certificate import Tightening, uncertainty
+from replan.certificates.knowledge import Estimate, Known
+from replan.certificates.uncertainty import Uncertainty, action_reward, losses
+from replan.model.kernel import Array
+from replan.model.reward import Reward
+from replan.schedule.rule import Context
+from replan.skip.propagation import propagation
+
+
+def given_away(context: Context, steps: int) -> Array:
+    """(X,) the most that a robot that saw x at the last update can have given away after so many steps."""
+    return _blind(_Update(context)).after(steps)
+
+
+def sure_values(
+    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
+) -> list[Array]:
+    """For t = 0..T, (S,) what an optimal policy is sure to win from t on, whatever kernels are possible."""
+    values = [np.zeros(states)]
+    for t in range(horizon - 1, -1, -1):
+        arrival = reward(t).next_state
+        ahead = values[-1] if arrival is None else values[-1] + arrival
+        won = action_reward(uncertain, reward(t), states) - uncertain.best(t, 0, -ahead)
+        values.append(won.max(axis=1))
+    return values[::-1]
+
+
+class _Update:
+    """A context told apart by its update alone, so that what is computed for it is computed once."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __hash__(self) -> int:
+        return hash((id(self.context.plan), self.context.last_update))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Update):
+            return False
+        mine, theirs = self.context, other.context
+        return (
+            mine.plan is theirs.plan
+            and mine.kernel is theirs.kernel
+            and mine.reward is theirs.reward
+            and mine.declared_successors is theirs.declared_successors
+            and (mine.last_update, mine.horizon, mine.execution)
+            == (theirs.last_update, theirs.horizon, theirs.execution)
+            and np.array_equal(mine.drift_bounds, theirs.drift_bounds)
+        )
+
+
+class _Blind:
+    """The blind steps after one update, for all states at once, as far as they were asked for."""
+
+    def __init__(self, context: Context) -> None:
+        self.begin, states = context.last_update, context.kernel.states
+        estimate = Estimate(max(self.begin - 1, 0), context.kernel)
+        known = Known((estimate,), context.drift_bounds, context.declared_successors)
+        self.uncertain = uncertainty(known, Tightening(slip_cells=1))
+        world = (self.uncertain, context.reward, context.horizon, states)
+        self.losses, self.best, self.sure = losses(*world), optimistic_values(*world), sure_values(*world)
+        self.cost, self.arrival = step_costs(self.uncertain, context.reward, states)
+        self.how = propagation(context.execution, context.plan, context.kernel)
+        self.estimate, self.actions = self.how.begin(np.arange(states)), []
+        self.successors, self.places = known.successors()[0], [np.eye(states, dtype=bool)]
+        self.after = lru_cache(maxsize=None)(self._after)
+
+    def _after(self, steps: int) -> Array:
+        while len(self.actions) < steps:
+            self._go_on()
+        end = self.begin + steps
+        lost = np.zeros(self.places[0].shape)  # (X, S) at most, from t on
+        unpaid = np.tile(-self.sure[end], (len(lost), 1))  # (X, S) minus what is won at least, from t on
+        for t in range(end - 1, self.begin - 1, -1):
+            extra = self.arrival(t)
+            unpaid = self._step(t, self.cost(t), unpaid if extra is None else unpaid + extra)
+            lost = np.minimum(self._step(t, self.losses[t][0], lost), self.best[t][0] + unpaid)
+        return np.diagonal(lost).copy()
+
+    def _go_on(self) -> None:
+        from replan.certificates import compiled
+
+        self.actions.append(self.how.act(self.estimate))
+        self.estimate = self.how.advance(self.estimate, self.actions[-1])
+        self.places.append(compiled.spread_places(self.successors, self.places[-1]))
+
+    def _step(self, t: int, cost: Array, ahead: Array) -> Array:
+        """One step back, for the states in which a robot that saw x can be."""
+        k = t - self.begin
+        return self.uncertain.step(t, 0, cost, self.actions[k], ahead, self.places[k])
+
+
+@lru_cache(maxsize=128)
+def _blind(update: _Update) -> _Blind:
+    return _Blind(update.context)

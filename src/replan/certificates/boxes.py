@@ -1,0 +1,130 @@
+"""Kernels in boxes: every entry of every row within its drift of every estimate, each row a distribution.
+
+Rows are free of each other and of time ("rectangular"), so each inner problem is one row: sorted filling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from replan.certificates.knowledge import CONTRADICTION_TOLERANCE, Estimate, Known, spread
+from replan.model.kernel import Array, Indices
+
+
+class RowBoxes:
+    """An `Uncertainty` with one cell at every time."""
+
+    successors: Indices  # (S, k) where a step can lead
+    entries: Array  # (S, k) 1, or 0 for padding
+    contradiction: str | None = None
+
+    def __init__(self, known: Known, *, both_ends: bool = True) -> None:
+        self.known, self.both_ends = known, both_ends
+        self.horizon = len(known.drift_bounds) + 1
+        self.successors, self.entries = known.successors()
+        self._spread = {e.time: spread(e.kernel, self.successors, self.entries) for e in known.estimates}
+        self._bounds = lru_cache(maxsize=None)(self._find_bounds)
+        for t in range(self.horizon):
+            self.bounds(t)
+
+    def bounds(self, t: int) -> tuple[Array, Array]:
+        """(S, A, k) the least and the greatest probability of each entry of P_t."""
+        return self._bounds(t)
+
+    def _find_bounds(self, t: int) -> tuple[Array, Array]:
+        lower, upper = self._intersection(t, self.known.estimates)
+        self._check(t, lower, upper)  # whichever of the estimates are used below
+        if not self.both_ends:
+            lower, upper = self._intersection(t, self.known.about(t, both_ends=False))
+        return lower, np.maximum(lower, upper)
+
+    def _intersection(self, t: int, estimates: Sequence[Estimate]) -> tuple[Array, Array]:
+        lower = np.zeros(next(iter(self._spread.values())).shape)
+        upper = lower + self.entries[:, None, :]
+        for estimate in estimates:
+            reach = self.known.drift(estimate.time, t)
+            if estimate.radius is not None:
+                reach = reach + estimate.radius[:, :, None]
+            lower = np.maximum(lower, self._spread[estimate.time] - reach)
+            upper = np.minimum(upper, (self._spread[estimate.time] + reach) * self.entries[:, None, :])
+        return lower, upper
+
+    def _check(self, t: int, lower: Array, upper: Array) -> None:
+        excess = np.maximum((lower - upper).max(axis=2), np.abs(np.clip(1, lower.sum(2), upper.sum(2)) - 1))
+        if self.contradiction is None and excess.max() > CONTRADICTION_TOLERANCE:
+            s, a = np.unravel_index(excess.argmax(), excess.shape)
+            self.contradiction = (
+                f"the estimates around t={t} differ by {excess.max():.3g} more at s={s}, a={a} "
+                "than the drift bounds allow: the bounds are too small"
+            )
+
+    @property
+    def actions(self) -> int:
+        """Number of actions A."""
+        return self.bounds(0)[0].shape[1]
+
+    def cells(self, t: int) -> int:
+        """One."""
+        return 1
+
+    def following(self, t: int, cell: int) -> slice:
+        """The one of the next time."""
+        return slice(0, 1)
+
+    def best(self, t: int, cell: int, values: Array) -> Array:
+        """(S, A) the greatest expectation of (S,) values of the next state."""
+        from replan.certificates import compiled
+
+        return compiled.best_rows(self.successors, *self.bounds(t), values)
+
+    def step(self, t: int, cell: int, cost: Array, actions: Indices, ahead: Array, where: Array) -> Array:
+        """(X, S) greatest cost[0, s, a] + E[ahead[x]]."""
+        from replan.certificates import compiled
+
+        return compiled.row_step(self.successors, *self.bounds(t), cost[0], actions, ahead, where)
+
+    def plain(self, cost: Array) -> Array:
+        """(1, S, A) the same."""
+        return np.ascontiguousarray(cost[None])
+
+    def centre(self, t: int) -> Array:
+        """(S, A, k) a distribution between the bounds."""
+        lower, upper = self.bounds(t)
+        room = upper - lower
+        share = (1 - lower.sum(axis=2)) / np.maximum(room.sum(axis=2), 1e-300)
+        return lower + np.clip(share, 0, 1)[:, :, None] * room
+
+    def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
+        """(1, S, A, A) a bound on Q_t(s, b) - Q_t(s, a): rows coupled at their centres, then shifted."""
+        from replan.certificates import compiled
+
+        centre = self.centre(t)
+        shifts = compiled.row_shifts(self.successors, *self._around(t, centre), apart)
+        return compiled.row_advantages(self.successors, centre, shifts, reward, apart)
+
+    def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
+        """(S, S) a bound on V_t(s) - V_t(s'), answered in s' by the action that is best in the middle."""
+        from replan.certificates import compiled
+
+        centre = self.centre(t)
+        shifts = compiled.row_shifts(self.successors, *self._around(t, centre), apart)
+        answer = self._middle_values(t, reward, nominal).argmax(axis=1)
+        return compiled.row_pairs(self.successors, centre, shifts, reward, answer, apart)
+
+    def middle(self, t: int, reward: Array, nominal: Array) -> Array:
+        """(S,) V_t under the centres."""
+        return self._middle_values(t, reward, nominal).max(axis=1)
+
+    def rows(self, t: int) -> tuple[Indices, Array, Array]:
+        """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
+        return self.successors, *self.bounds(t)
+
+    def _around(self, t: int, centre: Array) -> tuple[Array, Array, Array]:
+        lower, upper = self.bounds(t)
+        return lower, centre, upper
+
+    def _middle_values(self, t: int, reward: Array, nominal: Array) -> Array:
+        return reward + np.einsum("sak,sk->sa", self.centre(t), nominal[self.successors])

@@ -1,0 +1,158 @@
+"""A regret certificate: from estimates and drift bounds alone, regret is at most this.
+
+It is the answer for every world that fits what is known, so it holds for the true one, whatever that is.
+docs/certificates.md derives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from replan.certificates.bound import joint_regret, optimistic_values, pessimistic_returns
+from replan.certificates.boxes import RowBoxes
+from replan.certificates.course import OnEstimates, legs, times_taken, true_estimates
+from replan.certificates.knowledge import Estimate, Known, known_in
+from replan.certificates.structure import SlipRange, has_one_slip
+from replan.errors import InputError
+from replan.execute.mission import Mission
+from replan.model.kernel import Array
+from replan.model.tvmdp import TVMDP
+from replan.schedule.budget import check_times
+from replan.schedule.rule import Rule, draws
+
+MOST_STATES = 1_000  # pairs of states are kept for every step
+When = Literal["after the fact", "in advance"]
+
+
+@dataclass(frozen=True)
+class Tightening:
+    """What the certificate makes use of; each can be switched off."""
+
+    both_ends: bool = True  # bound P_t by the estimates after t too, not only by the last before it
+    one_kernel: bool = True  # the same kernel for oracle and robot: regret as one problem
+    one_slip: bool | None = None  # one slip for the whole grid; None: where every estimate is such a kernel
+    slip_cells: int = (
+        4  # the slip moves along a path: intervals its range is cut into; 1: afresh at every step
+    )
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Regret is at most `value`, if what is assumed holds."""
+
+    value: float  # from the mission's start
+    dynamic: float  # from any start
+    oracle_at_best: float  # optimistic return of the oracle from the start
+    robot_at_worst: float  # pessimistic return of the robot from the start
+    when: When
+    estimates: Literal["true kernel", "learned"]
+    probability: float  # with which the promise holds: 1, or 1 - delta
+    times: tuple[int, ...]  # of the updates; the regret that is bounded is that of updating at these times
+    tightening: Tightening
+    assumed: tuple[str, ...]
+    contradiction: str | None = None  # estimates that the bounds rule out: nothing is promised then
+    one_of_many: bool = False  # the times of one mission: in another the rule may take others
+    from_starts: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (S,)
+
+
+def certify(
+    mission: Mission,
+    schedule: Rule | Sequence[int],
+    *,
+    tightening: Tightening | None = None,
+    estimates: Sequence[Estimate] | None = None,
+    seed: int = 0,
+) -> Certificate:
+    """The certificate of update times, after the fact: every update has left its estimate.
+
+    A rule is certified by the times that it takes: where they depend on the states seen or on draws, by those
+    of the mission with this seed. `estimates` are those that the robot plans on, of P_0 and of P_{t-1} for
+    every update at t, with their radii where they are learned; without it an update reveals the true kernel.
+    """
+    robot = mission if estimates is None else OnEstimates.of(mission, estimates)
+    if isinstance(schedule, Rule):
+        times = times_taken(robot, schedule, seed=seed)
+    else:
+        times = check_times(schedule, budget=mission.budget, horizon=mission.horizon)
+    known = known_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
+    found = certificate(robot, times, known, tightening=tightening or Tightening())
+    return replace(found, one_of_many=isinstance(schedule, Rule) and (schedule.uses_state or draws(schedule)))
+
+
+def certificate(
+    robot: Mission, times: tuple[int, ...], known: Known, *, tightening: Tightening
+) -> Certificate:
+    """The certificate of a robot that updates at these times, from what is known."""
+    world = robot.world
+    if world.states > MOST_STATES:
+        raise InputError(
+            f"a certificate compares all pairs of states: {world.states} are more than {MOST_STATES}"
+        )
+    course = legs(robot, times)
+    uncertain = uncertainty(known, tightening)
+    successors = uncertain.rows(0)[0]
+    best = optimistic_values(uncertain, world.reward, world.horizon, world.states)
+    worst, tables = pessimistic_returns(uncertain, world.reward, course, successors, world.horizon)
+    bound = best[0] + worst
+    if tightening.one_kernel:
+        bound = joint_regret(
+            uncertain, world.reward, course, successors, world.horizon, best=best, returns=tables
+        )
+    return Certificate(
+        **promised(world, bound.max(axis=0), uncertain.contradiction),
+        oracle_at_best=float(best[0][:, world.start].max()),
+        robot_at_worst=-float(worst[:, world.start].max()),
+        when="after the fact",
+        estimates="learned" if known.learned else "true kernel",
+        probability=1 - known.delta,
+        times=times,
+        tightening=tightening,
+        assumed=assumptions(known, uncertain),
+    )
+
+
+def promised(world: TVMDP, bound: Array, contradiction: str | None) -> dict[str, Any]:
+    """The bound (S,) as fields of a certificate; infinite if the estimates contradict the drift bounds."""
+    from_starts = bound if contradiction is None else np.full(world.states, np.inf)
+    starts = from_starts if world.start_states is None else from_starts[world.start_states]
+    return {
+        "value": float(from_starts[world.start]),
+        "dynamic": float(starts.max()),
+        "from_starts": from_starts,
+        "contradiction": contradiction,
+    }
+
+
+def uncertainty(known: Known, tightening: Tightening) -> RowBoxes | SlipRange:
+    """The set of kernels that is left possible."""
+    can = all(has_one_slip(estimate.kernel) for estimate in known.estimates)
+    if tightening.one_slip and not can:
+        raise InputError("one_slip: not every estimate is a grid with one slip")
+    if tightening.one_slip or (tightening.one_slip is None and can):
+        return SlipRange(known, both_ends=tightening.both_ends, cells=tightening.slip_cells)
+    return RowBoxes(known, both_ends=tightening.both_ends)
+
+
+def assumptions(known: Known, uncertain: RowBoxes | SlipRange) -> tuple[str, ...]:
+    """What has to hold for the promise to hold, in words."""
+    times = ", ".join(str(e.time) for e in known.estimates)
+    bounds = known.drift_bounds
+    lines = [
+        f"no entry of the kernel changes by more than the drift bounds, {bounds.sum():.6g} in all, "
+        f"{bounds.max():.6g} at most in one step"
+    ]
+    if known.learned:
+        lines.append(
+            f"the estimates at t = {times} are within their radii, with probability {1 - known.delta:g}"
+        )
+    else:
+        lines.append(f"the estimates at t = {times} are the true kernels")
+    if isinstance(uncertain, SlipRange):
+        lines.append("the kernel is one slip for the whole grid, with a known law")
+    else:
+        lines.append(f"a step leads to one of at most {uncertain.successors.shape[1]} declared states")
+    return tuple(lines)

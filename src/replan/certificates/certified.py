@@ -1,0 +1,41 @@
+"""`certified`: update when the certificate of going on exceeds a promised amount.
+
+What the robot's blind steps since the last update can have given away, and would with one more, is bounded
+over all kernels within the drift bounds of the last estimate. The rule goes on while that stays within the
+amount.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from replan.certificates.blind import given_away
+from replan.errors import InputError
+from replan.schedule.rule import Context, Decision, Knowledge
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Never give away more than `amount` between two updates, as far as the budget reaches."""
+
+    amount: float = 0.2
+
+    name: ClassVar[str] = "certified"
+    knows: ClassVar[Knowledge] = "drift profile"
+    uses_state: ClassVar[bool] = True
+    paced: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.amount > 0:
+            raise InputError(f"amount must be positive, not {self.amount}")
+
+    def decide(self, context: Context) -> Decision:
+        """Whether one more blind step would exceed the amount."""
+        steps = context.time - context.last_update + 1
+        bound = float(given_away(context, steps)[context.state])
+        due = bound > self.amount
+        reason = (
+            f"going on may have given away {bound:.4g}, {'more' if due else 'not more'} than {self.amount:g}"
+        )
+        return Decision(due, reason, score=bound, threshold=self.amount, terms={"certificate": bound})

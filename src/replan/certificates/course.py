@@ -1,0 +1,119 @@
+"""The course of a mission: its update times, and what the robot does after each update.
+
+Between updates nothing is seen, so the actions after an update are known for every state that it may find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+
+import numpy as np
+
+from replan.certificates.knowledge import Estimate
+from replan.errors import InputError
+from replan.estimate.estimator import Observation
+from replan.estimate.true_kernel import TrueKernel
+from replan.evaluation.rollouts import rollout
+from replan.execute.mission import Mission
+from replan.execute.timeline import timeline
+from replan.model.kernel import Array, Indices, Kernel
+from replan.schedule.rule import Rule, draws
+
+
+@dataclass(frozen=True)
+class Leg:
+    """From one update to the next, for robots that saw X = S different states."""
+
+    time: int
+    actions: Indices = field(repr=False)  # (L, X)
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def reached(self, successors: Indices) -> list[Array]:
+        """(X, S) for each step, where a robot may be that saw x."""
+        from replan.certificates import compiled
+
+        where = [np.eye(len(successors), dtype=bool)]
+        for _ in range(len(self) - 1):
+            where.append(compiled.spread_places(successors, where[-1]))
+        return where
+
+
+def legs(mission: Mission, times: Sequence[int]) -> list[Leg]:
+    """From t = 0 and from each update to the next, latest first."""
+    ends = (*times, mission.horizon)
+    return [_leg(mission, begin, end) for begin, end in zip((0, *times), ends, strict=True)][::-1]
+
+
+def _leg(mission: Mission, begin: int, end: int) -> Leg:
+    how = mission.update(begin).propagation
+    estimate = how.begin(np.arange(mission.world.states))
+    actions = np.empty((end - begin, mission.world.states), dtype=np.int64)
+    for k in range(end - begin):
+        actions[k] = how.act(estimate)
+        estimate = how.advance(estimate, actions[k])
+    return Leg(begin, actions)
+
+
+def times_taken(mission: Mission, rule: Rule, *, seed: int) -> tuple[int, ...]:
+    """The update times of one mission; the seed settles what depends on the states seen or on draws."""
+    rule = rule.with_seed(seed) if draws(rule) else rule
+    if not rule.uses_state:
+        return timeline(mission, rule, explain=False).times
+    updates = rollout(mission, rule, [seed], trace=True).updates
+    assert updates is not None
+    return tuple(int(t) for t in np.flatnonzero(updates[0]))
+
+
+def true_estimates(mission: Mission, times: Sequence[int]) -> list[Estimate]:
+    """What the updates of the paper's simulator reveal: P_0 and the kernel before each update."""
+    if not isinstance(mission.estimator, TrueKernel):
+        raise InputError(
+            "the mission's updates do not reveal the true kernel: give the estimates, with their radii"
+        )
+    revealed = sorted({0, *(t - 1 for t in times)})
+    return [Estimate(u, mission.update(u + 1).kernel) for u in revealed]
+
+
+@dataclass(frozen=True)
+class OnEstimates(Mission):
+    """The same mission for the robot that plans on given estimates."""
+
+    given: Mapping[int, Kernel] = field(default_factory=dict, repr=False)  # u -> estimate of P_u
+
+    @classmethod
+    def of(cls, mission: Mission, estimates: Sequence[Estimate]) -> OnEstimates:
+        """The mission with these estimates in place of its own."""
+        same = {each.name: getattr(mission, each.name) for each in fields(Mission)}
+        return cls(**same, given={estimate.time: estimate.kernel for estimate in estimates})
+
+    @cached_property
+    def estimator(self) -> GivenEstimates:
+        """Looks the estimates up."""
+        return GivenEstimates(self.given)
+
+
+@dataclass(frozen=True)
+class GivenEstimates:
+    """An estimator whose estimates were made beforehand."""
+
+    kernels: Mapping[int, Kernel] = field(repr=False)
+
+    def estimate(self, observation: Observation) -> Kernel:
+        """The one of P_{t-1}."""
+        before = max(observation.time - 1, 0)
+        if before not in self.kernels:
+            raise InputError(
+                f"no estimate of P_{before} is given, on which the plan of t={observation.time} is made"
+            )
+        return self.kernels[before]
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Nothing: nothing is learned."""
+        return {}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Nothing."""

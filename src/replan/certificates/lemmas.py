@@ -1,0 +1,132 @@
+"""The lemmas behind the theorem, one function each, in the form that their proofs support.
+
+Differences from the printed appendix: rewards of the next state count as part of what follows, R_t +
+V*_{t+1}; a span over actions of two kernels' expectations is at most *twice* total variation times span (one
+action may gain what another loses); mismatches in a skip interval are time-shifted, between P_{tau+j} and
+P_{t+j}; and with N = T - t - 1 steps left the exponents are floor(N / m). Paper's symbols: tau, t, m, alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+
+from replan.execute.mission import Mission
+from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reward import Reward
+from replan.planning.backward_induction import Oracle
+
+
+def error_propagation(errors: Sequence[float], at_end: float, *, alpha: float, m: int) -> float:
+    """Span of the difference of two worlds' values, N = len(errors) steps before it is `at_end`.
+
+    Each step adds twice its error, and each whole block of m steps contracts by alpha (the multi-stage
+    lemma).
+    """
+    blocks = len(errors) // m
+    total = alpha**blocks * (2 * sum(errors[blocks * m :]) + at_end)
+    for block in range(blocks):
+        total += 2 * alpha**block * sum(errors[block * m : (block + 1) * m])
+    return total
+
+
+def reward_range(reward: Callable[[int], Reward], horizon: int) -> float:
+    """The greatest minus the least reward of any single step."""
+    bounds = np.array([reward(t).bounds() for t in range(horizon)])
+    return float(bounds[:, 1].max() - bounds[:, 0].min())
+
+
+def reward_change(before: Reward, after: Reward) -> float:
+    """Max over (s, a) of |r - r'|, plus max over s' where rewards are of the next state."""
+    return sum(
+        0.0 if part is other else float(np.abs(_or_zero(part, other) - _or_zero(other, part)).max())
+        for part, other in ((before.state_action, after.state_action), (before.next_state, after.next_state))
+    )
+
+
+def _or_zero(part: Array | None, like: Array | None) -> Array:
+    if part is not None:
+        return part
+    assert like is not None
+    return np.zeros_like(like)
+
+
+class Lemmas:
+    """The lemmas for one mission. `scale` bounds the span of R_t + V*_{t+1}, V*_t and the plans' values."""
+
+    def __init__(self, mission: Mission, scale: float) -> None:
+        self.mission, self.scale = mission, scale
+        self._ordered_change = cache(self._find_change)
+        self.estimate_variations = cache(self._estimate_variations)
+        self.shifted_mismatch = cache(self._shifted_mismatch)
+        self.state_mismatch = cache(self._state_mismatch)
+
+    def kernel_change(self, i: int, j: int) -> float:
+        """Max over (s, a) of the total variation between P_i and P_j."""
+        return self._ordered_change(min(i, j), max(i, j))
+
+    def _find_change(self, i: int, j: int) -> float:
+        world = self.mission.world
+        return 0.0 if i == j else float(world.kernel(i).total_variation(world.kernel(j)).max())
+
+    def plan_length(self, tau: int) -> int:
+        """H_tau."""
+        return min(self.mission.planning_horizon, self.mission.horizon - tau)
+
+    def _estimate_variations(self, tau: int) -> list[float]:
+        """epsilon-hat_{tau, i}, i = 0..H-1: the total variation of the plan's kernel from P_{tau+i}."""
+        estimate: Kernel = self.mission.update(tau).kernel
+        kernel = self.mission.world.kernel
+        return [float(kernel(tau + i).total_variation(estimate).max()) for i in range(self.plan_length(tau))]
+
+    def update_time(self, tau: int, *, alpha: float, m: int) -> float:
+        """R_tau: the most that the plan's action gives away in any state at the time it is made."""
+        errors = [variation * self.scale for variation in self.estimate_variations(tau)]
+        at_end = self.scale if tau + len(errors) < self.mission.horizon else 0.0
+        return 2 * errors[0] + error_propagation(errors[1:], at_end, alpha=alpha, m=m)
+
+    def _shifted_mismatch(self, tau: int, t: int, j: int) -> float:
+        """e_j: between step tau + j and step t + j, kernels and rewards."""
+        reward = self.mission.world.reward
+        return self.kernel_change(tau + j, t + j) * self.scale + reward_change(reward(tau + j), reward(t + j))
+
+    def immediate_drift(self, tau: int, t: int) -> float:
+        """What the change from step tau to step t can shift one action against another, at once."""
+        return 2 * self.shifted_mismatch(tau, t, 0)
+
+    def residual_horizon(self, t: int, *, alpha: float, m: int) -> float:
+        """What remains of the difference in steps left."""
+        return alpha ** ((self.mission.horizon - t - 1) // m) * self.scale
+
+    def accumulated_drift(self, tau: int, t: int, *, alpha: float, m: int) -> float:
+        """What the change of all later steps can shift."""
+        errors = [self.shifted_mismatch(tau, t, j) for j in range(1, self.mission.horizon - t)]
+        return error_propagation(errors, 0.0, alpha=alpha, m=m)
+
+    def _state_mismatch(self, t: int) -> float:
+        """The most that taking another state's action can give away."""
+        world = self.mission.world
+        reward, kernel = world.reward(t), world.kernel(t).general()
+        gap = 0.0 if reward.state_action is None else float(np.ptp(reward.state_action, axis=1).max())
+        rows = kernel.probabilities
+        apart = 0.5 * np.abs(rows[:, :, None, :] - rows[:, None, :, :]).sum(axis=3).max()
+        return gap + float(apart) * self.scale
+
+
+def optimal_policies(best: Oracle) -> Indices:
+    """(T, S) an optimal action of every time and state."""
+    return np.stack([best.q_values(t).argmax(axis=1) for t in range(best.world.horizon)])
+
+
+def plan_policies(mission: Mission, tau: int) -> Indices:
+    """(H, S) the actions of the whole plan made at tau, of which only the first step is executed."""
+    kernel, reward = mission.update(tau).kernel, mission.world.reward
+    length = min(mission.planning_horizon, mission.horizon - tau)
+    values = np.zeros(kernel.states)
+    policies = np.empty((length, kernel.states), dtype=np.int64)
+    for h in range(length - 1, -1, -1):
+        q_values = reward(tau + h).q_values(kernel, values)
+        policies[h], values = q_values.argmax(axis=1), q_values.max(axis=1)
+    return policies

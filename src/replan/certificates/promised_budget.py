@@ -1,0 +1,199 @@
+"""The smallest budget found, and its update times, that certify in advance that regret is at most an amount.
+
+Only P_0 and the drift bounds are used. Times are searched among fixed schedules: for each budget, a shortest
+path through update times by what each interval may give away, weighed by where a robot is expected to be; and
+the periodic schedule. Before a budget is called insufficient, its times are moved one after another as long
+as that helps. Whatever is proposed is certified whole, so the promise does not rest on the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+import numpy as np
+
+from replan.certificates.in_advance import ADVANCE, Possible, certify_ahead, possible_behaviour, worst_ahead
+from replan.certificates.certificate import Certificate, Tightening, uncertainty
+from replan.certificates.knowledge import Estimate, known_in
+from replan.certificates.uncertainty import Uncertainty, losses
+from replan.errors import InputError
+from replan.execute.mission import Mission
+from replan.model.kernel import Array
+from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.periodic import periodic_times
+
+NEARBY = 3  # an update time is moved to one of so many free steps on either side
+Times = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """With this budget and these update times, regret is at most `certificate.value`."""
+
+    amount: float  # that was asked for
+    budget: int
+    times: Times
+    certificate: Certificate
+    tried: dict[int, float]  # budget -> the least certificate found for it
+
+
+def promise(
+    mission: Mission,
+    amount: float,
+    *,
+    tightening: Tightening = ADVANCE,
+    progress: Callable[[int, float], None] = lambda budget, value: None,
+) -> Promise:
+    """The smallest budget found whose certificate in advance is at most `amount`, whatever the mission's.
+
+    `progress` is told each budget that is tried and the least certificate found for it.
+    """
+    if not amount >= 0:
+        raise InputError(f"what is promised must be a number and not negative, as regret is: not {amount}")
+    search = _Search(mission, amount, tightening, progress)
+    budget = search.first_enough()
+    while budget > 1 and search.enough(budget - 1, moving=True):
+        budget -= 1
+    times = search.best[budget]
+    return Promise(amount, budget, times, search.certificate(times), search.tried())
+
+
+class _Search:
+    """The best update times found so far for each budget."""
+
+    def __init__(
+        self,
+        mission: Mission,
+        amount: float,
+        tightening: Tightening,
+        progress: Callable[[int, float], None],
+    ) -> None:
+        self.mission, self.amount, self.tightening, self.progress = mission, amount, tightening, progress
+        self.best: dict[int, Times] = {}
+        self.certificate = cache(self._certificate)
+        self._keep((FIRST_UPDATE,))
+
+    def first_enough(self) -> int:
+        """The smallest budget whose proposed times suffice; none may be: more updates can certify less."""
+        budgets = range(1, self.mission.horizon)
+        for budget in budgets:
+            if self.enough(budget):
+                return budget
+        closest = min(budgets[:-1], key=lambda budget: self.value(self.best[budget]), default=1)
+        if self.enough(closest, moving=True):
+            return closest
+        tried = self.tried()
+        least = min(tried, key=tried.__getitem__)
+        raise InputError(
+            f"no budget was found that certifies regret of at most {self.amount:g}: "
+            f"{least} updates certify {tried[least]:.4g}"
+        )
+
+    def enough(self, budget: int, *, moving: bool = False) -> bool:
+        """Whether the times proposed for a budget certify the amount; where not, moved ones if asked."""
+        if budget not in self.best:
+            options = sorted({self._proposed[budget], periodic_times(self.mission.horizon, budget)})
+            self._keep(min(options, key=self.value))
+        if moving and self.value(self.best[budget]) > self.amount:
+            self._keep(self._moved(self.best[budget]))
+        return self.value(self.best[budget]) <= self.amount
+
+    def value(self, times: Times) -> float:
+        """What the times certify."""
+        return self.certificate(times).value
+
+    def tried(self) -> dict[int, float]:
+        """Budget -> the least certificate found for it."""
+        return {budget: self.value(times) for budget, times in sorted(self.best.items())}
+
+    @cached_property
+    def _proposed(self) -> dict[int, Times]:
+        return _proposals(self.mission, self.tightening)
+
+    def _certificate(self, times: Times) -> Certificate:
+        spending = replace(self.mission, budget=len(times))
+        return certify_ahead(spending, times, tightening=self.tightening)
+
+    def _keep(self, times: Times) -> None:
+        if self.best.get(len(times)) != times:
+            self.best[len(times)] = times
+            self.progress(len(times), self.value(times))
+
+    def _moved(self, times: Times) -> Times:
+        """Each time moved to its best free step nearby, over and over, until nothing helps or it suffices."""
+        before = None
+        while times != before:
+            before = times
+            for place in range(1, len(times)):
+                times = min([times, *_moves(times, place, self.mission.horizon)], key=self.value)
+                if self.value(times) <= self.amount:
+                    return times
+        return times
+
+
+def _moves(times: Times, place: int, horizon: int) -> list[Times]:
+    """The schedules in which the update at that place is made at a free step nearby."""
+    free = [t for t in range(FIRST_UPDATE, horizon) if t not in times]
+    sooner = [t for t in free if t < times[place]][-NEARBY:]
+    later = [t for t in free if t > times[place]][:NEARBY]
+    others = (*times[:place], *times[place + 1 :])
+    return [tuple(sorted((*others, t))) for t in (*sooner, *later)]
+
+
+def _proposals(mission: Mission, tightening: Tightening) -> dict[int, Times]:
+    """For each budget the update times whose intervals give away least in sum."""
+    horizon = mission.horizon
+    given = interval_losses(mission, tightening)
+    cost = np.full((horizon, horizon + 1), np.inf)  # of the rest, from an update at tau with b more to come
+    choice = np.zeros((horizon, horizon + 1), dtype=int)
+    cost[:, 0] = given[:horizon, horizon]
+    for more in range(1, horizon):
+        for tau in range(FIRST_UPDATE, horizon - more):
+            later = np.arange(tau + 1, horizon - more + 1)
+            total = given[tau, later] + cost[later, more - 1]
+            choice[tau, more] = later[total.argmin()]
+            cost[tau, more] = total.min()
+    proposals = {}
+    for budget in range(1, horizon):
+        times = [FIRST_UPDATE]
+        for more in range(budget - 1, 0, -1):
+            times.append(int(choice[times[-1], more]))
+        proposals[budget] = tuple(times)
+    return proposals
+
+
+def interval_losses(mission: Mission, tightening: Tightening) -> Array:
+    """(T, T + 1) what the steps from tau to t may give away, weighed by where the first plan leads."""
+    world, horizon = mission.world, mission.horizon
+    first = mission.update(FIRST_UPDATE)
+    uncertain = uncertainty(known_in(world, [Estimate(0, first.kernel)]), tightening)
+    given_away = losses(uncertain, world.reward, horizon, world.states)
+    behaviour = _first_behaviour(uncertain, mission)
+    occupied = np.zeros((horizon, world.states))
+    occupied[0, world.start] = 1.0
+    for t in range(horizon - 1):
+        moved = first.kernel.push(np.diag(occupied[t]), first.plan.policy)
+        occupied[t + 1] = moved.sum(axis=0)
+    given = np.full((horizon, horizon + 1), np.inf)
+    for end in range(2, horizon + 1):
+        _, tables = worst_ahead(
+            uncertain,
+            (FIRST_UPDATE,),
+            {FIRST_UPDATE: behaviour},
+            end,
+            cost=lambda t: given_away[t][0],
+            everywhere=True,
+        )
+        for tau in range(FIRST_UPDATE, end):
+            given[tau, end] = occupied[tau] @ np.diagonal(tables[tau - FIRST_UPDATE])
+    return given
+
+
+def _first_behaviour(uncertain: Uncertainty, mission: Mission) -> Possible:
+    """What the plan on P_0 does, which is known."""
+    may = possible_behaviour(mission, uncertain, FIRST_UPDATE)
+    chosen = np.zeros(may.actions.shape, dtype=bool)
+    chosen[np.arange(len(chosen)), mission.update(FIRST_UPDATE).plan.policy] = True
+    return replace(may, actions=chosen)

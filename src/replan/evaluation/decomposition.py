@@ -1,0 +1,225 @@
+"""What the regret is made of: the state not seen, the stale plan, the wrong model.
+
+Three switches turn the robot into the oracle, one by one or together. At time t, with the last update at tau:
+
+- look: the state is seen at every step. Off: it is propagated from the one seen at tau, as the mission's
+  execution does it.
+- replan: the plan is remade for time t at every step. Off: the first-step policy (for belief execution, the
+  Q-values) of the plan made at tau is reused.
+- know: plans use the true kernels up to the end of the horizon, and propagation at t uses P_t. Off: both use
+  the estimate of the last update, held fixed, with the planning horizon min(H, T - time of the plan). The
+  estimate is not refreshed between updates, even where the plan is: that would be knowing.
+
+A plan of time u is therefore argmax Q*_u with know, and the mission's own planning on P-hat_{tau-1} without;
+u is t with replan and tau without. Whichever switches are on, the rule is asked exactly as in the mission,
+with the estimate and the plan of a real update, so schedules differ only as far as a rule looks at the state.
+
+All three on is the oracle, all off is the robot; all eight are evaluated exactly. The parts are the Shapley
+values of the switches, each one's gain averaged over the orders of turning them on, so they add up
+to the regret. A part can be negative: a better model may lead a robot that cannot see astray.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import permutations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from replan.evaluation.exact import ROWS_AT_ONCE, Past, update_laws
+from replan.execute.mission import Mission
+from replan.model.kernel import Array, Indices
+from replan.planning.backward_induction import Oracle, Plan, oracle, plan
+from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.rule import Rule
+from replan.skip.propagation import Propagation, propagation
+
+
+class Switches(NamedTuple):
+    """Which of the robot's three shortcomings are lifted."""
+
+    look: bool = False
+    replan: bool = False
+    know: bool = False
+
+
+COMBINATIONS = tuple(Switches(*on) for on in product((False, True), repeat=3))
+ROBOT, ORACLE = COMBINATIONS[0], COMBINATIONS[-1]
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Regret from the start state in three parts that add up to it."""
+
+    state: float  # what not seeing the state cost
+    plan: float  # what the stale plan cost
+    model: float  # what the wrong model cost
+    regret: float
+    combinations: Mapping[Switches, float] = field(repr=False)  # expected return of each of the eight
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Each part as a fraction of the regret; all zero where there is none."""
+        parts = {"state": self.state, "plan": self.plan, "model": self.model}
+        return {name: part / self.regret if self.regret > 0 else 0.0 for name, part in parts.items()}
+
+
+def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Decomposition:
+    """Split the exact regret of a rule by its Shapley values over the three switches."""
+    best, laws = best or oracle(mission.world), UpdateLaws(mission, rule)
+    returns = {on: expected_return(mission, laws, on, best=best) for on in COMBINATIONS}
+    state, stale_plan, model = (float(gain) for gain in shapley(returns))
+    return Decomposition(state, stale_plan, model, returns[ORACLE] - returns[ROBOT], returns)
+
+
+def shapley(returns: Mapping[Switches, float]) -> Array:
+    """(3,) the gain of each switch, averaged over the six orders of turning them on."""
+    gains = np.zeros(3)
+    orders = list(permutations(range(3)))
+    for order in orders:
+        now = [False, False, False]
+        for switch in order:
+            before = returns[Switches(*now)]
+            now[switch] = True
+            gains[switch] += returns[Switches(*now)] - before
+    return gains / len(orders)
+
+
+class UpdateLaws:
+    """When the next update comes: asked of the rule once for each update and state, for all eight robots."""
+
+    def __init__(self, mission: Mission, rule: Rule) -> None:
+        self.mission, self.rule = mission, rule
+        self._known: dict[tuple[int, Past], dict[int, Array]] = defaultdict(dict)
+
+    def __call__(self, time: int, past: Past, rows: Indices) -> Array:
+        """(R, T + 1) laws for robots that saw the states `rows` at `time`; the first update is at t = 1."""
+        shape = (len(rows), self.mission.horizon + 1)
+        if time == 0:
+            return np.broadcast_to(np.eye(1, shape[1], FIRST_UPDATE), shape)
+        known = self._known[time, past]
+        asked = rows.tolist() if self.rule.uses_state else [-1] * len(rows)
+        if new := [row for row, state in enumerate(asked) if state not in known]:
+            new = new if self.rule.uses_state else new[:1]
+            laws = update_laws(self.mission, self.rule, time, past.left, rows[new], earlier=past.earlier)
+            known.update(zip([asked[row] for row in new], laws, strict=True))
+        return np.stack([known[state] for state in asked])
+
+
+def expected_return(mission: Mission, next_laws: UpdateLaws, on: Switches, *, best: Oracle) -> float:
+    """The exact expected return from the start with these switches on."""
+    robot = _SwitchedRobot(mission, on, best)
+    states, horizon = mission.world.states, mission.horizon
+    total = 0.0
+    arrivals: dict[int, dict[Past, Array]] = defaultdict(dict)  # time -> past -> (S,) mass
+    arrivals[0][Past(mission.budget)] = np.eye(1, states, mission.world.start)[0]
+    for time in range(horizon):
+        for past, mass in sorted(arrivals.pop(time, {}).items()):
+            following = past.after(time, next_laws.rule)
+            for rows, before in robot.groups(mass, apart=next_laws.rule.uses_state):
+                laws = next_laws(time, past, rows)
+                share = before.sum(axis=1)  # (R,) probability of having come here
+                still = share
+                end = int(np.flatnonzero(laws.any(axis=0))[-1])
+                for t, after, reward in robot.interval(time, rows, before / share[:, None], end):
+                    total += float(still @ reward)
+                    leaving = share * laws[:, t + 1]
+                    if t + 1 < horizon and leaving.any():
+                        here = arrivals[t + 1].setdefault(following, np.zeros(states))
+                        here += leaving @ after
+                    still = still - leaving
+    return total
+
+
+@dataclass(frozen=True)
+class _SwitchedRobot:
+    """The mission's robot with some of its shortcomings lifted."""
+
+    mission: Mission
+    on: Switches
+    best: Oracle
+
+    def groups(self, mass: Array, *, apart: bool) -> Iterator[tuple[Indices, Array]]:
+        """The (S,) mass at an update as rows: the states seen (R,), and (R, S) where the mass is.
+
+        Robots that always see where they are travel as one row, unless the rule tells them apart by the state
+        at the update.
+        """
+        rows = np.flatnonzero(mass)
+        if self.on.look and not apart:
+            yield rows[:1], mass[None]
+            return
+        for first in range(0, len(rows), ROWS_AT_ONCE):
+            block = rows[first : first + ROWS_AT_ONCE]
+            before = np.zeros((len(block), len(mass)))
+            before[np.arange(len(block)), block] = mass[block]
+            yield block, before
+
+    def interval(
+        self, tau: int, rows: Indices, before: Array, end: int
+    ) -> Iterator[tuple[int, Array, Array]]:
+        """Times tau..end-1, each with the (R, S) distribution after its step and the (R,) expected reward."""
+        estimate = None
+        for t in range(tau, end):
+            kernel, reward = self.mission.world.kernel(t), self.mission.world.reward(t)
+            if self.on.look:
+                policy = self._sighted_policy(tau, t)
+                after, gained = np.zeros_like(before), np.zeros(len(before))
+                for action in np.unique(policy):
+                    actions = np.full(len(before), action)
+                    part = np.where(policy == action, before, 0.0)
+                    pushed = kernel.push(part, actions)
+                    after += pushed
+                    gained += reward.along(part, actions, pushed)
+            else:
+                how = self._propagation(tau, t)
+                estimate = how.begin(rows) if estimate is None else estimate
+                actions = how.act(estimate)
+                after = kernel.push(before, actions)
+                gained = reward.along(before, actions, after)
+                estimate = how.advance(estimate, actions)
+            yield t, after, gained
+            before = after
+
+    def _sighted_policy(self, tau: int, t: int) -> Indices:
+        """(S,) the action of each state when it is seen, as right after an update."""
+        made = self._plan(tau, t)
+        if self.mission.execution == "map":
+            return made.policy
+        return made.ties.choose(made.q_values, plan_time=made.time)
+
+    @cached_property
+    def _plan(self):
+        """The plan in force at t after an update at tau."""
+        made = lru_cache(maxsize=2 * self.mission.horizon)(self._made)
+        return lambda tau, t: made(tau, t if self.on.replan else tau)
+
+    def _made(self, tau: int, time: int) -> Plan:
+        """The plan of `time` with what is known after an update at tau."""
+        mission = self.mission
+        if self.on.know:
+            world, q_values = mission.world, self.best.q_values(time)
+            policy = mission.ties.choose(q_values, plan_time=time, states=np.arange(world.states))
+            following = self.best.values[time + 1]
+            return Plan(time, policy, following, world.kernel(time), world.reward(time), mission.ties)
+        update = mission.update(tau)
+        if time == tau:
+            return update.plan
+        horizon = min(mission.planning_horizon, mission.horizon - time)
+        return plan(update.kernel, mission.world.reward, time=time, horizon=horizon, ties=mission.ties)
+
+    @cached_property
+    def _propagation(self):
+        """How a robot that does not see acts at t after an update at tau, and moves its estimate on."""
+
+        @lru_cache(maxsize=2 * self.mission.horizon)
+        def how(tau: int, t: int) -> Propagation:
+            update = self.mission.update(tau)
+            kernel = self.mission.world.kernel(t) if self.on.know else update.kernel
+            return propagation(self.mission.execution, self._plan(tau, t), kernel)
+
+        return how if self.on.replan or self.on.know else lambda tau, t: self.mission.update(tau).propagation

@@ -1,0 +1,6 @@
+"""What to do if the estimated kernel held."""
+
+from replan.planning.backward_induction import Oracle, Plan, oracle, oracle_return, plan
+from replan.planning.ties import Ties
+
+__all__ = ["Oracle", "Plan", "Ties", "oracle", "oracle_return", "plan"]

@@ -1,0 +1,96 @@
+"""Tiny random worlds whose kernels drift as far as their bounds allow, in directions drawn by hypothesis."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from replan.execute import Mission
+from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.planning import Ties
+from replan.worlds.rover import rover
+
+any_ties = st.sampled_from([Ties("first"), Ties("last"), Ties("random", 5)])
+
+
+@dataclass(frozen=True)
+class Case:
+    mission: Mission
+    times: tuple[int, ...]
+
+
+def pushed(row: np.ndarray, eps: float, generator: np.random.Generator) -> np.ndarray:
+    """The row moved by eps in two entries, or as far as a distribution can be."""
+    up, down = generator.permutation(len(row))[:2]
+    amount = min(eps, row[down], 1 - row[up])
+    moved = row.copy()
+    moved[up] += amount
+    moved[down] -= amount
+    return moved
+
+
+def drifting_kernels(generator, horizon, states, actions, eps, style) -> np.ndarray:
+    kernels = np.empty((horizon, states, actions, states))
+    kernels[0] = generator.dirichlet(np.full(states, 0.5), size=(states, actions))
+    target = generator.dirichlet(np.full(states, 0.1), size=(states, actions))
+    for t in range(horizon - 1):
+        for s in range(states):
+            for a in range(actions):
+                row = kernels[t, s, a]
+                if style == "one way":  # as far as allowed towards one corner, at every step
+                    step = target[s, a] - row
+                    kernels[t + 1, s, a] = row + step * min(1, eps[t] / max(np.abs(step).max(), 1e-12))
+                else:
+                    kernels[t + 1, s, a] = pushed(row, eps[t], generator)
+    return kernels
+
+
+def random_times(generator, horizon, budget) -> tuple[int, ...]:
+    later = generator.choice(np.arange(2, horizon), size=budget - 1, replace=False)
+    return (1, *sorted(int(t) for t in later))
+
+
+@st.composite
+def general_cases(draw, *, drift: float = 0.4, execution=None) -> Case:
+    """Worlds of 2 or 3 states without any structure, with rewards of every kind that change over time."""
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    horizon, states = draw(st.integers(3, 6)), draw(st.integers(2, 3))
+    budget = draw(st.integers(1, horizon - 1))
+    eps = generator.uniform(0, drift, horizon - 1) * generator.integers(0, 2, horizon - 1)
+    style = draw(st.sampled_from(["any way", "one way"]))
+    kernels = [
+        GeneralKernel.from_dense(k) for k in drifting_kernels(generator, horizon, states, 2, eps, style)
+    ]
+    rewards = [
+        Reward(
+            state_action=generator.normal(size=(states, 2)) if generator.integers(2) else None,
+            next_state=generator.normal(size=states),
+        )
+        for _ in range(horizon)
+    ]
+    world = TVMDP(horizon, lambda t: kernels[t], lambda t: rewards[t], stated_bounds=eps)
+    execution = execution or draw(st.sampled_from(["map", "belief"]))
+    mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
+    return Case(mission, random_times(generator, horizon, budget))
+
+
+@st.composite
+def slip_cases(draw, *, drift: float = 0.3) -> Case:
+    """Small grids with one slip that moves by its bound at every step, up or down."""
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    horizon, side = draw(st.integers(3, 7)), draw(st.integers(2, 3))
+    budget = draw(st.integers(1, horizon - 1))
+    steps = generator.uniform(0, drift, horizon - 1) * generator.choice([-1, 1], horizon - 1)
+    slips = np.empty(horizon)
+    slips[0] = generator.uniform(0, 1)
+    for t in range(horizon - 1):
+        slips[t + 1] = np.clip(slips[t] + steps[t], 0, 1)
+    world = rover(side, slips, goal=(int(generator.integers(side)), int(generator.integers(side))))
+    if generator.integers(2):
+        reward = Reward(
+            state_action=generator.normal(size=(side * side, 5)), next_state=generator.normal(size=side**2)
+        )
+        world = TVMDP(horizon, world.kernel, constant(reward), grid=(side, side))
+    execution = draw(st.sampled_from(["map", "belief"]))
+    mission = Mission(world, budget, draw(st.integers(1, 5)), ties=draw(any_ties), execution=execution)
+    return Case(mission, random_times(generator, horizon, budget))

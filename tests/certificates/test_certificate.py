@@ -1,0 +1,179 @@
+"""Regret never exceeds the certificate, whatever the world does within its bounds."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.certificates.drifting_worlds import general_cases, slip_cases
+
+from replan.certificates import Certified, Tightening, certify, certify_ahead
+from replan.errors import InputError
+from replan.evaluation import all_returns, rollout
+from replan.execute import Mission
+from replan.model import TVMDP, GeneralKernel, Reward, constant, piecewise
+from replan.planning import oracle
+from replan.schedule import FixedTimes, Periodic, Random, periodic_times
+from replan.study.settings import load_setting, make_mission
+from replan.worlds.rover import rover
+
+ROWS = [Tightening(both, one, one_slip=False) for both, one in product([True, False], repeat=2)]
+SLIPS = [
+    Tightening(both, one, True, cells) for both, one in product([True, False], repeat=2) for cells in (1, 4)
+]
+
+
+def regrets(mission, times):
+    """(S,) exact regret from every start."""
+    return oracle(mission.world).values[0] - all_returns(mission, FixedTimes(times))
+
+
+@settings(max_examples=1000, deadline=None)
+@given(general_cases(), st.sampled_from(ROWS))
+def test_regret_is_below_the_certificate_of_any_drifting_world(case, tightening):
+    found = certify(case.mission, case.times, tightening=tightening)
+    assert found.contradiction is None
+    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+@settings(max_examples=1000, deadline=None)
+@given(slip_cases(), st.sampled_from(SLIPS))
+def test_regret_is_below_the_certificate_of_any_drifting_slip(case, tightening):
+    found = certify(case.mission, case.times, tightening=tightening)
+    assert found.contradiction is None
+    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(general_cases(drift=0.0), st.booleans())
+def test_without_drift_the_certificate_is_the_regret(case, both_ends):
+    found = certify(case.mission, case.times, tightening=Tightening(both_ends))
+    assert found.from_starts == pytest.approx(regrets(case.mission, case.times), abs=1e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(slip_cases(drift=0.0), st.sampled_from(ROWS + SLIPS))
+def test_without_drift_the_certificate_of_a_grid_is_the_regret(case, tightening):
+    found = certify(case.mission, case.times, tightening=tightening)
+    assert found.from_starts == pytest.approx(regrets(case.mission, case.times), abs=1e-9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(slip_cases())
+def test_every_tightening_tightens(case):
+    def value(*switches):
+        return certify(case.mission, case.times, tightening=Tightening(*switches)).value
+
+    loose = value(False, False, False)
+    assert value(True, False, False) <= loose + 1e-9
+    assert value(False, True, False) <= loose + 1e-9
+    assert value(False, False, True, 1) <= loose + 1e-9
+    assert (
+        value(False, True, True, 4)
+        <= value(False, True, True, 1) + 1e-9
+        <= value(False, False, True, 1) + 2e-9
+    )
+
+
+def two_burst(execution="map", **changes):
+    slips = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)])
+    return Mission(rover(12, slips, **changes), budget=4, planning_horizon=7, execution=execution)
+
+
+def test_two_burst_with_the_periodic_schedule():
+    mission, times = two_burst(), periodic_times(50, 4)
+    regret = regrets(mission, times)[0]
+    assert regret == pytest.approx(0.7715, abs=1e-4)
+    assert regret <= certify(mission, times).value <= 1.001 * regret
+    assert certify(mission, times, tightening=Tightening(False, False, False)).value == pytest.approx(
+        2.662, abs=1e-3
+    )
+
+
+def test_the_certificate_never_looks_at_kernels_that_no_update_reveals():
+    mission, times = two_burst(), periodic_times(50, 4)
+    revealed = {max(t - 1, 0) for t in times}
+
+    def only_revealed(t):
+        assert t in revealed, f"P_{t} was looked at"
+        return mission.world.kernel(t)
+
+    hidden = TVMDP(50, only_revealed, mission.world.reward, stated_bounds=mission.world.drift_bounds)
+    assert certify(replace(mission, world=hidden), times).value == certify(mission, times).value
+
+
+def test_bounds_that_are_too_small_are_named():
+    mission, times = two_burst(stated_bounds=np.full(49, 0.001)), periodic_times(50, 4)
+    for tightening in (Tightening(), Tightening(one_slip=False)):
+        found = certify(mission, times, tightening=tightening)
+        assert found.value == np.inf
+        assert "the bounds are too small" in found.contradiction
+        assert "0.049 in all" in found.assumed[0]
+
+
+def still_world(**declared):
+    """Nothing moves, and every entry may drift by 0.1 a step."""
+    stay = GeneralKernel.from_dense(np.repeat(np.eye(2)[:, None, :], 2, axis=1))
+    moved = Reward(next_state=np.array([0.0, 1.0]))
+    return TVMDP(3, constant(stay), constant(moved), stated_bounds=np.full(2, 0.1), **declared)
+
+
+def test_a_way_that_no_estimate_has_seen_is_possible_unless_declared_otherwise():
+    loose = Tightening(both_ends=False, one_kernel=False)
+    apart = still_world(declared_successors=np.array([[0], [1]]))
+    for world, value in ((apart, pytest.approx(0)), (still_world(), pytest.approx(0.39, abs=0.05))):
+        mission = Mission(world, budget=1, planning_horizon=2)
+        assert certify(mission, (1,), tightening=loose).value == value
+        assert certify_ahead(mission, (1,), tightening=loose).value == value
+
+
+def test_an_estimate_outside_the_declared_successors_is_named():
+    apart = still_world(declared_successors=np.array([[1], [1]]))
+    with pytest.raises(InputError, match="s=0, a=0 to a state that is not declared possible"):
+        certify(Mission(apart, budget=1, planning_horizon=2), (1,))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    slip_cases(),
+    st.sampled_from([Certified(1e-9), Certified(0.1), Certified(0.5), Random()]),
+    st.integers(0, 9),
+)
+def test_a_rule_is_certified_by_the_times_that_one_mission_takes(case, rule, seed):
+    found = certify(case.mission, rule, seed=seed)
+    taken = tuple(np.flatnonzero(rollout(case.mission, rule, [seed], trace=True).updates[0]))
+    assert found.one_of_many
+    assert found.times == taken
+    np.testing.assert_array_equal(found.from_starts, certify(case.mission, taken).from_starts)
+    revealed = ", ".join(str(t - 1) for t in taken)
+    assert f"the estimates at t = {revealed} are the true kernels" in found.assumed
+
+
+def test_a_rule_that_always_takes_the_same_times_is_certified_as_it_is():
+    mission = two_burst()
+    found = certify(mission, Periodic())
+    assert not found.one_of_many
+    assert (found.times, found.value) == ((1, 17, 33, 49), certify(mission, (1, 17, 33, 49)).value)
+
+
+def test_the_world_without_one_slip_is_certified_within_twice_its_regret():
+    mission = make_mission(load_setting("thin-ice-medium"))
+    times = periodic_times(mission.horizon, mission.budget)
+    true = regrets(mission, times)[mission.world.start]
+    assert true == pytest.approx(2.534, abs=1e-3)
+    assert true <= certify(mission, times).value <= 2 * true
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(st.one_of(general_cases(), slip_cases()), st.booleans(), st.booleans())
+def test_thousands_more_worlds_never_exceed_their_certificate(case, both_ends, one_kernel):
+    found = certify(case.mission, case.times, tightening=Tightening(both_ends, one_kernel))
+    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+def test_a_world_too_large_for_pairs_of_states_is_refused():
+    with pytest.raises(InputError, match="1024 are more than 1000"):
+        certify(Mission(rover(32, np.full(3, 0.1)), budget=1, planning_horizon=2), (1,))

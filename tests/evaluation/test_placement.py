@@ -1,0 +1,55 @@
+"""Table 2's diagnostics on schedules small enough to count."""
+
+from math import isnan
+
+import numpy as np
+import pytest
+
+from replan.evaluation.placement import placement, pooled, stale_drifts, top_quartile_intervals
+
+BOUNDS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])  # T = 7
+
+
+def test_precision_and_coverage_leave_the_first_update_out():
+    found = placement((1, 3, 5, 6), BOUNDS, [(1, 2), (2, 4), (5, 7)])
+    assert (found.updates, found.updates_inside) == (3, 3)
+    assert (found.intervals, found.intervals_met) == (3, 2)
+    assert found.precision == 1
+    assert found.coverage == pytest.approx(2 / 3)
+
+
+def test_an_interval_ends_before_its_end():
+    found = placement((1, 4), BOUNDS, [(2, 4)])
+    assert (found.precision, found.coverage) == (0, 0)
+    assert placement((1, 3), BOUNDS, [(2, 4)]).precision == 1
+
+
+def test_one_update_has_no_precision():
+    assert isnan(placement((1,), BOUNDS, [(2, 4)]).precision)
+
+
+def test_stale_drift_by_hand():
+    # updates at 1 and 4. t = 2, 3, 4 count from epsilon_0, t = 5, 6 from epsilon_3
+    assert stale_drifts((1, 4), BOUNDS) == pytest.approx([3, 6, 10, 4 + 5, 4 + 5 + 6])
+    found = placement((1, 4), BOUNDS, [])
+    assert found.mean_stale_drift == pytest.approx(43 / 5)
+    assert found.max_stale_drift == pytest.approx(15)
+
+
+def test_top_quartile_intervals_are_contiguous():
+    drift = np.array([5, 5, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0.1])  # the third quartile is 1.075
+    assert top_quartile_intervals(drift) == [(0, 2), (5, 6)]
+
+
+def test_rounding_does_not_break_an_interval():
+    drift = np.array([1, 1 + 1e-15, 0, 0, 1 - 1e-15, 1, 0, 0])
+    assert top_quartile_intervals(drift) == [(0, 2), (4, 6)]
+
+
+def test_pooling_counts_updates_together_and_averages_the_rest():
+    few = placement((1, 3), BOUNDS, [(3, 4)])
+    many = placement((1, 2, 4, 5), BOUNDS, [(1, 2), (6, 7)])
+    both = pooled([few, many])
+    assert both["precision"] == pytest.approx(1 / 4)
+    assert both["coverage"] == pytest.approx(0.5)
+    assert both["max_stale_drift"] == pytest.approx((few.max_stale_drift + many.max_stale_drift) / 2)

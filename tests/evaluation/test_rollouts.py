@@ -1,0 +1,77 @@
+"""Rollouts: paired, and the same however they are batched or threaded."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan import FixedTimes, load_setting, make_mission
+from replan.evaluation import oracle_rollout, rollout
+from replan.model.streams import RULE, TRANSITION, uniforms
+from replan.study.trace import trace_mission
+from tiny_worlds import random_times, tiny_missions
+
+TIMES = FixedTimes((1, 17, 33, 49))
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_results_do_not_depend_on_batches_order_or_threads(execution):
+    mission = make_mission(load_setting("two-burst"), execution=execution)
+    seeds = np.arange(200)
+    whole = rollout(mission, TIMES, seeds).returns
+    pieces = np.concatenate([rollout(mission, TIMES, part).returns for part in np.array_split(seeds, 7)])
+    backwards = rollout(mission, TIMES, seeds[::-1]).returns[::-1]
+    with ThreadPoolExecutor(4) as pool:
+        threaded = list(
+            pool.map(lambda part: rollout(mission, TIMES, part).returns, np.array_split(seeds, 9))
+        )
+    for other in (pieces, backwards, np.concatenate(threaded)):
+        np.testing.assert_array_equal(whole, other)
+
+
+def test_the_compiled_walk_steps_as_the_traced_loop_does():
+    for name in ("two-burst", "late-burst"):
+        mission = make_mission(load_setting(name))
+        rule = FixedTimes((1, *range(20, 19 + mission.budget)))
+        traced = rollout(mission, rule, np.arange(300), trace=True)
+        np.testing.assert_array_equal(rollout(mission, rule, np.arange(300)).returns, traced.returns)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_an_agent_in_the_loop_does_what_the_rollout_says(execution):
+    mission = make_mission(load_setting("two-burst"), execution=execution)
+    for seed in (0, 7):
+        traced, agent = rollout(mission, TIMES, [seed], trace=True), trace_mission(mission, TIMES, seed=seed)
+        np.testing.assert_array_equal(traced.states[0], agent.states)
+        np.testing.assert_array_equal(traced.beliefs[0], agent.believed)
+        assert agent.times == TIMES.times == tuple(np.flatnonzero(traced.updates[0]))
+
+
+@given(tiny_missions(max_horizon=6), st.integers(0, 1000))
+def test_agents_and_rollouts_agree_on_random_worlds(mission, seed):
+    rule = FixedTimes(random_times(np.random.default_rng(seed), mission))
+    traced = rollout(mission, rule, [seed], trace=True)
+    np.testing.assert_array_equal(traced.states[0], trace_mission(mission, rule, seed=seed).states)
+
+
+def test_the_oracle_sees_the_same_numbers():
+    mission = make_mission(load_setting("two-burst"))
+    seeds = np.arange(500)
+    gap = oracle_rollout(mission.world, seeds) - rollout(mission, TIMES, seeds).returns
+    unpaired = oracle_rollout(mission.world, seeds + 10_000) - rollout(mission, TIMES, seeds).returns
+    assert gap.std() < 0.8 * unpaired.std()
+
+
+def test_random_numbers_are_uniform_and_independent_of_each_other():
+    grid = uniforms(np.arange(400)[:, None], np.arange(50)[None, :])
+    assert grid.min() >= 0 and grid.max() < 1
+    counts = np.histogram(grid, bins=20, range=(0, 1))[0]
+    assert ((counts - 1000) ** 2 / 1000).sum() < 43.8  # 99.9 % of chi-square with 19 degrees of freedom
+    along_time = np.corrcoef(grid[:, :-1].ravel(), grid[:, 1:].ravel())[0, 1]
+    along_seeds = np.corrcoef(grid[:-1].ravel(), grid[1:].ravel())[0, 1]
+    purposes = np.corrcoef(grid[:, 0], uniforms(np.arange(400), 0, RULE))[0, 1]
+    assert max(abs(along_time), abs(along_seeds)) < 4 / 20_000**0.5
+    assert abs(purposes) < 4 / 20
+    np.testing.assert_array_equal(uniforms([3], 5, TRANSITION), uniforms(np.array([3]), 5))

@@ -1,0 +1,151 @@
+"""A rule that compares its last two estimates is told the same ones wherever it is asked."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from replan import Agent, FixedTimes, InputError, Mission
+from replan.estimate import TrueKernel
+from replan.evaluation import all_returns, check_rule, decompose, from_start, regret, rollout
+from replan.evaluation.exact import update_laws
+from replan.evaluation.learned import learned_returns
+from replan.execute.timeline import timeline
+from replan.model import drift
+from replan.model.streams import uniforms
+from replan.schedule import Context, Decision
+from replan.skip import skip_interval
+from replan.worlds.rover import rover
+from tiny_worlds import tiny_missions
+
+SEEDS = np.arange(12)
+
+
+def wait(change: float, state: int) -> int:
+    return 1 + (int(1000 * change) + state) % 4
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """Wait for a number of steps that depends on how far the estimate has moved, and on the state."""
+
+    name: ClassVar[str] = "comparing"
+    knows: ClassVar[str] = "nothing"
+    paced: ClassVar[bool] = False
+    compares_estimates: ClassVar[bool] = True
+    uses_state: bool = True
+
+    def decide(self, context: Context) -> Decision:
+        moved = 0.0
+        if context.earlier_kernel is not None:
+            moved = float(context.kernel.entrywise_distance(context.earlier_kernel).max())
+        state = context.state if self.uses_state else 0
+        return Decision(context.time - context.last_update >= wait(moved, state), "moved")
+
+
+def small_grid() -> Mission:
+    slip = drift.sinusoidal(20, slip=0.2, amplitude=0.15, period=11)
+    return Mission(rover(4, slip), budget=5, planning_horizon=4)
+
+
+def return_by_recursion(mission: Mission, state: int) -> float:
+    """Each update's whole history at hand: nothing is merged."""
+    world = mission.world
+
+    def estimate(time):
+        return world.kernel(time - 1).general().dense()
+
+    def onward(times, state, left):
+        time = times[-1]
+        moved = np.abs(estimate(time) - estimate(times[-2])).max() if len(times) > 2 else 0.0
+        end = min(time + wait(moved, state), world.horizon - left)
+        if time == 0:
+            end = 1
+        elif left == 0:
+            end = world.horizon
+        how = mission.update(time).propagation
+        total = 0.0
+        for step in skip_interval(world.kernel, world.reward, how, np.array([state]), begin=time, end=end):
+            total += float(step.reward[0])
+        if end == world.horizon:
+            return total
+        return total + sum(p * onward((*times, end), s, left - 1) for s, p in enumerate(step.after[0]) if p)
+
+    return onward((0,), state, mission.budget)
+
+
+@given(tiny_missions(max_horizon=7))
+def test_exact_returns_equal_a_recursion_over_whole_histories(mission):
+    expected = [return_by_recursion(mission, s) for s in range(mission.world.states)]
+    np.testing.assert_allclose(all_returns(mission, Comparing()), expected, atol=1e-10)
+    assert from_start(mission, Comparing(), None)[0] == pytest.approx(
+        expected[mission.world.start], abs=1e-10
+    )
+
+
+def test_the_parts_add_up_to_the_same_regret():
+    mission = small_grid()
+    assert decompose(mission, Comparing()).regret == pytest.approx(regret(mission, Comparing()), abs=1e-10)
+
+
+def test_an_agent_updates_when_a_rollout_does_and_also_when_it_is_restored(tmp_path):
+    mission = small_grid()
+    traced = rollout(mission, Comparing(), SEEDS, trace=True)
+    assert len({tuple(row) for row in traced.updates}) > 3
+    for seed, expected in zip(SEEDS, traced.updates, strict=True):
+        agent, state = Agent.on(mission, Comparing()), mission.world.start
+        agent.start(state)
+        updates = []
+        while not agent.done:
+            agent.save(tmp_path / "agent.npz")
+            agent = Agent.on(mission, Comparing())
+            agent.restore(tmp_path / "agent.npz")
+            if agent.due().update:
+                updates.append(agent.time)
+                agent.update(state)
+            t = agent.time
+            row = np.array([state]), np.array([agent.act()]), uniforms([seed], t)
+            state = int(mission.world.kernel(t).sample(*row)[0])
+        assert updates == np.flatnonzero(expected).tolist()
+
+
+def test_untraced_rollouts_and_true_kernels_learned_give_the_traced_returns():
+    mission = small_grid()
+    traced = rollout(mission, Comparing(), SEEDS, trace=True).returns
+    np.testing.assert_allclose(rollout(mission, Comparing(), SEEDS).returns, traced, atol=1e-12)
+    learned = learned_returns(mission, Comparing(), lambda mission: TrueKernel(mission.world), SEEDS)
+    np.testing.assert_allclose(learned, traced, atol=1e-12)
+
+
+def test_the_timeline_of_a_rule_that_ignores_the_state_is_its_schedule():
+    mission, rule = small_grid(), Comparing(uses_state=False)
+    times = timeline(mission, rule).times
+    assert len(set(np.diff(times))) > 1
+    assert regret(mission, rule) == pytest.approx(regret(mission, FixedTimes(times)), abs=1e-12)
+
+
+def test_what_it_compares_lies_in_the_past():
+    assert check_rule(Comparing()) == []
+
+
+def test_a_rule_that_does_not_compare_is_told_no_earlier_estimate():
+    mission, seen = small_grid(), []
+
+    class Spy(Comparing):
+        compares_estimates: ClassVar[bool] = False
+
+        def decide(self, context: Context) -> Decision:
+            seen.append((context.earlier_update, context.earlier_kernel))
+            return super().decide(context)
+
+    rollout(mission, Spy(), SEEDS)
+    assert seen and set(seen) == {(0, None)}
+
+
+def test_laws_without_the_update_before_are_refused():
+    mission = small_grid()
+    with pytest.raises(InputError, match="comparing compares its last two estimates"):
+        update_laws(mission, Comparing(), 5, 2, np.arange(3))
+    assert update_laws(mission, Comparing(), 1, 4, np.arange(3)).shape == (3, 21)

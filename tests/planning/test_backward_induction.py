@@ -1,0 +1,112 @@
+"""Planning against brute force over all policies, against QuantEcon, and against the tie rules' own words."""
+
+import itertools
+
+import numpy as np
+import pytest
+import quantecon
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan import InputError, Reward, SlipKernel, Ties, constant, oracle
+from replan.planning import oracle_return, plan
+from replan.worlds.rover import rover
+from tiny_worlds import random_kernel, random_world
+
+
+def best_by_enumeration(world, start, t):
+    """The best expected return from (t, start) over every deterministic time-varying policy."""
+    remaining = world.horizon - t
+    kernels = [world.kernel(t + h).general().dense() for h in range(remaining)]
+    rewards = [world.reward(t + h).expected(world.kernel(t + h)) for h in range(remaining)]
+    policies = list(itertools.product(range(world.actions), repeat=world.states))
+    best = -np.inf
+    for choice in itertools.product(policies, repeat=remaining):
+        mass, total = np.eye(world.states)[start], 0.0
+        for h, policy in enumerate(choice):
+            rows = np.arange(world.states)
+            total += mass @ rewards[h][rows, policy]
+            mass = mass @ kernels[h][rows, policy]
+        best = max(best, total)
+    return best
+
+
+@given(st.integers(0, 10_000), st.booleans())
+def test_oracle_is_the_best_of_all_policies(seed, next_state_reward):
+    world = random_world(
+        np.random.default_rng(seed), states=2, actions=2, horizon=3, next_state_reward=next_state_reward
+    )
+    best = oracle(world)
+    for t, s in itertools.product(range(3), range(2)):
+        assert best.values[t, s] == pytest.approx(best_by_enumeration(world, s, t), abs=1e-12)
+    np.testing.assert_allclose(oracle_return(world), best.values[0], atol=1e-12)
+    for t in range(3):
+        assert best.loss(t).min(axis=1) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_plan_and_oracle_equal_quantecon_on_constant_kernels(seed):
+    rng = np.random.default_rng(seed)
+    kernel, reward = random_kernel(rng, 6, 3), Reward(state_action=rng.normal(size=(6, 3)))
+    with pytest.warns(UserWarning, match="infinite horizon"):
+        problem = quantecon.markov.DiscreteDP(reward.state_action, kernel.dense(), 1.0)
+    values, policies = quantecon.markov.backward_induction(problem, 7)
+    made = plan(kernel, constant(reward), time=0, horizon=7)
+    np.testing.assert_allclose(made.q_values.max(axis=1), values[0], atol=1e-10)
+    np.testing.assert_allclose(made.next_values, values[1], atol=1e-10)
+    np.testing.assert_array_equal(made.policy, policies[0])
+    from replan import TVMDP
+
+    best = oracle(TVMDP(7, constant(kernel), constant(reward)))
+    np.testing.assert_allclose(best.values, values, atol=1e-10)
+
+
+@pytest.mark.parametrize("blocked", [(), ((1, 1), (2, 3))])
+def test_slip_and_general_kernel_plan_alike(blocked):
+    world = rover(5, np.linspace(0.05, 0.4, 8), obstacles=blocked)
+    for t in (0, 5):
+        slip = plan(world.kernel(t), world.reward, time=t, horizon=3)
+        general = plan(world.kernel(t).general(), world.reward, time=t, horizon=3)
+        np.testing.assert_allclose(slip.q_values, general.q_values, atol=1e-12)
+        np.testing.assert_array_equal(slip.policy, general.policy)
+
+
+def test_large_grids_are_cut_into_bands_without_a_difference():
+    rng = np.random.default_rng(0)
+    kernel, values = SlipKernel((150, 130), 0.2), rng.normal(size=150 * 130)
+    small = kernel.general()
+    np.testing.assert_allclose(kernel.expect(values), small.expect(values), atol=1e-12)
+    np.testing.assert_allclose(kernel.backup(values), small.expect(values).max(axis=1), atol=1e-12)
+
+
+def test_tie_rules():
+    values = np.array([[1.0, 1.0 - 5e-10, 0.0], [0.0, 2.0, 2.0 + 5e-10], [3.0, 1.0, 2.0]])
+    assert Ties("first").choose(values).tolist() == [0, 1, 0]
+    assert Ties("last").choose(values).tolist() == [1, 2, 0]
+    states = np.arange(3)
+    drawn = {tuple(Ties("random", seed).choose(values, states=states)) for seed in range(60)}
+    assert drawn == {(a, b, 0) for a in (0, 1) for b in (1, 2)}
+    again = [Ties("random", 5).choose(values, plan_time=3, states=states).tolist() for _ in range(2)]
+    assert again[0] == again[1]
+
+
+def test_just_outside_the_tolerance_is_no_tie():
+    assert Ties("last").choose(np.array([[1.0, 1.0 - 2e-9]]))[0] == 0
+
+
+@pytest.mark.parametrize("text", ["", "best", "first(3)", "random(x)"])
+def test_unknown_tie_rules_are_refused(text):
+    with pytest.raises(InputError, match="ties must be"):
+        Ties.parse(text)
+
+
+@pytest.mark.parametrize("text", ["first", "last", "random(0)", "random(17)"])
+def test_tie_rules_print_as_they_parse(text):
+    assert str(Ties.parse(text)) == text
+
+
+def test_right_down_and_stay_tie_at_the_goal():
+    world = rover(4, [0.1] * 6)
+    for name, action in (("first", 0), ("last", 4)):
+        made = plan(world.kernel(0), world.reward, time=0, horizon=3, ties=Ties(name))
+        assert made.policy[-1] == action
