@@ -1,6 +1,6 @@
 """`python -m replan.warm`: compile once what is compiled, so that the first real use does not wait for it.
 
-Compiled code is cached on disk (see `replan.model.jit`); `make setup` runs this after installing.
+Compiled code is cached on disk (see `replan._loops.compiler`); `make setup` runs this after installing.
 """
 
 from __future__ import annotations

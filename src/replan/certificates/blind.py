@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from replan import _loops
 from replan.certificates.bound import optimistic_values, step_costs
 from replan.certificates.certificate import Tightening, uncertainty
 from replan.certificates.knowledge import Estimate, Known
@@ -93,11 +94,9 @@ class _Blind:
         return np.diagonal(lost).copy()
 
     def _go_on(self) -> None:
-        from replan.certificates import compiled
-
         self.actions.append(self.how.act(self.estimate))
         self.estimate = self.how.advance(self.estimate, self.actions[-1])
-        self.places.append(compiled.spread_places(self.successors, self.places[-1]))
+        self.places.append(_loops.certificates.spread_places(self.successors, self.places[-1]))
 
     def _step(self, t: int, cost: Array, ahead: Array) -> Array:
         """One step back, for the states in which a robot that saw x can be."""

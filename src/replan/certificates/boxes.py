@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from replan import _loops
 from replan.certificates.knowledge import CONTRADICTION_TOLERANCE, Estimate, Known, spread
 from replan.model.kernel import Array, Indices
 
@@ -76,15 +77,11 @@ class RowBoxes:
 
     def best(self, t: int, cell: int, values: Array) -> Array:
         """(S, A) the greatest expectation of (S,) values of the next state."""
-        from replan.certificates import compiled
-
-        return compiled.best_rows(self.successors, *self.bounds(t), values)
+        return _loops.certificates.best_rows(self.successors, *self.bounds(t), values)
 
     def step(self, t: int, cell: int, cost: Array, actions: Indices, ahead: Array, where: Array) -> Array:
         """(X, S) greatest cost[0, s, a] + E[ahead[x]]."""
-        from replan.certificates import compiled
-
-        return compiled.row_step(self.successors, *self.bounds(t), cost[0], actions, ahead, where)
+        return _loops.certificates.row_step(self.successors, *self.bounds(t), cost[0], actions, ahead, where)
 
     def plain(self, cost: Array) -> Array:
         """(1, S, A) the same."""
@@ -99,20 +96,16 @@ class RowBoxes:
 
     def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
         """(1, S, A, A) a bound on Q_t(s, b) - Q_t(s, a): rows coupled at their centres, then shifted."""
-        from replan.certificates import compiled
-
         centre = self.centre(t)
-        shifts = compiled.row_shifts(self.successors, *self._around(t, centre), apart)
-        return compiled.row_advantages(self.successors, centre, shifts, reward, apart)
+        shifts = _loops.certificates.row_shifts(self.successors, *self._around(t, centre), apart)
+        return _loops.certificates.row_advantages(self.successors, centre, shifts, reward, apart)
 
     def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
         """(S, S) a bound on V_t(s) - V_t(s'), answered in s' by the action that is best in the middle."""
-        from replan.certificates import compiled
-
         centre = self.centre(t)
-        shifts = compiled.row_shifts(self.successors, *self._around(t, centre), apart)
+        shifts = _loops.certificates.row_shifts(self.successors, *self._around(t, centre), apart)
         answer = self._middle_values(t, reward, nominal).argmax(axis=1)
-        return compiled.row_pairs(self.successors, centre, shifts, reward, answer, apart)
+        return _loops.certificates.row_pairs(self.successors, centre, shifts, reward, answer, apart)
 
     def middle(self, t: int, reward: Array, nominal: Array) -> Array:
         """(S,) V_t under the centres."""

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from replan import _loops
 from replan.certificates.knowledge import Estimate
 from replan.errors import InputError
 from replan.estimate.estimator import Observation
@@ -34,11 +35,9 @@ class Leg:
 
     def reached(self, successors: Indices) -> list[Array]:
         """(X, S) for each step, where a robot may be that saw x."""
-        from replan.certificates import compiled
-
         where = [np.eye(len(successors), dtype=bool)]
         for _ in range(len(self) - 1):
-            where.append(compiled.spread_places(successors, where[-1]))
+            where.append(_loops.certificates.spread_places(successors, where[-1]))
         return where
 
 

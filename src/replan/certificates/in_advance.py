@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from replan import _loops
 from replan.certificates.bound import optimistic_values, step_costs
 from replan.certificates.boxes import RowBoxes
 from replan.certificates.certificate import Certificate, Tightening, assumptions, promised, uncertainty
@@ -40,15 +41,13 @@ class Possible:
 
     def reached(self, steps: int) -> list[Array]:
         """(X, S) for each step after the update, the believed and true states that can be."""
-        from replan.certificates import compiled
-
         goes = (self.actions[:, :, None] & self.following).any(axis=1)
         some = np.take_along_axis(self.successors, goes.argmax(axis=1)[:, None], axis=1)
         believed = np.where(goes, self.successors, some)
         where = [np.eye(len(self.successors), dtype=bool)]
         for _ in range(steps - 1):
-            true_moved = compiled.spread_places(self.successors, where[-1])
-            both_moved = compiled.spread_places(believed, np.ascontiguousarray(true_moved.T)).T
+            true_moved = _loops.certificates.spread_places(self.successors, where[-1])
+            both_moved = _loops.certificates.spread_places(believed, np.ascontiguousarray(true_moved.T)).T
             where.append(np.ascontiguousarray(both_moved))
         return where
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.tvmdp import TVMDP
 
@@ -37,9 +38,7 @@ class Chains:
 
     def extend(self, matrix: Array, t: int, policy: Indices) -> Array:
         """(S, S) the matrix with one more step, at time t."""
-        from replan.certificates import compiled_chains
-
-        return compiled_chains.chain_step(*policy_rows(self.kernel(t), policy), matrix)
+        return _loops.overlap.chain_step(*policy_rows(self.kernel(t), policy), matrix)
 
     def matrix(self, begin: int, steps: int, policies: Policies) -> Array:
         """(S, S) P^pi over [begin, begin + steps)."""
@@ -51,10 +50,8 @@ class Chains:
 
 def overlap(first: Array, second: Array, *, at_most: float = 1.0) -> float:
     """Least mass that a row of the first and a row of the second matrix share, or `at_most` if it is more."""
-    from replan.certificates import compiled_chains
-
     order = np.argsort(-first.sum(axis=0))
-    return compiled_chains.least_overlap(first[:, order], second[:, order], at_most)
+    return _loops.overlap.least_overlap(first[:, order], second[:, order], at_most)
 
 
 def overlap_coefficient(world: TVMDP, first: Policies, second: Policies, *, t: int, m: int) -> float:

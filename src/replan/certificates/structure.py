@@ -12,7 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from replan.certificates.knowledge import CONTRADICTION_TOLERANCE, Estimate, Known, possible_successors, spread
+from replan import _loops
+from replan.certificates.knowledge import (
+    CONTRADICTION_TOLERANCE,
+    Estimate,
+    Known,
+    possible_successors,
+    spread,
+)
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 
@@ -110,9 +117,9 @@ class SlipRange:
 
     def step(self, t: int, cell: int, cost: Array, actions: Indices, ahead: Array, where: Array) -> Array:
         """(X, S) greatest cost[v, s, a] + E[ahead[x]] over the two ends."""
-        from replan.certificates import compiled
-
-        return compiled.slip_step(self.moves, self.law, self.ends(t, cell), cost, actions, ahead, where)
+        return _loops.certificates.slip_step(
+            self.moves, self.law, self.ends(t, cell), cost, actions, ahead, where
+        )
 
     def plain(self, cost: Array) -> Array:
         """(2, S, A) the same at both ends."""
@@ -120,18 +127,14 @@ class SlipRange:
 
     def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
         """(2, S, A, A) a bound on Q_t(s, b) - Q_t(s, a) at the two ends: slips lead both alike."""
-        from replan.certificates import compiled
-
-        return compiled.slip_advantages(self.moves, self.ends(t, cell), reward, apart)
+        return _loops.certificates.slip_advantages(self.moves, self.ends(t, cell), reward, apart)
 
     def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
         """(S, S) a bound on V_t(s) - V_t(s'), with the same slip in both states."""
-        from replan.certificates import compiled
-
         low, high = self.ends(t, cell)
         if reward.any():
-            return compiled.slip_pairs_with_reward(self.moves, self.law, low, high, reward, apart)
-        return compiled.slip_pairs(self.moves, self.law, low, high, apart)
+            return _loops.certificates.slip_pairs_with_reward(self.moves, self.law, low, high, reward, apart)
+        return _loops.certificates.slip_pairs(self.moves, self.law, low, high, apart)
 
     def middle(self, t: int, reward: Array, nominal: Array) -> Array:
         """Nothing: every answer is tried."""

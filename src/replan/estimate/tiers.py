@@ -40,7 +40,7 @@ def compile_loops() -> None:
     _work = INTERPRETED + 1
     if not isfunction(interior_point.solve):
         return
-    from replan.model.jit import jit
+    from replan._loops.compiler import jit
 
     for name, function in list(vars(interior_point).items()):
         if isfunction(function):  # without a check of each division: half the time to compile

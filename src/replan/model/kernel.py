@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from replan import _loops
 from replan.errors import InputError
 from replan.model.bands import in_bands
 
@@ -168,13 +169,9 @@ class GeneralKernel:
 
     def expect(self, values: Array) -> Array:
         """(S,) values of the next state -> (S, A) their expectation."""
-        from replan.model import compiled
-
         out = np.empty((self.states, self.actions))
         values = np.ascontiguousarray(values)
-        in_bands(
-            compiled.general_expect, len(out), len(out), self.successors, self.probabilities, values, out
-        )
+        in_bands(_loops.general.expect, len(out), len(out), self.successors, self.probabilities, values, out)
         return out
 
     def backup(
@@ -186,15 +183,11 @@ class GeneralKernel:
         out: Array | None = None,
     ) -> Array:
         """(S,) max over actions of reward (S, A) + expect(values + plus), into `out` where given."""
-        from replan.model import compiled
-
         values = np.ascontiguousarray(values if plus is None else values + plus)
         if reward is not None:
             return (reward + self.expect(values)).max(axis=1, out=out)
         out = np.empty(self.states) if out is None else out
-        in_bands(
-            compiled.general_backup, len(out), len(out), self.successors, self.probabilities, values, out
-        )
+        in_bands(_loops.general.backup, len(out), len(out), self.successors, self.probabilities, values, out)
         return out
 
     def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
@@ -204,15 +197,11 @@ class GeneralKernel:
 
     def push(self, distributions: Array, actions: Indices) -> Array:
         """Move (R, S) distributions one step, row i under actions[i]."""
-        from replan.model import compiled
-
-        return compiled.general_push(self.successors, self.probabilities, distributions, actions)
+        return _loops.general.push(self.successors, self.probabilities, distributions, actions)
 
     def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
         """(R,) next states by inversion of (R,) uniform numbers."""
-        from replan.model import compiled
-
-        return compiled.general_sample(self.successors, self.probabilities, states, actions, uniforms)
+        return _loops.general.sample(self.successors, self.probabilities, states, actions, uniforms)
 
     def most_likely(self) -> Indices:
         """(S, A) the MAP successor; among tied ones the lowest state index."""
@@ -246,10 +235,8 @@ class GeneralKernel:
 
 def first_best(values: Array, tolerance: float) -> Indices:
     """(R,) the first column of (R, A) values within the tolerance of the row's best."""
-    from replan.model import compiled
-
     out = np.empty(len(values), dtype=np.int64)
-    in_bands(compiled.first_best, len(out), len(out), values, tolerance, out)
+    in_bands(_loops.general.first_best, len(out), len(out), values, tolerance, out)
     return out
 
 

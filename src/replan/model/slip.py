@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan import _loops
 from replan.errors import InputError
 from replan.model.bands import in_bands
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, first_best
@@ -58,13 +59,11 @@ class SlipKernel:
 
     def expect(self, values: Array) -> Array:
         """(S,) values of the next state -> (S, A) their expectation."""
-        from replan.model import open_stencil, stencil
-
         values = np.ascontiguousarray(values)
         if self.blocked.size > 1:
-            return stencil.slip_expect(*self._grid, values)
+            return _loops.stencil.expect(*self._grid, values)
         out = np.empty((*self.shape, self.actions))
-        self._in_bands(open_stencil.open_expect, values, out)
+        self._in_bands(_loops.open_stencil.expect, values, out)
         return out.reshape(-1, self.actions)
 
     def backup(
@@ -76,56 +75,48 @@ class SlipKernel:
         out: Array | None = None,
     ) -> Array:
         """(S,) max over actions of reward (S, A) + expect(values + plus), into `out` where given."""
-        from replan.model import open_stencil, stencil
-
         if reward is not None or self.blocked.size > 1:
             values = np.ascontiguousarray(values if plus is None else values + plus)
         if reward is not None:
             return (reward + self.expect(values)).max(axis=1, out=out)
         out = np.empty(self.states) if out is None else out
         if self.blocked.size > 1:
-            stencil.slip_backup(*self._grid, values, out)
+            _loops.stencil.backup(*self._grid, values, out)
             return out
         more = np.zeros((1, self.shape[1])) if plus is None else plus.reshape(self.shape)
-        self._in_bands(open_stencil.open_backup, np.ascontiguousarray(values), more, out.reshape(self.shape))
+        self._in_bands(
+            _loops.open_stencil.backup, np.ascontiguousarray(values), more, out.reshape(self.shape)
+        )
         return out
 
     def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
         """(S,) the first action within the tolerance of the best reward (S, A) + expect(values)."""
-        from replan.model import open_stencil
-
         if reward is not None or self.blocked.size > 1:
             ahead = self.expect(values)
             return first_best(ahead if reward is None else ahead + reward, tolerance)
         out = np.empty(self.shape, dtype=np.int64)
-        self._in_bands(open_stencil.open_greedy, np.ascontiguousarray(values), out, tolerance)
+        self._in_bands(_loops.open_stencil.greedy, np.ascontiguousarray(values), out, tolerance)
         return out.reshape(-1)
 
     def push(self, distributions: Array, actions: Indices) -> Array:
         """Move (R, S) distributions one step, row i under actions[i]."""
-        from replan.model import open_stencil, stencil
-
         distributions = np.ascontiguousarray(distributions)
         if self.blocked.size > 1:
-            return stencil.slip_push(*self._grid, distributions, actions)
+            return _loops.stencil.push(*self._grid, distributions, actions)
         out = np.empty_like(distributions)
         cells = (len(out), *self.shape)
-        open_stencil.open_push(
+        _loops.open_stencil.push(
             self._slip_rows(), self.law, distributions.reshape(cells), actions, out.reshape(cells)
         )
         return out
 
     def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
         """(R,) next states: the uniform number first says whether the robot slips, then where to."""
-        from replan.model import stencil
-
-        return stencil.slip_sample(*self._grid, states, actions, uniforms)
+        return _loops.stencil.sample(*self._grid, states, actions, uniforms)
 
     def most_likely(self) -> Indices:
         """(S, A) the MAP successor; among tied ones the lowest state index."""
-        from replan.model import stencil
-
-        return stencil.slip_most_likely(*self._grid)
+        return _loops.stencil.most_likely(*self._grid)
 
     def entrywise_distance(self, other: Kernel) -> Array:
         """(S, A) max over s' of |P - P'|."""
@@ -176,9 +167,7 @@ class SlipKernel:
         if not isinstance(other, SlipKernel) or not self.same_moves(other):
             mine = self.general()
             return mine.entrywise_distance(other), mine.total_variation(other)
-        from replan.model import stencil
-
-        return stencil.slip_distance(*self._grid, other.slip, other.law)
+        return _loops.stencil.distance(*self._grid, other.slip, other.law)
 
 
 def _per_cell(value: ArrayLike, states: int, name: str, kind: type) -> np.ndarray:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from replan import _loops
 from replan.model.bands import in_bands
 from replan.model.kernel import Array
 from replan.model.slip import SlipKernel
@@ -26,11 +27,9 @@ def open_course(world: TVMDP) -> SlipCourse | None:
 
 def sweep(course: SlipCourse, values: Array, out: Array, *, begin: int, end: int) -> None:
     """From (S,) V*_end to `out`: (end - begin, S) V*_begin to V*_{end-1}, or (1, S) V*_begin alone."""
-    from replan.model import open_stencil
-
     rows, columns = course.shape
     in_bands(
-        open_stencil.open_backups,
+        _loops.open_stencil.backups,
         rows,
         rows * columns,
         np.repeat(course.slip[begin:end], columns, axis=1),

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
 from replan.skip.propagation import Execution
@@ -61,14 +62,12 @@ class Programme:
 
         Mass on states that were left out is spread over the others.
         """
-        from replan.schedule import programme_loops
-
         seen = self.states if time == self.table.begin else np.flatnonzero(self.values[time, :, -1])
         weights = mass[seen] / mass[seen].sum()
         gained, spread = 0.0, np.zeros(self.values.shape[:2])
         for block, rows, places in self.table.blocks(time, seen):
             gained = gained + weights[places] @ block.gained[rows, : self.table.problem.horizon - time + 1]
-            programme_loops.reach(
+            _loops.programme.reach(
                 time, rows, weights[places], block.steps, block.offsets, block.cells, block.masses,
                 self.table.candidate, spread,
             )  # fmt: skip
@@ -128,8 +127,6 @@ class _Table:
 
     def reached(self, states: Indices) -> np.ndarray:
         """(T + 1, S) whether an update at that time can see that state, with more than the tolerance."""
-        from replan.schedule import programme_loops
-
         size = self.problem.along.states
         if len(states) == size:
             return np.ones((self.problem.horizon + 1, size), dtype=bool)
@@ -146,7 +143,7 @@ class _Table:
                 self._share(np.flatnonzero(soon.any(axis=0)), u)
             spread = np.zeros_like(most)
             for block, rows, places in self.blocks(u, seen):
-                programme_loops.reach(
+                _loops.programme.reach(
                     u, rows, most[u, seen[places]], block.steps, block.offsets, block.cells, block.masses,
                     self.candidate, spread,
                 )  # fmt: skip
@@ -238,11 +235,9 @@ class _Table:
         self, block: Segments, rows, places, time: int, gained: Array, ahead: Array, best, chosen
     ) -> None:
         """Raise (R, B + 1) `best` where a candidate for the next update is better."""
-        from replan.schedule import programme_loops
-
         value, at = best[places, 1:], chosen[places, 1:]
         if value.size:
-            programme_loops.best_next(
+            _loops.programme.best_next(
                 time, rows, gained, block.offsets, block.cells, block.masses, self.candidate, self.latest,
                 ahead, value, at,
             )  # fmt: skip

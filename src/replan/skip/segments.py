@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan
@@ -101,13 +102,11 @@ def segments(
     Distributions are kept for the numbers of steps in `keep` (L + 1,); masses below `tolerance` are dropped
     and the rest is scaled up.
     """
-    from replan.skip import segment_loops
-
     steps = along.horizon - begin
     keep = np.ones(steps + 1, dtype=bool) if keep is None else keep
     states = np.asarray(states, dtype=np.int64)
     actions = commands(plan, kernel, execution, states, steps=steps, tolerance=tolerance)
-    parts = segment_loops.walk(
+    parts = _loops.segments.push_rows(
         along.successors, along.probabilities, along.kernel_of, along.state_action, along.next_state,
         along.reward_of, begin, states, actions, keep, tolerance,
     )  # fmt: skip
@@ -119,11 +118,9 @@ def commands(
 ) -> Indices:
     """(R, steps) the actions of robots that saw `states` when they made the plan, and nothing since."""
     if execution == "belief":
-        from replan.skip import segment_loops
-
         lists = kernel.general()
         order = preference(plan.ties, plan.time, kernel.actions)
-        return segment_loops.belief_commands(
+        return _loops.segments.belief_commands(
             lists.successors,
             lists.probabilities,
             plan.q_values,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from replan import _loops
 from replan.model.kernel import Array, Indices
 from replan.model.slip_course import SlipCourse
 from replan.skip.propagation import MapPropagation, Propagation
@@ -28,11 +29,9 @@ def walk(
     `intervals` tells by the time of each update, ascending, how the robots act from then on, which must be
     MAP execution.
     """
-    from replan.skip import compiled
-
     begin, hows = min(intervals), [how for how in intervals.values() if isinstance(how, MapPropagation)]
     states, gained = states.copy(), gained.copy()
-    compiled.slip_walk(
+    _loops.rollouts.slip_walk(
         *course.shape,
         course.blocked,
         course.slip[begin:end],

@@ -1,8 +1,8 @@
-"""The loops behind overlap coefficients. Imported on first use."""
+"""The loops behind overlap coefficients."""
 
 import numpy as np
 
-from replan.model.jit import jit
+from replan._loops.compiler import jit
 
 
 @jit

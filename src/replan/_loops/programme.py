@@ -1,8 +1,8 @@
-"""The loops behind `update_programme`. Imported on first use."""
+"""The loops behind `replan.schedule.update_programme`."""
 
 import numpy as np
 
-from replan.model.jit import jit
+from replan._loops.compiler import jit
 
 
 @jit

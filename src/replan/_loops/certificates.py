@@ -1,8 +1,8 @@
-"""The loops behind certificates. Imported on first use, so that `import replan` stays light."""
+"""The loops behind certificates."""
 
 import numpy as np
 
-from replan.model.jit import jit
+from replan._loops.compiler import jit
 
 LONG = 24  # lists from here on are sorted by numpy
 

@@ -1,12 +1,12 @@
-"""The loops behind `GeneralKernel`. Imported on first use, so that `import replan` stays light."""
+"""The loops behind `GeneralKernel`."""
 
 import numpy as np
 
-from replan.model.jit import jit
+from replan._loops.compiler import jit
 
 
 @jit
-def general_expect(first, last, successors, probabilities, values, out):
+def expect(first, last, successors, probabilities, values, out):
     """(S, A) expectation of values over the successors, for states first to last."""
     actions, width = probabilities.shape[1:]
     ahead = np.empty(width)
@@ -21,7 +21,7 @@ def general_expect(first, last, successors, probabilities, values, out):
 
 
 @jit
-def general_backup(first, last, successors, probabilities, values, out):
+def backup(first, last, successors, probabilities, values, out):
     """(S,) max over actions of the expectation, for states first to last."""
     actions, width = probabilities.shape[1:]
     ahead = np.empty(width)
@@ -38,7 +38,7 @@ def general_backup(first, last, successors, probabilities, values, out):
 
 
 @jit
-def general_push(successors, probabilities, distributions, actions):
+def push(successors, probabilities, distributions, actions):
     """Move each row's mass along its successors."""
     rows, states = distributions.shape
     width = successors.shape[1]
@@ -54,7 +54,7 @@ def general_push(successors, probabilities, distributions, actions):
 
 
 @jit
-def general_sample(successors, probabilities, states, actions, uniforms):
+def sample(successors, probabilities, states, actions, uniforms):
     """Inverse of the cumulative distribution; rounding can only reach a successor that is possible."""
     out = np.empty(states.size, dtype=np.int64)
     width = successors.shape[1]

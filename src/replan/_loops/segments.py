@@ -1,8 +1,8 @@
-"""The loops behind `segments`: distributions as lists of occupied states. Imported on first use."""
+"""The loops behind `replan.skip.segments`: distributions as lists of occupied states."""
 
 import numpy as np
 
-from replan.model.jit import jit
+from replan._loops.compiler import jit
 
 
 @jit
@@ -78,7 +78,7 @@ def belief_commands(successors, probabilities, q_values, order, tie_tolerance, t
 
 
 @jit
-def walk(
+def push_rows(
     successors,
     probabilities,
     kernel_of,

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from replan.model.jit import jit
+from replan._loops.compiler import jit
 
 
 @jit
-def _open_row(rho, law, above, row, below, out):
+def _backup_row(rho, law, above, row, below, out):
     """One row of a grid without blocked cells, in a form that compiles to vector instructions."""
     last = row.size - 1
     for j in range(1, last):
@@ -25,7 +25,7 @@ def _open_row(rho, law, above, row, below, out):
 
 
 @jit
-def open_backup(first, last, slip, law, values, plus, out):
+def backup(first, last, slip, law, values, plus, out):
     """(rows, columns) max over actions of the expectation of values + plus, for rows first to last.
 
     `slip` and `plus` are (rows, columns), or one row that serves for all. Three rows of the sum are kept at a
@@ -42,11 +42,11 @@ def open_backup(first, last, slip, law, values, plus, out):
             for j in range(columns):
                 following[j] = value[j] + more[j]
         above, below = kept[max(i - 1, 0) % 3], kept[min(i + 1, rows - 1) % 3]
-        _open_row(slip[i * field], law, above, kept[i % 3], below, out[i])
+        _backup_row(slip[i * field], law, above, kept[i % 3], below, out[i])
 
 
 @jit
-def open_backups(first, last, slip, law, values, plus, out):
+def backups(first, last, slip, law, values, plus, out):
     """K backups in one pass over the grid, for rows first to last, with slip (K, columns) and law (K, A).
 
     They are in the order of time, so the last is made first, and each follows one row behind the one that it
@@ -66,7 +66,7 @@ def open_backups(first, last, slip, law, values, plus, out):
             to = out[k, row] if first <= row < last and k < out.shape[0] else beside
             ahead = kept[k + 1]
             above, below = ahead[max(row - 1, 0) % 3], ahead[min(row + 1, rows - 1) % 3]
-            _open_row(slip[k], law[k], above, ahead[row % 3], below, to)
+            _backup_row(slip[k], law[k], above, ahead[row % 3], below, to)
             _add(to, plus[row], kept[k, row % 3])
 
 
@@ -77,8 +77,8 @@ def _add(value, more, out):
 
 
 @jit
-def open_expect(first, last, slip, law, values, out):
-    """(rows, columns, A) expectation of values, as `open_backup`."""
+def expect(first, last, slip, law, values, out):
+    """(rows, columns, A) expectation of values, as `backup`."""
     rows, columns = values.shape
     field = 0 if slip.shape[0] == 1 else 1
     for i in range(first, last):
@@ -118,8 +118,8 @@ def _greedy_cell(keep, r, l, d, u, c, tolerance):
 
 
 @jit
-def open_greedy(first, last, slip, law, values, out, tolerance):
-    """(rows, columns) the first action within the tolerance of the best, as `open_backup`."""
+def greedy(first, last, slip, law, values, out, tolerance):
+    """(rows, columns) the first action within the tolerance of the best, as `backup`."""
     rows, columns = values.shape
     field = 0 if slip.shape[0] == 1 else 1
     for i in range(first, last):
@@ -152,7 +152,7 @@ def _hold_at_border(law, slipped, kept, action, out):
 
 
 @jit
-def open_push(slip, law, distributions, actions, out):
+def push(slip, law, distributions, actions, out):
     """Move each (rows, columns) distribution; slip is one row that serves for all, or (rows, columns)."""
     count, rows, columns = distributions.shape
     field = 0 if slip.shape[0] == 1 else 1

@@ -1,24 +1,15 @@
-"""The loop behind `walk`. Imported on first use."""
+"""The loop behind `replan.skip.walk`."""
 
 import numpy as np
 
-from replan.model.jit import jit
-from replan.model.stencil import made_move, neighbours
-from replan.model.streams import TRANSITION
+from replan._loops import random_bits
+from replan._loops.compiler import jit
+from replan._loops.random_bits import GOLDEN, PURPOSES, S11, TRANSITION
+from replan._loops.stencil import made_move, neighbours
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
-PURPOSES, PURPOSE = np.uint64(4), np.uint64(TRANSITION)
+PURPOSE = np.uint64(TRANSITION)
 
-
-@jit
-def _mix(x):
-    """As in replan.model.streams."""
-    x = x + GOLDEN
-    x = (x ^ (x >> S30)) * FIRST
-    x = (x ^ (x >> S27)) * SECOND
-    return x ^ (x >> S31)
+_mix = jit(random_bits.mix)
 
 
 @jit

@@ -1,8 +1,8 @@
-"""The loops behind `SlipKernel`, cell by cell. Imported on first use, so that `import replan` stays light."""
+"""The loops behind `SlipKernel`, cell by cell."""
 
 import numpy as np
 
-from replan.model.jit import jit
+from replan._loops.compiler import jit
 
 ACTIONS = 5
 
@@ -24,7 +24,7 @@ def neighbours(rows, columns, blocked, i, j):
 
 
 @jit
-def slip_expect(rows, columns, blocked, slip, law, values):
+def expect(rows, columns, blocked, slip, law, values):
     """(S, A) expectation of values, with blocked cells."""
     field = 0 if slip.size == 1 else 1
     out = np.empty((rows * columns, ACTIONS))
@@ -44,7 +44,7 @@ def slip_expect(rows, columns, blocked, slip, law, values):
 
 
 @jit
-def slip_backup(rows, columns, blocked, slip, law, values, out):
+def backup(rows, columns, blocked, slip, law, values, out):
     """(S,) max over actions of the expectation, with blocked cells."""
     field = 0 if slip.size == 1 else 1
     for i in range(rows):
@@ -58,7 +58,7 @@ def slip_backup(rows, columns, blocked, slip, law, values, out):
 
 
 @jit
-def slip_push(rows, columns, blocked, slip, law, distributions, actions):
+def push(rows, columns, blocked, slip, law, distributions, actions):
     """Move each row's mass, 1 - rho of it as commanded, rho of it by the law, with blocked cells."""
     field = 0 if slip.size == 1 else 1
     out = np.zeros(distributions.shape)
@@ -91,7 +91,7 @@ def made_move(commanded, uniform, rho, reach, last):
 
 
 @jit
-def slip_sample(rows, columns, blocked, slip, law, states, actions, uniforms):
+def sample(rows, columns, blocked, slip, law, states, actions, uniforms):
     """Next states."""
     field = 0 if slip.size == 1 else 1
     reach, last = np.cumsum(law), np.flatnonzero(law)[-1]
@@ -127,7 +127,7 @@ def _merged_law(around, law, cells, weights):
 
 
 @jit
-def slip_most_likely(rows, columns, blocked, slip, law):
+def most_likely(rows, columns, blocked, slip, law):
     """(S, A) MAP successors, ties within 1e-9 to the lowest index."""
     states = rows * columns
     field = 0 if slip.size == 1 else 1
@@ -150,7 +150,7 @@ def slip_most_likely(rows, columns, blocked, slip, law):
 
 
 @jit
-def slip_distance(rows, columns, blocked, slip, law, other_slip, other_law):
+def distance(rows, columns, blocked, slip, law, other_slip, other_law):
     """(S, A) entrywise and total-variation distance between two slip kernels of one grid."""
     states = rows * columns
     field = 0 if slip.size == 1 else 1
