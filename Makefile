@@ -18,7 +18,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.all: $(VENV)/.core
-	$(PIP) -e '.[ray,crazyflow,cflib,app,mcap,test,lint,docs]'
+	$(PIP) -e '.[ray,crazyflow,cflib,app,mcap,ros,test,lint,docs]'
 	@touch $@
 
 # A browser for the page's tests: Debian's, where this machine may install it.

@@ -1,0 +1,1 @@
+"""Robots that run other software: ROS 2 and its logs."""
