@@ -228,14 +228,17 @@ def _opaque(kind: type) -> type:
     def init(self, data: bytes) -> None:
         self.data = data
 
+    def keep(cls: Any, data: bytes, *_, **__) -> Any:
+        return cls(bytes(data))
+
     def body(namespace: dict[str, Any]) -> None:
         namespace.update(
             __annotations__=dict(kind.__annotations__),
             __module__=kind.__module__,
             __init__=init,
             serialize=lambda self, *_, **__: self.data,
-            deserialize=classmethod(lambda cls, data, *_, **__: cls(bytes(data))),
-            deserialize_key=classmethod(lambda cls, data, *_, **__: cls(bytes(data))),
+            deserialize=classmethod(keep),
+            deserialize_key=classmethod(keep),
         )
 
     return types.new_class(kind.__name__, (IdlStruct,), {"typename": kind.__idl_typename__}, body)
@@ -274,7 +277,8 @@ def _service_qos(key: str) -> Qos:
 
 
 def _user_data(qos: Qos) -> dict[str, str]:
-    if Policy.Userdata not in qos:
+    policy: Any = qos[Policy.Userdata] if Policy.Userdata in qos else None
+    if policy is None:
         return {}
-    text = bytes(qos[Policy.Userdata].data).decode(errors="replace")
+    text = bytes(policy.data).decode(errors="replace")
     return dict(part.split("=", 1) for part in text.split(";") if "=" in part)

@@ -12,7 +12,7 @@ from typing import Literal
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.types import float64, int32, int64, sequence, uint8, uint64
 
-from replan.robots.messages import Path, wire_name
+from replan.robots.messages import Path, empty, wire_name
 
 Nav2 = Literal["1.3", "1.4", "1.5"]
 
@@ -69,7 +69,7 @@ class Response13(IdlStruct, typename=_RESPONSE):
     guid: uint64 = 0
     seq: int64 = 0
     is_valid: bool = False
-    invalid_pose_indices: sequence[int32] = field(default_factory=list)
+    invalid_pose_indices: sequence[int32] = field(default_factory=empty)
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Response15(IdlStruct, typename=_RESPONSE):
     seq: int64 = 0
     success: bool = True
     is_valid: bool = False
-    invalid_pose_indices: sequence[int32] = field(default_factory=list)
+    invalid_pose_indices: sequence[int32] = field(default_factory=empty)
 
 
 REQUESTS = {"1.3": Request13, "1.4": Request14, "1.5": Request15}

@@ -5,6 +5,7 @@ wire. A request or response begins with the identity of the call (`guid`, `seq`)
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from cyclonedds.idl import IdlStruct
 from cyclonedds.idl.types import (
@@ -28,7 +29,12 @@ def wire_name(ros_type: str) -> str:
     return f"{package}::{kind}::dds_::{name}_"
 
 
-def _no_covariance() -> list[float]:
+def empty() -> Any:
+    """Return the default of a sequence."""
+    return []
+
+
+def _no_covariance() -> Any:
     return [0.0] * 36
 
 
@@ -170,7 +176,7 @@ class TransformStamped(IdlStruct, typename=wire_name("geometry_msgs/msg/Transfor
 class TFMessage(IdlStruct, typename=wire_name("tf2_msgs/msg/TFMessage")):
     """A list of transforms."""
 
-    transforms: sequence[TransformStamped] = field(default_factory=list)
+    transforms: sequence[TransformStamped] = field(default_factory=empty)
 
 
 @dataclass
@@ -188,7 +194,7 @@ class Path(IdlStruct, typename=wire_name("nav_msgs/msg/Path")):
     """A list of poses to follow."""
 
     header: Header = field(default_factory=Header)
-    poses: sequence[PoseStamped] = field(default_factory=list)
+    poses: sequence[PoseStamped] = field(default_factory=empty)
 
 
 @dataclass
@@ -208,7 +214,7 @@ class OccupancyGrid(IdlStruct, typename=wire_name("nav_msgs/msg/OccupancyGrid"))
 
     header: Header = field(default_factory=Header)
     info: MapMetaData = field(default_factory=MapMetaData)
-    data: sequence[int8] = field(default_factory=list)
+    data: sequence[int8] = field(default_factory=empty)
 
 
 @dataclass
@@ -227,7 +233,7 @@ class DiagnosticStatus(IdlStruct, typename=wire_name("diagnostic_msgs/msg/Diagno
     name: str = ""
     message: str = ""
     hardware_id: str = ""
-    values: sequence[KeyValue] = field(default_factory=list)
+    values: sequence[KeyValue] = field(default_factory=empty)
 
 
 @dataclass
@@ -235,7 +241,7 @@ class DiagnosticArray(IdlStruct, typename=wire_name("diagnostic_msgs/msg/Diagnos
     """The states of several components."""
 
     header: Header = field(default_factory=Header)
-    status: sequence[DiagnosticStatus] = field(default_factory=list)
+    status: sequence[DiagnosticStatus] = field(default_factory=empty)
 
 
 @dataclass
