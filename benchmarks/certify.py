@@ -10,7 +10,7 @@ from functools import partial
 from benchmarks.timing import Row, compare
 from replan.certificates import certify, certify_ahead
 from replan.schedule import periodic_times
-from replan.study.settings import load_setting, make_mission
+from replan.worlds.settings import load_setting, make_mission
 
 SETTINGS = ("two-burst", "thin-ice-medium", "crosswind-medium", "terrain-medium")
 

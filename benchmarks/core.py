@@ -15,7 +15,7 @@ from benchmarks.timing import Row, compare
 from replan import FixedTimes, Mission, SlipKernel, load_setting, make_mission, oracle, regret, rollout
 from replan.model import GeneralKernel
 from replan.planning import oracle_return, plan
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 TIMES = (1, 17, 33, 49)
 
@@ -193,7 +193,7 @@ MEMORY = """
 import numpy, numba, replan
 from replan import SlipKernel
 from replan.planning import plan
-from replan.worlds.rover import rover
+from replan.worlds import rover
 small = rover(5, [.1, .1])
 plan(small.kernel(0), small.reward, time=0, horizon=8)
 def peak():

@@ -9,7 +9,7 @@ from itertools import cycle
 
 from benchmarks.timing import Row, compare
 from replan.explore import model, panels
-from replan.study.settings import load_setting
+from replan.worlds.settings import load_setting
 
 
 def rows() -> list[Row]:

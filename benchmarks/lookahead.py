@@ -16,7 +16,7 @@ from replan.planning.backward_induction import plan
 from replan.schedule import Lookahead
 from replan.schedule.update_programme import solve
 from replan.skip import propagation, skip_interval
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
 

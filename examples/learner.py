@@ -26,7 +26,7 @@ from replan.planning import oracle
 from replan.schedule import make_rule
 from replan.schedule.rule import Knowledge
 from replan.study.protocol import choose, prepare
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 EPISODES = (0, 300, 1000, 3000)
 SEEDS = (1, 2, 3)

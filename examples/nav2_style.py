@@ -23,7 +23,7 @@ from replan.planning import oracle
 from replan.schedule import Lookahead
 from replan.schedule.rule import Knowledge
 from replan.study.protocol import choose, prepare
-from replan.worlds import thin_ice
+from replan.worlds.thin_ice import ThinIce
 
 
 def believed_path(context: Context, steps: int) -> list[int]:
@@ -131,7 +131,7 @@ def table(name: str, mission: Mission) -> list[str]:
 
 def main() -> None:
     print("\n".join(table("two-burst", make_mission(load_setting("two-burst")))))
-    ice = Mission(thin_ice.build(), budget=4, planning_horizon=30)
+    ice = Mission(ThinIce().build(), budget=4, planning_horizon=30)
     print("\n".join(table("thin ice", ice)))
 
 

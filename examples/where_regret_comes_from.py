@@ -11,24 +11,21 @@ from __future__ import annotations
 import numpy as np
 
 from replan.evaluation import decompose, regret
-from replan.execute import Mission
 from replan.model import local_drift_bounds
 from replan.planning import oracle
 from replan.schedule import LocalDrift, Periodic
-from replan.worlds import SETTINGS, build_world, built_in_setting
+from replan.worlds.settings import load_setting, make_mission
 
+WORLDS = ("thin-ice", "crosswind", "terrain")
+SETTINGS = tuple(f"{world}-{degree}" for world in WORLDS for degree in ("mild", "medium", "hard"))
 THRESHOLDS = (0.05, 0.55, 1.05)
-
-
-def mission_of(setting, execution="map"):
-    return Mission(build_world(setting), setting["budget"], setting["planning_horizon"], execution=execution)
 
 
 def shares_table(names=SETTINGS) -> list[str]:
     lines = ["setting           acts on  regret   state    plan   model  plan+model"]
     for name in names:
         for execution in ("map", "belief"):
-            parts = decompose(mission_of(built_in_setting(name), execution), Periodic())
+            parts = decompose(make_mission(load_setting(name), execution=execution), Periodic())
             share = parts.shares["plan"] + parts.shares["model"]
             lines.append(
                 f"{name:<17} {execution:<7} {parts.regret:7.3f} {parts.state:7.3f} {parts.plan:7.3f} "
@@ -39,10 +36,13 @@ def shares_table(names=SETTINGS) -> list[str]:
 
 def shift_dunes(setting, by: int):
     """The setting with the drift of every patch but the first moved in time."""
-    for dune in setting["terrain"]["patches"][1:]:
-        dune["begin"] = (dune["begin"] + by) % 36
-        dune["end"] = dune["begin"] + 3
-    return setting
+    sand, *dunes = setting.terrain.patches
+    begins = [(dune.begin + by) % 36 for dune in dunes]
+    moved = [
+        dune.model_copy(update={"begin": t, "end": t + 3}) for dune, t in zip(dunes, begins, strict=True)
+    ]
+    ground = setting.terrain.model_copy(update={"patches": [sand, *moved]})
+    return setting.model_copy(update={"terrain": ground})
 
 
 def bounds_table(degrees=("medium", "hard"), shifts=range(0, 36, 6)) -> list[str]:
@@ -50,7 +50,7 @@ def bounds_table(degrees=("medium", "hard"), shifts=range(0, 36, 6)) -> list[str
     for degree in degrees:
         regrets = np.zeros((2, len(shifts), len(THRESHOLDS)))
         for i, by in enumerate(shifts):
-            mission = mission_of(shift_dunes(built_in_setting(f"terrain-{degree}"), by))
+            mission = make_mission(shift_dunes(load_setting(f"terrain-{degree}"), by))
             world, best = mission.world, oracle(mission.world)
             local = local_drift_bounds(world.kernel, world.horizon)
             uniform = np.broadcast_to(world.drift_bounds[:, None, None], local.shape)

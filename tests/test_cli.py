@@ -9,7 +9,7 @@ def test_a_world_that_does_not_fit_into_memory_is_one_line(monkeypatch, capsys):
     def full(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("replan.study.settings.make_mission", full)
+    monkeypatch.setattr("replan.worlds.settings.make_mission", full)
     assert cli.run(["regret", "two-burst", "--times", "1,17,33,49"]) == 2
     assert capsys.readouterr().err == "replan: there is not enough memory for a world of this size\n"
 

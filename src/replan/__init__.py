@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from replan.planning import Plan, Ties, oracle
     from replan.schedule import Context, Decision, FixedTimes, Periodic, Rule
-    from replan.study.settings import load_setting, make_mission
+    from replan.worlds.settings import load_setting, make_mission
 
 __version__ = "0.1.0"
 
@@ -46,7 +46,7 @@ _HOME = {
     ],
     "planning": ["Plan", "Ties", "oracle"],
     "schedule": ["Context", "Decision", "FixedTimes", "Periodic", "Rule"],
-    "study.settings": ["load_setting", "make_mission"],
+    "worlds.settings": ["load_setting", "make_mission"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -19,7 +19,7 @@ def main() -> None:
     from replan.execute.mission import Mission
     from replan.model import SlipKernel, linear
     from replan.schedule import Periodic, make_rule
-    from replan.worlds.rover import rover
+    from replan.worlds import rover
 
     slippery = rover(4, linear(9, slip=0.05, rate=0.01))
     general = replace(slippery, kernel=lambda t: slippery.kernel(t).general())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from replan.execute import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant
 from replan.planning import Ties
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 any_ties = st.sampled_from([Ties("first"), Ties("last"), Ties("random", 5)])
 

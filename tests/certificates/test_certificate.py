@@ -16,8 +16,8 @@ from replan.execute import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant, piecewise
 from replan.planning import oracle
 from replan.schedule import FixedTimes, Periodic, Random, periodic_times
-from replan.study.settings import load_setting, make_mission
-from replan.worlds.rover import rover
+from replan.worlds import rover
+from replan.worlds.settings import load_setting, make_mission
 
 ROWS = [Tightening(both, one, one_slip=False) for both, one in product([True, False], repeat=2)]
 SLIPS = [

@@ -15,7 +15,7 @@ from replan.model import TVMDP, GeneralKernel, Reward, constant
 from replan.planning import oracle
 from replan.schedule import Rule
 from replan.skip import skip_interval
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 
 def context(mission, *, last_update=1, time=2):

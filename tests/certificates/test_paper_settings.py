@@ -7,8 +7,8 @@ from replan.certificates.structure import SlipRange
 from replan.evaluation import regret
 from replan.execute import Mission
 from replan.schedule import FixedTimes, periodic_times
-from replan.study.settings import PAPER_SETTINGS, load_setting, make_mission
-from replan.worlds.rover import rover
+from replan.worlds import rover
+from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
 
 PIECEWISE = [name for name in PAPER_SETTINGS if name != "sinusoidal-medium"]
 

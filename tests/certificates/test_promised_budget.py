@@ -13,8 +13,8 @@ from replan.errors import InputError
 from replan.evaluation import regret
 from replan.execute import Mission
 from replan.schedule import FixedTimes
-from replan.study.settings import load_setting, make_mission
-from replan.worlds.rover import rover
+from replan.worlds import rover
+from replan.worlds.settings import load_setting, make_mission
 
 
 def small():

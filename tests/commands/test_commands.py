@@ -11,7 +11,7 @@ import pytest
 
 from replan.cli import run
 from replan.study.paper import METHODS
-from replan.study.settings import PAPER_SETTINGS
+from replan.worlds.settings import PAPER_SETTINGS
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def test_a_figure_on_a_full_disk_is_one_line_too(tmp_path, capsys, monkeypatch):
 
 def test_what_is_flown_after_the_simulation_stands_in_its_page(tmp_path, capsys, monkeypatch):
     flown = SimpleNamespace(record=lambda: {"rows": [FLIGHT]}, tracks=[])
-    monkeypatch.setattr("replan.study.settings.PAPER_SETTINGS", ("narrow-late",))
+    monkeypatch.setattr("replan.worlds.settings.PAPER_SETTINGS", ("narrow-late",))
     monkeypatch.setattr("replan.study.table3.table3", lambda **_: flown)
     monkeypatch.setattr("replan.report.flight_table.table_3", lambda _: [Table("flights", (), ())])
     monkeypatch.setattr("replan.report.flight_figure.flight_figure", lambda *_, **__: None)

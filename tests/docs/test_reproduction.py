@@ -6,7 +6,7 @@ from doc_pages import ROOT
 from replan.evaluation.exact import regret
 from replan.study.candidates import distinct_schedules, regret_guided_candidates
 from replan.study.paper import METHODS
-from replan.study.settings import load_setting, make_mission
+from replan.worlds.settings import load_setting, make_mission
 
 DOCS = ROOT / "docs"
 

@@ -15,7 +15,7 @@ from replan.model import from_arrays, piecewise
 from replan.planning import Ties
 from replan.schedule import RULES as REGISTERED
 from replan.schedule import Decision, FixedTimes, Periodic, make_rule
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 STATES, ACTIONS, HORIZON, BUDGET = 3, 2, 5, 2
 EXECUTIONS = ("map", "belief")

@@ -9,7 +9,7 @@ from replan import TVMDP, FixedTimes, InputError, Mission, evaluate_times, load_
 from replan.evaluation import all_returns, evaluate, oracle_rollout, rollout, sampled_regret
 from replan.evaluation import exact as exact_module
 from replan.schedule import periodic_times
-from replan.study.settings import PAPER_SETTINGS
+from replan.worlds.settings import PAPER_SETTINGS
 from tiny_worlds import random_times, tiny_missions
 
 

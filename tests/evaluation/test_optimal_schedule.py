@@ -14,7 +14,7 @@ from replan.planning.backward_induction import oracle_return
 from replan.schedule import Lookahead, Periodic, RegretGuided
 from replan.schedule.budget import check_times
 from replan.skip.interval import skip_interval
-from replan.worlds.rover import rover
+from replan.worlds import rover
 from tiny_worlds import random_times, tiny_missions
 
 TWO_BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]

@@ -17,7 +17,7 @@ from replan.model import drift
 from replan.model.streams import uniforms
 from replan.schedule import Context, Decision
 from replan.skip import skip_interval
-from replan.worlds.rover import rover
+from replan.worlds import rover
 from tiny_worlds import tiny_missions
 
 SEEDS = np.arange(12)

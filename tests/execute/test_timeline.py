@@ -6,7 +6,7 @@ from replan.errors import InputError
 from replan.execute import Agent, Mission, timeline
 from replan.model import piecewise
 from replan.schedule import DriftThreshold, FixedTimes, Periodic, Random, RegretGuided, SelfTriggered
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 
 @pytest.fixture(scope="module")

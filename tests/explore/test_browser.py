@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from replan.cli import run
-from replan.study.settings import load_setting
+from replan.worlds.settings import load_setting
 
 CHROMIUM = Path("/usr/bin/chromium")
 WAIT = 120_000  # milliseconds; the first regret may have to wait for compilation

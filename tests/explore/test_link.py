@@ -12,7 +12,7 @@ from replan.errors import InputError
 from replan.explore.link import Screen, fit_times, from_query, open_screen, to_query, to_toml
 from replan.explore.model import drawn_drift, edit_setting
 from replan.schedule.budget import check_times
-from replan.study.settings import builtin_settings, load_setting
+from replan.worlds.settings import builtin_settings, load_setting
 
 
 def drawn_screen() -> Screen:

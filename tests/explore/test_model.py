@@ -12,7 +12,7 @@ from replan.errors import InputError
 from replan.evaluation.exact import evaluate_times
 from replan.explore import controls, drawing, model, panels
 from replan.explore.link import open_screen
-from replan.study.settings import load_setting, make_mission, parse_setting
+from replan.worlds.settings import load_setting, make_mission, parse_setting
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from replan import InputError, Reward, SlipKernel, Ties, constant, oracle
 from replan.planning import oracle_return, plan
-from replan.worlds.rover import rover
+from replan.worlds import rover
 from tiny_worlds import random_kernel, random_world
 
 

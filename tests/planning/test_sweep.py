@@ -8,7 +8,7 @@ import pytest
 from replan import TVMDP, Reward, SlipKernel, constant, oracle
 from replan.planning import oracle_return
 from replan.planning.sweep import open_course
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 
 def step_by_step(world):

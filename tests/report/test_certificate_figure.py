@@ -9,7 +9,7 @@ from replan.report.certificate_figure import (
     promises,
     write_certificates,
 )
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 
 def test_each_promise_lies_above_the_regret_and_is_drawn(tmp_path):

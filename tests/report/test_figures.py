@@ -18,8 +18,8 @@ from replan.report.trajectory_figure import TrajectoryRow, representative_seed, 
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import Periodic
 from replan.study.protocol import HELD_OUT_SEEDS
-from replan.study.settings import load_setting, make_mission
 from replan.study.trace import Trace, trace_mission
+from replan.worlds.settings import load_setting, make_mission
 
 SETTING = load_setting("two-burst")
 MISSION = make_mission(SETTING)

@@ -14,7 +14,7 @@ from replan.model import SlipKernel, constant, drift
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead, PlansManyAhead
 from replan.schedule.update_programme import solve
-from replan.worlds.rover import rover
+from replan.worlds import rover
 from tiny_worlds import tiny_missions
 
 EXACT = {"tolerance": 0.0, "effort": 1e30}

@@ -10,7 +10,7 @@ from replan.execute import Mission, timeline
 from replan.model import TVMDP, Reward, SlipKernel, constant
 from replan.schedule import RULES, Random, make_rule
 from replan.schedule.rule import draws
-from replan.worlds.rover import distances
+from replan.worlds.slip_grid import distances
 
 
 @st.composite

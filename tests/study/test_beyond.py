@@ -12,7 +12,7 @@ from replan.schedule import Lookahead
 from replan.study import beyond
 from replan.study.beyond import best_candidate
 from replan.study.paper import METHODS, TABLE_1
-from replan.study.settings import PAPER_SETTINGS, load_setting, make_mission
+from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
 
 
 def mission(name: str, execution="map") -> Mission:

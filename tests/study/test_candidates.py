@@ -22,7 +22,7 @@ from replan.study.candidates import (
     log_thresholds,
 )
 from replan.study.protocol import choose, prepare, validation_regret
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from replan.errors import InputError
 from replan.study.cells import places
 from replan.study.definition import builtin_studies, load_study, parse_study
 from replan.study.paper import METHODS
-from replan.study.settings import PAPER_SETTINGS
+from replan.worlds.settings import PAPER_SETTINGS
 
 SMALL = {"name": "small", "settings": ["two-burst"], "rules": ["periodic"]}
 

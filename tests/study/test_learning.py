@@ -9,7 +9,7 @@ from replan.model import SlipKernel
 from replan.report.learning_tables import bounds_table, learned_table, told_table, write_learning
 from replan.study import learning
 from replan.study.estimators import ESTIMATORS, applies
-from replan.study.settings import load_setting, make_mission
+from replan.worlds.settings import load_setting, make_mission
 
 
 def test_learning_compares_estimators_and_wrong_bounds(monkeypatch, tmp_path):

@@ -13,10 +13,10 @@ from replan.study.cells import places
 from replan.study.definition import load_study
 from replan.study.paper import METHODS, TABLE_1
 from replan.study.protocol import HELD_OUT_SEEDS, VALIDATION_SEEDS, bootstrap_interval, parameters
-from replan.study.settings import PAPER_SETTINGS, load_setting, make_mission
 from replan.study.simulation import simulate_setting
 from replan.study.versions import code_version
 from replan.study.work import Result, compute
+from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
 
 simulated = cache(simulate_setting)
 OBLIVIOUS = {"periodic", "random", "front-loaded", "back-loaded"}

@@ -12,9 +12,9 @@ from replan.study import estimators, work
 from replan.study.cells import places
 from replan.study.definition import parse_study
 from replan.study.protocol import choose, prepare
-from replan.study.settings import make_mission, parse_setting
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result, compute, compute_batch
+from replan.worlds.settings import make_mission, parse_setting
 
 
 def cells(**changes):

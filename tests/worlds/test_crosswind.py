@@ -2,14 +2,17 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.execute import Mission
 from replan.model import ACTIONS
 from replan.skip import skip_interval
-from replan.worlds import build_world, built_in_setting
-from replan.worlds.crosswind import build, gust_law
+from replan.worlds.crosswind import Crosswind, Wind, gust_law
+from replan.worlds.settings import load_setting, make_mission
 
 RIGHT, LEFT, DOWN, UP, STAY = range(len(ACTIONS))
 COLUMNS = 13  # of the built-in settings, with 5 rows
+
+
+def build(**wind):
+    return Crosswind(wind=Wind(**wind)).build()
 
 
 def cell(i, j):
@@ -50,9 +53,8 @@ def test_the_reward_does_not_know_the_wind():
 
 @pytest.mark.parametrize("degree", ["medium", "hard"])
 def test_the_plan_of_the_start_takes_the_path_that_will_be_on_the_lee_side(degree):
-    setting = built_in_setting(f"crosswind-{degree}")
-    world = build_world(setting)
-    mission = Mission(world, budget=setting["budget"], planning_horizon=setting["planning_horizon"])
+    mission = make_mission(load_setting(f"crosswind-{degree}"))
+    world = mission.world
     *_, last = skip_interval(
         world.kernel, world.reward, mission.update(1).propagation, np.array([world.start]), begin=1, end=8
     )

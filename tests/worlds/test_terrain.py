@@ -5,17 +5,22 @@ import pytest
 
 from replan.errors import InputError
 from replan.evaluation import regret
-from replan.execute import Mission
 from replan.model import local_drift_bounds
 from replan.planning import oracle
 from replan.schedule import LocalDrift
 from replan.schedule.local_drift import planned_way
-from replan.worlds import build_world, built_in_setting
-from replan.worlds.terrain import Patch, build
+from replan.worlds.settings import load_setting, make_mission
+from replan.worlds.terrain import Ground, Patch, Terrain
+
+
+def build(n=12, **ground):
+    return Terrain(n=n, terrain=Ground(**ground)).build()
 
 
 def test_a_patch_drifts_in_a_straight_line_and_the_ground_around_it_not_at_all():
-    world = build(n=5, slip=0.1, patches=[Patch((1, 2), (3, 4), slip=0.2, final_slip=0.6, begin=2, end=6)])
+    world = build(
+        n=5, slip=0.1, patches=[Patch(rows=(1, 2), columns=(3, 4), slip=0.2, final_slip=0.6, begin=2, end=6)]
+    )
     for t, slip in ((0, 0.2), (2, 0.2), (3, 0.3), (5, 0.5), (6, 0.6), (39, 0.6)):
         field = world.kernel(t).slip.reshape(5, 5)
         assert field[1:3, 3:] == pytest.approx(slip)
@@ -23,7 +28,7 @@ def test_a_patch_drifts_in_a_straight_line_and_the_ground_around_it_not_at_all()
 
 
 def test_later_patches_lie_over_earlier_ones_and_may_be_mappings():
-    patches = [Patch((0, 4), (0, 4), slip=0.3), {"rows": [2, 2], "columns": [2, 2], "slip": 0.5}]
+    patches = [Patch(rows=(0, 4), columns=(0, 4), slip=0.3), {"rows": [2, 2], "columns": [2, 2], "slip": 0.5}]
     slip = build(n=5, patches=patches).kernel(0).slip
     assert slip[12] == 0.5
     assert (np.delete(slip, 12) == 0.3).all()
@@ -43,6 +48,7 @@ def test_what_cannot_be_built_is_refused_by_name():
         ({"patches": [{**patch, "begin": 5, "end": 5}]}, "end"),
         ({"patches": [{**patch, "colour": "red"}]}, "colour"),
         ({"walls": [[0, 0, 0]]}, "wall"),
+        ({"walls": [[0, 0, 0, 12]]}, "wall"),
         ({"walls": [[0, 0, 0, 3]]}, "start"),
         ({"goal": [12, 0]}, "goal"),
     ):
@@ -52,13 +58,14 @@ def test_what_cannot_be_built_is_refused_by_name():
 
 def mission_with_dunes(degree, shift):
     """The built-in setting with the drift of the dunes, where nobody goes, moved in time."""
-    setting = built_in_setting(f"terrain-{degree}")
-    for dune in setting["terrain"]["patches"][1:]:
-        dune["begin"] = (dune["begin"] + shift) % 36
-        dune["end"] = dune["begin"] + 3
-    return Mission(
-        build_world(setting), budget=setting["budget"], planning_horizon=setting["planning_horizon"]
-    )
+    setting = load_setting(f"terrain-{degree}")
+    sand, *dunes = setting.terrain.patches
+    begins = [(dune.begin + shift) % 36 for dune in dunes]
+    moved = [
+        dune.model_copy(update={"begin": t, "end": t + 3}) for dune, t in zip(dunes, begins, strict=True)
+    ]
+    ground = setting.terrain.model_copy(update={"patches": [sand, *moved]})
+    return make_mission(setting.model_copy(update={"terrain": ground}))
 
 
 def both_bounds(world):

@@ -37,7 +37,7 @@ def certify(
     as_json: JsonOption = False,
 ) -> None:
     """The certificate of a schedule or rule and the paper's bound beside it, or the price of a promise."""
-    from replan.study.settings import load_setting, make_mission
+    from replan.worlds.settings import load_setting, make_mission
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     head = {"setting": setting, "execution": execution, "ties": str(mission.ties)}

@@ -29,7 +29,7 @@ def explain(
 ) -> None:
     """Regret split into what not seeing the state, the stale plan and the wrong model cost."""
     from replan.evaluation.decomposition import decompose
-    from replan.study.settings import load_setting, make_mission
+    from replan.worlds.settings import load_setting, make_mission
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)

@@ -11,7 +11,7 @@ def optimum(
 ) -> None:
     """The best fixed schedule, and the best one that may depend on the states seen."""
     from replan.evaluation.optimal_schedule import optimum as find
-    from replan.study.settings import load_setting, make_mission
+    from replan.worlds.settings import load_setting, make_mission
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     best = find(mission)

@@ -42,7 +42,7 @@ def regret(
     """The exact regret of a schedule or rule, and the loss of every step."""
     from replan.evaluation.exact import evaluate
     from replan.planning import oracle
-    from replan.study.settings import load_setting, make_mission
+    from replan.worlds.settings import load_setting, make_mission
 
     if rollouts is not None and rollouts < 2:
         raise InputError(f"--rollouts must be at least 2, not {rollouts}")

@@ -84,8 +84,8 @@ def output_folder(path: Path) -> Path:
 def _simulation(folder: Path, part: str, options: dict[str, Any]):
     from replan.report.simulation_figures import write_figures
     from replan.report.simulation_tables import records, table_2, write_tables
-    from replan.study.settings import PAPER_SETTINGS
     from replan.study.simulation import simulate
+    from replan.worlds.settings import PAPER_SETTINGS
 
     done = simulate(PAPER_SETTINGS, search=options["search"], workers=options["workers"], kept=folder / KEPT)
     results = _watched(done, len(PAPER_SETTINGS), lambda result: result.name, options)
@@ -98,8 +98,8 @@ def _simulation(folder: Path, part: str, options: dict[str, Any]):
 
 def _rewrite_report(folder: Path, search: Search) -> None:
     """The page with what was just added to the folder, where the simulation was run into it before."""
-    from replan.study.settings import PAPER_SETTINGS
     from replan.study.simulation import kept_simulation
+    from replan.worlds.settings import PAPER_SETTINGS
 
     for kind in dict.fromkeys((search, *SEARCHES)):
         results = kept_simulation(PAPER_SETTINGS, search=kind, kept=folder / KEPT)
@@ -137,7 +137,7 @@ def flights_in(folder: Path) -> list[dict[str, Any]] | None:
 def _beyond(folder: Path, part: str, options: dict[str, Any]):
     from replan.report.beyond_table import records, write_beyond
     from replan.study.beyond import beyond
-    from replan.study.settings import builtin_settings
+    from replan.worlds.settings import builtin_settings
 
     total = 2 * len(builtin_settings())
     done = beyond(workers=options["workers"], kept=folder / KEPT)
@@ -161,7 +161,7 @@ def _learning(folder: Path, part: str, options: dict[str, Any]):
 
 def _certificates(folder: Path, part: str, options: dict[str, Any]):
     from replan.report.certificate_figure import BUDGETS, SETTING, promises, write_certificates
-    from replan.study.settings import load_setting, make_mission
+    from replan.worlds.settings import load_setting, make_mission
 
     done = promises(make_mission(load_setting(SETTING)), BUDGETS)
     points = _watched(done, len(BUDGETS), lambda point: f"{point.budget} updates", options)

@@ -31,8 +31,8 @@ def schedule(
     as_json: JsonOption = False,
 ) -> None:
     """The update times of one mission with the given seed, and the reason of every decision."""
-    from replan.study.settings import load_setting, make_mission
     from replan.study.trace import trace_mission
+    from replan.worlds.settings import load_setting, make_mission
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)

@@ -7,13 +7,13 @@ or, without the second import, `gymnasium.make("replan.environments:replan/Rover
 """
 
 from replan.environments.budgeted_observation import BudgetedObservation
-from replan.environments.registration import BUILDERS, make_environment, register_environments
+from replan.environments.registration import SETTINGS, make_environment, register_environments
 from replan.environments.world_environment import WorldEnvironment
 
 register_environments()
 
 __all__ = [
-    "BUILDERS",
+    "SETTINGS",
     "BudgetedObservation",
     "WorldEnvironment",
     "make_environment",

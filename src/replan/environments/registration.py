@@ -1,77 +1,73 @@
-"""The names under which Gymnasium finds the worlds."""
+"""Registration of the worlds with Gymnasium."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import gymnasium
+import numpy as np
 
-from replan.environments.whole_number import whole_number
 from replan.environments.world_environment import WorldEnvironment
 from replan.errors import InputError
-from replan.model import TVMDP, piecewise
-from replan.worlds import terrain
-from replan.worlds.built_in import built_in_setting
-from replan.worlds.rover import Cell, rover
+from replan.model import TVMDP
+from replan.worlds import rover
+from replan.worlds.parameters import Parameters
+from replan.worlds.settings import Setting, load_setting, parse_setting
 
-BUILDERS = {  # id -> module:function, whose keyword arguments are those of gymnasium.make
-    "replan/Rover-v0": "replan.environments.registration:default_rover",
-    "replan/ThinIce-v0": "replan.worlds.thin_ice:build",
-    "replan/Crosswind-v0": "replan.worlds.crosswind:build",
-    "replan/Terrain-v0": "replan.environments.registration:default_terrain",
-}
-
-
-LEAST = {  # options that are whole numbers, and the least they may be
-    "n": 1,
-    "horizon": 2,
-    "lakes": 1,
-    "lake_length": 1,
-    "lake_height": 1,
-    "turn_steps": 1,
-    "melt_steps": 1,
-    "swept": 1,
-    "ice_width": 1,
+SETTINGS = {  # environment -> the setting that `gymnasium.make` starts from
+    "replan/Rover-v0": "two-burst",
+    "replan/ThinIce-v0": "thin-ice-hard",
+    "replan/Crosswind-v0": "crosswind-hard",
+    "replan/Terrain-v0": "terrain-hard",
 }
 
 
 def register_environments() -> None:
-    """Make `gymnasium.make` know the ids; done once, however often it is called."""
-    for name, builder in BUILDERS.items():
+    """Register the environments with Gymnasium; further calls change nothing."""
+    for name, setting in SETTINGS.items():
         if name not in gymnasium.registry:
             gymnasium.register(
                 id=name,
                 entry_point="replan.environments.registration:make_environment",
-                kwargs={"builder": builder},
+                kwargs={"setting": setting},
             )
 
 
-def make_environment(*, builder: str, render_mode: str | None = None, **options: Any) -> WorldEnvironment:
-    """The environment of the world that `builder` makes of the options."""
-    for name, least in LEAST.items():
-        if name in options:
-            options[name] = whole_number(name, options[name], least=least)
-    module, _, function = builder.partition(":")
+def make_environment(*, setting: str, render_mode: str | None = None, **options: Any) -> WorldEnvironment:
+    """Return the environment of a setting.
+
+    Parameters
+    ----------
+    setting : name of a built-in setting, or the path of a TOML file
+    render_mode : "ansi", or None
+    options : parameters of the world to change. The `slip` of a rover may be a list, one for each step.
+    """
+    base = load_setting(setting)
+    given = {name: _plain(value) for name, value in options.items()}
+    return WorldEnvironment(_build(base, given), render_mode=render_mode)
+
+
+def _build(base: Setting, options: dict[str, Any]) -> TVMDP:
+    """Return the world of the setting with other parameters, those of its section included."""
+    slips = options.pop("slip") if isinstance(options.get("slip"), list) else None
+    record = base.model_dump(mode="json", exclude_none=True)
+    for name, section in base:
+        if isinstance(section, Parameters):
+            own = type(section).model_fields.keys() & options.keys()
+            record[name] |= {key: options.pop(key) for key in own}
+    setting = parse_setting(record | options, where=base.world)
+    if slips is None:
+        return setting.build()
+    if setting.world != "rover":
+        raise InputError(f"{setting.world}: 'slip' must be a number, not {slips}")
     try:
-        world = getattr(import_module(module), function)(**options)
-    except InputError:
-        raise
-    except (TypeError, ValueError, IndexError) as error:
-        raise InputError(f"{module}: {error}") from None
-    return WorldEnvironment(world, render_mode=render_mode)
+        return rover(setting.n, slips, obstacles=[(cell[0], cell[1]) for cell in setting.obstacles])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"rover: slip: {error}") from None
 
 
-def default_rover(
-    *, n: int = 12, horizon: int = 50, slip: list[float] | None = None, obstacles: list[Cell] | None = None
-) -> TVMDP:
-    """The paper's rover; without a slip of one's own, under the drift of the setting `two-burst`."""
-    if slip is None:
-        bursts = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
-        return rover(n, piecewise(horizon, slip=0.03, quiet=0.001, bursts=bursts), obstacles=obstacles or ())
-    return rover(n, slip, obstacles=obstacles or ())
-
-
-def default_terrain(**options: Any) -> TVMDP:
-    """The terrain of the setting `terrain-hard`; options of `replan.worlds.terrain.build` change it."""
-    return terrain.build(**{**built_in_setting("terrain-hard")["terrain"], **options})
+def _plain(value: Any) -> Any:
+    """Return NumPy's numbers and arrays, and tuples, as numbers and lists."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value

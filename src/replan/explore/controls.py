@@ -15,7 +15,8 @@ from replan.explore.drawing import tick_times
 from replan.explore.link import LARGEST
 from replan.model.drift import GREATEST_SLIP
 from replan.schedule.registry import RULES
-from replan.study.settings import RoverSetting, Setting, builtin_settings, load_setting
+from replan.worlds.parameters import Parameters
+from replan.worlds.settings import RoverSetting, Setting, builtin_settings, load_setting
 
 AS_OPENED = "as opened"
 DRAWN = "drawn"
@@ -61,20 +62,27 @@ def chosen_world(name: str | None, opened: link.Screen, kept: Kept) -> Setting:
 
 def sizes(mo: Any, base: Setting) -> Any:
     """Whole numbers for n, T, H and B, as far as the world has them."""
-    values = {key: getattr(base, key, None) for key in SIZES}
-    least = {"n": 2, "horizon": 2}
+    values = {key: value for key, value in base if key in SIZES and value is not None}
     return mo.ui.dictionary(
         {
             key: mo.ui.number(
-                start=least.get(key, 1),
+                start=least(type(base), key, default=1),
                 stop=LARGEST.get(key),
                 step=1,
-                value=value,
+                value=values[key],
                 label=words.label(SIZES[key]),
             )
-            for key, value in values.items()
-            if value is not None
+            for key in SIZES
+            if key in values
         }
+    )
+
+
+def least(parameters: type[Parameters], key: str, *, default: int) -> int:
+    """Return the least whole number that a parameter accepts, `default` where it states none."""
+    schema = parameters.model_json_schema()["properties"][key]
+    return next(
+        (part["minimum"] for part in (schema, *schema.get("anyOf", ())) if "minimum" in part), default
     )
 
 

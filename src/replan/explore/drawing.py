@@ -10,7 +10,7 @@ from replan.model.slip import SlipKernel
 from replan.report.grid_path import centres, spread_visits
 from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILLION
 from replan.study.trace import Trace
-from replan.worlds.rover import DISTANCE_SCALE
+from replan.worlds.slip_grid import DISTANCE_SCALE
 
 WIDTH, NARROW = 1000, 400  # of what lies along the horizon, on a phone; marks.html has the same
 LEFT, NARROW_LEFT, RIGHT = 60, 44, 20  # margins of the horizon, the same there

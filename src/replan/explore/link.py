@@ -19,7 +19,7 @@ from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
 from replan.schedule.periodic import periodic_times
 from replan.schedule.registry import RULES
 from replan.skip.propagation import Execution
-from replan.study.settings import Setting, builtin_settings, load_setting, make_mission, parse_setting
+from replan.worlds.settings import Setting, builtin_settings, load_setting, make_mission, parse_setting
 
 SCREEN = "screen"
 LARGEST = {"n": 40, "horizon": 500}  # beyond which dragging a mark takes many seconds

@@ -25,15 +25,12 @@ from replan.schedule.budget import check_times
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution
 from replan.study.protocol import choose, parameters, prepare
-from replan.study.settings import RoverSetting, Setting, make_mission, parse_setting
 from replan.study.trace import Trace, trace_mission
+from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, SinusoidalDrift
+from replan.worlds.settings import RoverSetting, Setting, make_mission, parse_setting
 
 POINTS = 8  # that a profile is drawn with
-DRIFT_KINDS = {
-    "linear": {"slip": 0.05, "rate": 0.005},
-    "sinusoidal": {"slip": 0.15, "amplitude": 0.1, "period": 25.0},
-    "piecewise": {"slip": 0.03, "quiet": 0.001, "bursts": [[0.2, 0.34, 0.018], [0.62, 0.82, 0.018]]},
-}
+DRIFT_KINDS = {"linear": LinearDrift, "sinusoidal": SinusoidalDrift, "piecewise": PiecewiseDrift}
 
 
 @dataclass(frozen=True)
@@ -120,7 +117,8 @@ def drift_start(setting: Setting, kind: str) -> dict[str, Any]:
     """The values that the controls of a kind of drift begin with: the setting's own where it is of it."""
     if isinstance(setting, RoverSetting) and setting.drift.kind == kind:
         return setting_record(setting)["drift"]
-    return {"kind": kind, **DRIFT_KINDS[kind]}
+    fields = DRIFT_KINDS[kind].model_fields
+    return {"kind": kind} | {key: field.examples[0] for key, field in fields.items() if field.examples}
 
 
 def drawn_times(horizon: int, count: int) -> list[int]:

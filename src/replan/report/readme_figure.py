@@ -30,8 +30,9 @@ from replan.report.style import (
 from replan.schedule.rule import Rule
 from replan.study.paper import METHODS
 from replan.study.protocol import choose, prepare
-from replan.study.settings import PiecewiseDrift, RoverSetting, load_setting, make_mission
 from replan.study.trace import trace_mission
+from replan.worlds.mars_rover import PiecewiseDrift
+from replan.worlds.settings import RoverSetting, load_setting, make_mission
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from pathlib import Path
 from replan.report.style import save
 from replan.report.timing_figure import update_timing
 from replan.report.trajectory_figure import TrajectoryRow, trajectories
-from replan.study.settings import make_mission
 from replan.study.simulation import SettingResult, high_drift_intervals
+from replan.worlds.settings import make_mission
 
 TIMING_SETTING = "two-burst"
 TRAJECTORY_SETTINGS = ("sparse-late-50", "three-short")

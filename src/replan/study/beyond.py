@@ -21,7 +21,7 @@ from replan.skip.propagation import EXECUTIONS, Execution
 from replan.study.candidates import candidates, distinct_schedules
 from replan.study.paper import METHODS
 from replan.study.parts import kept_parts, run_parts
-from replan.study.settings import builtin_settings, load_setting, make_mission
+from replan.worlds.settings import builtin_settings, load_setting, make_mission
 
 LOOKAHEADS = {  # each with its parameters
     "lookahead": {},

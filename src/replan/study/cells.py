@@ -14,7 +14,7 @@ from typing import Any
 from replan.errors import InputError
 from replan.study.definition import RuleAxis, SettingAxis, Study
 from replan.study.protocol import VALIDATION_SEEDS
-from replan.study.settings import load_setting, parse_setting
+from replan.worlds.settings import load_setting, parse_setting
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from replan.schedule.registry import make_rule
 from replan.skip.propagation import Execution
 from replan.study.candidates import Search
 from replan.study.estimators import TRUE_KERNEL, check_estimator
-from replan.study.settings import one_line
+from replan.worlds.parameters import one_line
 
 Measure = Literal["exact", "dynamic", "sampled", "placement"]
 Number = Annotated[float, Field(allow_inf_nan=False)]

@@ -23,7 +23,7 @@ from replan.schedule.rule import Rule
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL, applies
 from replan.study.parts import run_parts
 from replan.study.protocol import HELD_OUT_SEEDS, Bench, bootstrap_interval, choose, prepare
-from replan.study.settings import PAPER_SETTINGS, load_setting, make_mission
+from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
 
 STALE_PLAN_SETTINGS = tuple(
     f"{world}-{degree}" for world in ("thin-ice", "crosswind", "terrain") for degree in ("medium", "hard")

@@ -26,7 +26,8 @@ from replan.study.protocol import (
     measure,
     prepare,
 )
-from replan.study.settings import PAPER_SETTINGS, PiecewiseDrift, Setting, load_setting, make_mission
+from replan.worlds.mars_rover import PiecewiseDrift
+from replan.worlds.settings import PAPER_SETTINGS, Setting, load_setting, make_mission
 
 
 @dataclass(frozen=True)

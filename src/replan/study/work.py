@@ -28,10 +28,10 @@ from replan.study.cells import Cell, canonical
 from replan.study.definition import given_rule
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.protocol import VALIDATION_SEEDS, Bench, bootstrap_interval, choose, parameters
-from replan.study.settings import Setting, make_mission, parse_setting
 from replan.study.simulation import high_drift_intervals
 from replan.study.trace import trace_mission
 from replan.study.versions import code_version
+from replan.worlds.settings import Setting, make_mission, parse_setting
 
 Batch = tuple[Cell, ...]
 

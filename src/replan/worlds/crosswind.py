@@ -19,49 +19,66 @@ from functools import cache
 
 import numpy as np
 
-from replan.errors import InputError
 from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel, constant
 from replan.model.kernel import Array
-from replan.worlds.rover import DISTANCE_SCALE
+from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole
+from replan.worlds.slip_grid import DISTANCE_SCALE
 
 UP = 90.0  # degrees, counter-clockwise from a wind that blows to the right
 
 
-def build(
-    *,
-    horizon: int = 40,
-    lakes: int = 2,
-    lake_length: int = 5,
-    lake_height: int = 3,
-    gusts: float = 0.2,
-    lean: float = 0.9,
-    turn_begin: int = 2,
-    turn_steps: int = 4,
-    turn: float = 180.0,
-    hazard_cost: float = 3.0,
-) -> TVMDP:
-    """A grid of lake_height + 2 rows and lakes * (lake_length + 1) + 1 columns; by default `crosswind-hard`.
+class Wind(Parameters):
+    """The lakes and the wind; the defaults are those of the setting `crosswind-hard`."""
 
-    `gusts` is the probability that a gust takes the place of the commanded move; it goes with the wind with
-    probability `lean`, else in any of the five directions. From the time `turn_begin` on the wind turns by
-    `turn` degrees clockwise, in `turn_steps` equal steps. A step that ends in a lake costs `hazard_cost`;
-    every step costs the columns still to go, over 20.
-    """
-    _check(lakes, lake_length, lake_height, gusts, lean, turn_steps)
-    rows, columns = lake_height + 2, lakes * (lake_length + 1) + 1
-    i, j = np.divmod(np.arange(rows * columns), columns)
-    lake = (i > 0) & (i < rows - 1) & (j % (lake_length + 1) > 0)
-    angles = UP - turn * np.clip((np.arange(horizon) - turn_begin) / turn_steps, 0, 1)
-    windy = cache(lambda angle: _kernel((rows, columns), lake, gusts, gust_law(angle, lean)))
-    next_state = -(columns - 1 - j) / DISTANCE_SCALE - hazard_cost * lake
-    return TVMDP(
-        horizon=horizon,
-        kernel=lambda t: windy(angles[t]),
-        reward=constant(Reward(next_state=next_state)),
-        start=rows // 2 * columns,
-        grid=(rows, columns),
-        declared_successors=windy(UP).successors,
-    )
+    lakes: Whole = 2
+    """Lakes, in a row."""
+    lake_length: Whole = 5
+    """Columns of a lake."""
+    lake_height: Whole = 3
+    """Rows of a lake."""
+    gusts: Fraction = 0.2
+    """Probability that a gust takes the place of the commanded move."""
+    lean: Fraction = 0.9
+    """Probability that a gust goes with the wind; otherwise it goes in any of the five directions."""
+    turn_begin: int = 2
+    """Time from which the wind turns."""
+    turn_steps: Whole = 4
+    """Number of equal steps in which it turns."""
+    turn: float = 180.0
+    """Degrees by which it turns, clockwise."""
+    hazard_cost: float = 3.0
+    """Cost of a step that ends in a lake."""
+
+
+class Crosswind(Parameters):
+    """Paths along both shores of a chain of lakes, and a wind that turns."""
+
+    horizon: Horizon = 40
+    """Steps, T."""
+    wind: Wind = Wind()
+    """The lakes and the wind."""
+
+    def build(self) -> TVMDP:
+        """Return a grid of lake_height + 2 rows and lakes * (lake_length + 1) + 1 columns.
+
+        Every step costs the columns still to go, over 20.
+        """
+        wind = self.wind
+        rows, columns = wind.lake_height + 2, wind.lakes * (wind.lake_length + 1) + 1
+        i, j = np.divmod(np.arange(rows * columns), columns)
+        lake = (i > 0) & (i < rows - 1) & (j % (wind.lake_length + 1) > 0)
+        turned = np.clip((np.arange(self.horizon) - wind.turn_begin) / wind.turn_steps, 0, 1)
+        angles = UP - wind.turn * turned
+        windy = cache(lambda angle: _kernel((rows, columns), lake, wind.gusts, gust_law(angle, wind.lean)))
+        next_state = -(columns - 1 - j) / DISTANCE_SCALE - wind.hazard_cost * lake
+        return TVMDP(
+            horizon=self.horizon,
+            kernel=lambda t: windy(angles[t]),
+            reward=constant(Reward(next_state=next_state)),
+            start=rows // 2 * columns,
+            grid=(rows, columns),
+            declared_successors=windy(UP).successors,
+        )
 
 
 def gust_law(angle: float, lean: float) -> Array:
@@ -84,18 +101,3 @@ def _kernel(shape: tuple[int, int], lake: np.ndarray, gusts: float, law: Array) 
     commanded[lake] = blown[lake] = nearer_shore[lake, None]
     move = np.concatenate([(1 - gusts) * np.eye(actions), np.tile(gusts * law, (actions, 1))], axis=1)
     return GeneralKernel(np.concatenate([commanded, blown], axis=1), np.tile(move, (states, 1, 1)))
-
-
-def _check(lakes, lake_length, lake_height, gusts, lean, turn_steps) -> None:
-    counts = {
-        "lakes": lakes,
-        "lake_length": lake_length,
-        "lake_height": lake_height,
-        "turn_steps": turn_steps,
-    }
-    for name, count in counts.items():
-        if count < 1:
-            raise InputError(f"{name} must be at least 1, not {count}")
-    for name, probability in (("gusts", gusts), ("lean", lean)):
-        if not 0 <= probability <= 1:
-            raise InputError(f"{name} must lie between 0 and 1, not {probability:g}")

@@ -11,109 +11,129 @@ nobody goes there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from replan.errors import InputError
 from replan.model import TVMDP, Reward, SlipKernel, constant
 from replan.model.kernel import Array
-from replan.worlds.rover import DISTANCE_SCALE, Cell, distances
+from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
+from replan.worlds.slip_grid import DISTANCE_SCALE, distances
+
+Wall = Annotated[tuple[int, ...], Field(min_length=4, max_length=4, strict=False)]
 
 
-@dataclass(frozen=True)
-class Patch:
+class Patch(Parameters):
     """A rectangle of cells whose slip goes in a straight line from one value to another."""
 
-    rows: tuple[int, int]  # first and last
-    columns: tuple[int, int]  # first and last
-    slip: float  # up to the time `begin`
-    final_slip: float | None = None  # from the time `end` on; None: it does not drift
+    rows: Cell
+    """First and last row."""
+    columns: Cell
+    """First and last column."""
+    slip: Fraction
+    """Slip up to the time `begin`."""
+    final_slip: Fraction | None = None
+    """Slip from the time `end` on; without it the patch does not drift."""
     begin: int = 0
+    """Time from which the slip changes."""
     end: int = 1
+    """Time at which it has changed."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Patch:
+        if self.begin >= self.end:
+            raise ValueError(f"a patch must end its drift after it begins, not {self.begin} to {self.end}")
+        return self
 
     def slip_at(self, t: int) -> float:
-        """The slip of its cells."""
+        """Return the slip of its cells at time t."""
         if self.final_slip is None:
             return self.slip
         passed = np.clip((t - self.begin) / (self.end - self.begin), 0, 1)
         return float(self.slip + (self.final_slip - self.slip) * passed)
 
 
-def build(
-    *,
-    n: int = 12,
-    horizon: int = 40,
-    slip: float = 0.02,
-    patches: Iterable[Patch | Mapping[str, Any]] = (),
-    walls: Iterable[Sequence[int]] = (),
-    start: Sequence[int] = (0, 0),
-    goal: Sequence[int] | None = None,
-) -> TVMDP:
-    """An n x n grid of still ground with the given `slip`, and patches on it, later ones over earlier.
+class Ground(Parameters):
+    """Still ground with patches on it."""
 
-    A patch may be given as a mapping of its fields. A wall is (first row, first column, last row, last
-    column) of cells that cannot be entered. The reward is the rover's, -d1(s', goal) / 20.
-    """
-    start, goal = _cell(start, n, "start"), _cell((n - 1, n - 1) if goal is None else goal, n, "goal")
-    patches = tuple(_patch(given, n) for given in patches)
-    blocked = _blocked(walls, n)
-    if blocked[start] or blocked[goal]:
-        raise InputError("a wall lies on the start or the goal")
-
-    def kernel(t: int) -> SlipKernel:
-        return SlipKernel((n, n), slip_field(n, slip, patches, t), blocked=blocked)
-
-    return TVMDP(
-        horizon=horizon,
-        kernel=kernel,
-        reward=constant(Reward(next_state=-distances(n, goal) / DISTANCE_SCALE)),
-        start=start[0] * n + start[1],
-        start_states=np.flatnonzero(~blocked.reshape(-1)),
-        grid=(n, n),
-    )
+    slip: Fraction = 0.02
+    """Slip of the still ground."""
+    patches: list[Patch] = Field(default=[])
+    """Patches of other ground, later ones over earlier ones."""
+    walls: list[Wall] = Field(default=[])
+    """First row, first column, last row and last column of cells that cannot be entered."""
+    start: Cell = (0, 0)
+    """Row and column of the start."""
+    goal: Cell | None = None
+    """Row and column of the goal; by default the far corner."""
 
 
-def slip_field(n: int, slip: float, patches: Iterable[Patch], t: int) -> Array:
-    """(S,) slip of every cell at time t."""
-    field = np.full((n, n), float(slip))
-    for patch in patches:
+class Terrain(Parameters):
+    """Ground that differs from cell to cell and drifts in places only."""
+
+    n: Side = 12
+    """Rows and columns."""
+    horizon: Horizon = 40
+    """Steps, T."""
+    terrain: Ground = Ground()
+    """The ground, its patches and its walls."""
+
+    def build(self) -> TVMDP:
+        """Return the world. The reward is the rover's, -d1(s', goal) / 20."""
+        n, ground = self.n, self.terrain
+        start = _cell(ground.start, n, "start")
+        goal = _cell(ground.goal or (n - 1, n - 1), n, "goal")
+        blocked = _blocked(ground.walls, n)
+        if blocked[start] or blocked[goal]:
+            raise InputError("a wall lies on the start or the goal")
+        for patch in ground.patches:
+            _check_fit(patch, n)
+
+        def kernel(t: int) -> SlipKernel:
+            return SlipKernel((n, n), slip_field(ground, n, t), blocked=blocked)
+
+        return TVMDP(
+            horizon=self.horizon,
+            kernel=kernel,
+            reward=constant(Reward(next_state=-distances(n, goal) / DISTANCE_SCALE)),
+            start=start[0] * n + start[1],
+            start_states=np.flatnonzero(~blocked.reshape(-1)),
+            grid=(n, n),
+        )
+
+
+def slip_field(ground: Ground, n: int, t: int) -> Array:
+    """Return the slip of every cell at time t, (S,)."""
+    field = np.full((n, n), float(ground.slip))
+    for patch in ground.patches:
         (top, bottom), (left, right) = patch.rows, patch.columns
         field[top : bottom + 1, left : right + 1] = patch.slip_at(t)
     return field.reshape(-1)
 
 
-def _patch(given: Patch | Mapping[str, Any], n: int) -> Patch:
-    try:
-        patch = given if isinstance(given, Patch) else Patch(**given)
-    except TypeError as error:
-        raise InputError(f"patch {given}: {error}") from None
+def _check_fit(patch: Patch, n: int) -> None:
     for name, (first, last) in (("rows", patch.rows), ("columns", patch.columns)):
         if not 0 <= first <= last < n:
             raise InputError(f"patch {name} {first} to {last} do not fit a {n} x {n} grid")
-    for name, value in (("slip", patch.slip), ("final_slip", patch.final_slip)):
-        if value is not None and not 0 <= value <= 1:
-            raise InputError(f"patch {name} must lie between 0 and 1, not {value:g}")
-    if patch.end <= patch.begin:
-        raise InputError(f"a patch drifts from {patch.begin} to {patch.end}: the end must come later")
-    return patch
 
 
 def _blocked(walls: Iterable[Sequence[int]], n: int) -> np.ndarray:
     blocked = np.zeros((n, n), dtype=bool)
-    for wall in walls:
-        if len(wall) != 4 or not (0 <= wall[0] <= wall[2] < n and 0 <= wall[1] <= wall[3] < n):
+    for top, left, bottom, right in walls:
+        if not (0 <= top <= bottom < n and 0 <= left <= right < n):
             raise InputError(
-                f"wall {list(wall)} is not first row, first column, last row, last column within 0 to {n - 1}"
+                f"wall {[top, left, bottom, right]} is not first row, first column, last row, last column "
+                f"within 0 to {n - 1}"
             )
-        top, left, bottom, right = wall
         blocked[top : bottom + 1, left : right + 1] = True
     return blocked
 
 
-def _cell(given: Sequence[int], n: int, name: str) -> Cell:
-    if len(given) != 2 or not all(0 <= index < n for index in given):
+def _cell(given: Sequence[int], n: int, name: str) -> tuple[int, int]:
+    row, column = given
+    if not (0 <= row < n and 0 <= column < n):
         raise InputError(f"{name} {list(given)} is not a cell of the {n} x {n} grid")
-    return int(given[0]), int(given[1])
+    return row, column

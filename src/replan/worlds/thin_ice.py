@@ -21,56 +21,72 @@ import numpy as np
 from replan.errors import InputError
 from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel, constant
 from replan.model.kernel import Array, Indices
-from replan.worlds.rover import DISTANCE_SCALE, distances
+from replan.worlds.parameters import Fraction, Horizon, Parameters, Side, Whole
+from replan.worlds.slip_grid import DISTANCE_SCALE, distances
 
 
-def build(
-    *,
-    n: int = 12,
-    horizon: int = 40,
-    slip: float = 0.04,
-    failure: float = 0.02,
-    worst_failure: float = 0.8,
-    melt_begin: int = 0,
-    melt_steps: int = 9,
-    fall_cost: float = 3.0,
-    swept: int = 3,
-    ice_width: int = 3,
-    river: int = 9,
-    bridge: int = 5,
-) -> TVMDP:
-    """An n x n grid crossed by a river in the row `river`; the defaults are the setting `thin-ice-hard`.
+class Ice(Parameters):
+    """The river, its ice and its bridge; the defaults are those of the setting `thin-ice-hard`."""
 
-    Ice covers the columns 0 to ice_width - 1 of the river, the bridge every column from `bridge` on. The
-    failure rate is `failure` up to the time `melt_begin` and then climbs in `melt_steps` equal steps to
-    `worst_failure`. Who falls is swept `swept` columns along. `slip` is that of every cell, at all times.
-    """
-    _check(n, failure, worst_failure, melt_steps, swept, ice_width, river, bridge)
-    ice = river * n + np.arange(ice_width)
-    water = river * n + np.arange(ice_width, bridge)
-    falls_to = np.arange(n * n)
-    falls_to[ice] = np.clip(ice + swept, water[0], water[-1])
-    solid = SlipKernel((n, n), slip, blocked=np.isin(np.arange(n * n), water)).general()
-    solid = _climbing_out(solid, water, bank=water - n)
-    failures = failure_rates(horizon, failure, worst_failure, melt_begin, melt_steps)
-    breaking = cache(lambda rate: _breaking(solid, falls_to, rate))
-    next_state = -distances(n, (n - 1, 0)) / DISTANCE_SCALE
-    next_state[water] -= fall_cost
-    return TVMDP(
-        horizon=horizon,
-        kernel=lambda t: breaking(failures[t]),
-        reward=constant(Reward(next_state=next_state)),
-        grid=(n, n),
-        declared_successors=breaking(failures[0]).successors,
-    )
+    slip: Fraction = 0.04
+    """Slip of every cell, at all times."""
+    failure: Fraction = 0.02
+    """Probability that a step onto the ice breaks it, up to the time `melt_begin`."""
+    worst_failure: Fraction = 0.8
+    """The same probability once the ice has melted."""
+    melt_begin: int = 0
+    """Time from which the failure rate climbs."""
+    melt_steps: Whole = 9
+    """Number of equal steps in which it climbs."""
+    fall_cost: float = 3.0
+    """Cost of being in the water."""
+    swept: Whole = 3
+    """Columns that a fall leads along the river."""
+    ice_width: Whole = 3
+    """Columns of ice, from the first column on."""
+    river: Whole = 9
+    """Row of the river."""
+    bridge: int = 5
+    """First column of the bridge, which reaches to the edge."""
 
 
-def failure_rates(
-    horizon: int, failure: float, worst_failure: float, melt_begin: int, melt_steps: int
-) -> Array:
-    """(T,) probability that a step onto the ice breaks it."""
-    molten = np.clip((np.arange(horizon) - melt_begin) / melt_steps, 0, 1)
-    return failure + (worst_failure - failure) * molten
+class ThinIce(Parameters):
+    """A short way over ice that melts, and a long way over a bridge."""
+
+    n: Side = 12
+    """Rows and columns."""
+    horizon: Horizon = 40
+    """Steps, T."""
+    ice: Ice = Ice()
+    """The river, its ice and its bridge."""
+
+    def build(self) -> TVMDP:
+        """Return the world."""
+        n, ice = self.n, self.ice
+        _check_layout(n, ice)
+        icy = ice.river * n + np.arange(ice.ice_width)
+        water = ice.river * n + np.arange(ice.ice_width, ice.bridge)
+        falls_to = np.arange(n * n)
+        falls_to[icy] = np.clip(icy + ice.swept, water[0], water[-1])
+        solid = SlipKernel((n, n), ice.slip, blocked=np.isin(np.arange(n * n), water)).general()
+        solid = _climbing_out(solid, water, bank=water - n)
+        failures = failure_rates(ice, self.horizon)
+        breaking = cache(lambda rate: _breaking(solid, falls_to, rate))
+        next_state = -distances(n, (n - 1, 0)) / DISTANCE_SCALE
+        next_state[water] -= ice.fall_cost
+        return TVMDP(
+            horizon=self.horizon,
+            kernel=lambda t: breaking(failures[t]),
+            reward=constant(Reward(next_state=next_state)),
+            grid=(n, n),
+            declared_successors=breaking(failures[0]).successors,
+        )
+
+
+def failure_rates(ice: Ice, horizon: int) -> Array:
+    """Return the probability that a step onto the ice breaks it, (T,)."""
+    molten = np.clip((np.arange(horizon) - ice.melt_begin) / ice.melt_steps, 0, 1)
+    return ice.failure + (ice.worst_failure - ice.failure) * molten
 
 
 def _climbing_out(kernel: GeneralKernel, water: Indices, *, bank: Indices) -> GeneralKernel:
@@ -93,16 +109,10 @@ def _breaking(kernel: GeneralKernel, falls_to: Indices, failure: float) -> Gener
     )
 
 
-def _check(n, failure, worst_failure, melt_steps, swept, ice_width, river, bridge) -> None:
-    for name, rate in (("failure", failure), ("worst_failure", worst_failure)):
-        if not 0 <= rate <= 1:
-            raise InputError(f"{name} must lie between 0 and 1, not {rate:g}")
-    if not 1 <= ice_width < bridge < n:
+def _check_layout(n: int, ice: Ice) -> None:
+    if not ice.ice_width < ice.bridge < n:
         raise InputError(
-            f"1 <= ice_width < bridge < n must hold, not ice_width {ice_width}, bridge {bridge}, n {n}"
+            f"ice_width < bridge < n must hold, not ice_width {ice.ice_width}, bridge {ice.bridge}, n {n}"
         )
-    if not 1 <= river <= n - 2:
-        raise InputError(f"river must lie between rows 1 and {n - 2}, not {river}")
-    for name, count in (("melt_steps", melt_steps), ("swept", swept)):
-        if count < 1:
-            raise InputError(f"{name} must be at least 1, not {count}")
+    if ice.river > n - 2:
+        raise InputError(f"river must lie between rows 1 and {n - 2}, not {ice.river}")

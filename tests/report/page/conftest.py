@@ -10,9 +10,9 @@ from replan.schedule import RegretGuided
 from replan.study.candidates import candidates
 from replan.study.paper import METHODS, TABLE_1
 from replan.study.protocol import Choice, measure, prepare
-from replan.study.settings import load_setting, make_mission
 from replan.study.simulation import Entry, SettingResult, high_drift_intervals, simulate_setting
 from replan.study.trace import trace_mission
+from replan.worlds.settings import load_setting, make_mission
 
 SETTINGS = ("two-burst", "narrow-late")
 FIRES = RegretGuided("gap+drift", alpha=0.8, m=1, diameter=0.05)  # by score on one, by pace on the other

@@ -8,9 +8,9 @@ import pytest
 
 from replan.execute.timeline import timeline
 from replan.report.page import write_records_page
-from replan.study.settings import make_mission
 from replan.study.simulation import high_drift_intervals
 from replan.study.trace import trace_mission
+from replan.worlds.settings import make_mission
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
 FRAME = 220  # milliseconds between two steps of the animation

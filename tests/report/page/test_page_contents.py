@@ -26,7 +26,7 @@ from replan.schedule import Decision, Lookahead, Periodic
 from replan.study.beyond import BeyondResult
 from replan.study.beyond import Entry as BeyondEntry
 from replan.study.paper import METHODS
-from replan.study.settings import load_setting, make_mission
+from replan.worlds.settings import load_setting, make_mission
 
 
 @pytest.fixture

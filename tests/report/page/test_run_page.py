@@ -10,8 +10,8 @@ from replan.report.page import write_records_page
 from replan.report.page.records import RULES_DRAWN, SETTINGS_DRAWN
 from replan.report.page.run_tables import CELLS_SHOWN, records_table, rule_table
 from replan.schedule import DriftThreshold
-from replan.study.settings import load_setting, make_mission
 from replan.study.trace import trace_mission
+from replan.worlds.settings import load_setting, make_mission
 
 
 @pytest.fixture

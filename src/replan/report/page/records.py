@@ -16,8 +16,8 @@ from replan.report.page.setting_view import Shown, setting_view
 from replan.report.study_tables import CELLS
 from replan.study.definition import given_rule
 from replan.study.estimators import TRUE_KERNEL, check_estimator
-from replan.study.settings import Setting, parse_setting
 from replan.study.store import Store
+from replan.worlds.settings import Setting, parse_setting
 
 SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most

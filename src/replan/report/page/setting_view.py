@@ -18,9 +18,9 @@ from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule, draws
 from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
-from replan.study.settings import Setting, make_mission
 from replan.study.simulation import high_drift_intervals
 from replan.study.trace import Trace, trace_mission
+from replan.worlds.settings import Setting, make_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
 AFFORDABLE_STATES = 1_000  # beyond this, no curve of budgets and no decomposition are computed for the page

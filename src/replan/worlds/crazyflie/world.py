@@ -19,7 +19,7 @@ from replan.skip.propagation import Execution
 from replan.worlds.crazyflie.calibration import Calibration, calibration
 from replan.worlds.crazyflie.layouts import GRID, START, Layout, beside, state_of
 from replan.worlds.crazyflie.wind import Wind
-from replan.worlds.rover import DISTANCE_SCALE
+from replan.worlds.slip_grid import DISTANCE_SCALE
 
 BUDGET = 6
 PLANNING_HORIZON = 7

@@ -1,23 +1,22 @@
 """The nine built-in settings: valid worlds, and the shares of the regret that they were made for."""
 
-import inspect
-
 import numpy as np
 import pytest
 
-from replan.errors import InputError
 from replan.evaluation import decompose
-from replan.execute import Mission
 from replan.model import check_tvmdp
 from replan.schedule import Periodic
-from replan.worlds import SETTINGS, WORLDS, build_world, built_in_setting
+from replan.worlds.crosswind import Crosswind
+from replan.worlds.settings import PAPER_SETTINGS, builtin_settings, load_setting, make_mission
+from replan.worlds.thin_ice import ThinIce
 
+WORLDS = ("thin-ice", "crosswind", "terrain")
+SETTINGS = [name for name in builtin_settings() if name not in PAPER_SETTINGS]
 WORTH_REPLANNING = [name for name in SETTINGS if not name.endswith("mild")]
 
 
 def mission_of(name, execution="map"):
-    setting = built_in_setting(name)
-    return Mission(build_world(setting), setting["budget"], setting["planning_horizon"], execution=execution)
+    return make_mission(load_setting(name), execution=execution)
 
 
 def test_there_are_three_settings_for_each_of_three_worlds():
@@ -66,18 +65,8 @@ def test_harder_settings_cost_more(world):
     assert (np.diff(regrets) > 0).all()
 
 
-@pytest.mark.parametrize("world", ["thin-ice", "crosswind"])
-def test_the_defaults_of_a_builder_are_its_hard_setting(world):
-    setting = built_in_setting(f"{world}-hard")
-    section = next(value for value in setting.values() if isinstance(value, dict))
-    defaults = {name: p.default for name, p in inspect.signature(WORLDS[world]).parameters.items()}
-    assert defaults == {key: setting[key] for key in ("n", "horizon") if key in setting} | section
-
-
-def test_unknown_names_and_keys_are_refused_by_name():
-    with pytest.raises(InputError, match="thick-ice"):
-        built_in_setting("thick-ice")
-    with pytest.raises(InputError, match="moon"):
-        build_world({"world": "moon"})
-    with pytest.raises(InputError, match="colour"):
-        build_world({"world": "thin-ice", "horizon": 10, "ice": {"colour": "blue"}})
+@pytest.mark.parametrize("world", [ThinIce(), Crosswind()])
+def test_the_defaults_of_a_world_are_those_of_its_hard_setting(world):
+    name = {"ThinIce": "thin-ice", "Crosswind": "crosswind"}[type(world).__name__]
+    hard = load_setting(f"{name}-hard").model_dump()
+    assert world.model_dump() == {key: hard[key] for key in type(world).model_fields}

@@ -1,19 +1,27 @@
-"""Settings: a TOML file, or the name of a built-in one, checked key by key and turned into a mission."""
+"""Settings: a TOML file, or the name of a built-in one, checked key by key and turned into a mission.
+
+A setting is the parameters of a world together with those of a mission in it.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.planning.ties import Ties
 from replan.skip.propagation import Execution
-from replan.study.world_settings import TAGS, ArraysSetting, PiecewiseDrift, RoverSetting, Setting
+from replan.worlds.arrays import Arrays
+from replan.worlds.crosswind import Crosswind
+from replan.worlds.mars_rover import Rover
+from replan.worlds.parameters import Parameters, Whole, one_line
+from replan.worlds.terrain import Terrain
+from replan.worlds.thin_ice import ThinIce
 
 PAPER_SETTINGS = (
     "late-burst",
@@ -25,12 +33,69 @@ PAPER_SETTINGS = (
     "sparse-late-50",
     "three-short",
 )
+
+
+class MissionParameters(Parameters):
+    """Parameters that the setting of every world has."""
+
+    planning_horizon: Whole
+    """Steps that a plan looks ahead, H."""
+    budget: int
+    """Updates, B."""
+    ties: str = "first"
+    """Action taken among tied ones: first, last or random(SEED)."""
+
+    @field_validator("ties")
+    @classmethod
+    def _known_ties(cls, value: str) -> str:
+        Ties.parse(value)
+        return value
+
+
+class RoverSetting(Rover, MissionParameters):
+    """Setting of the world `rover`."""
+
+    world: Literal["rover"]
+
+
+class ThinIceSetting(ThinIce, MissionParameters):
+    """Setting of the world `thin-ice`."""
+
+    world: Literal["thin-ice"]
+
+
+class CrosswindSetting(Crosswind, MissionParameters):
+    """Setting of the world `crosswind`."""
+
+    world: Literal["crosswind"]
+
+
+class TerrainSetting(Terrain, MissionParameters):
+    """Setting of the world `terrain`."""
+
+    world: Literal["terrain"]
+
+
+class ArraysSetting(Arrays, MissionParameters):
+    """Setting of the world `arrays`."""
+
+    world: Literal["arrays"]
+
+
+Setting = RoverSetting | ThinIceSetting | CrosswindSetting | TerrainSetting | ArraysSetting
+WORLDS: dict[str, type[Parameters]] = {
+    "rover": Rover,
+    "thin-ice": ThinIce,
+    "crosswind": Crosswind,
+    "terrain": Terrain,
+    "arrays": Arrays,
+}
 _ADAPTER: TypeAdapter[Setting] = TypeAdapter(Annotated[Setting, Field(discriminator="world")])
 
 
 def builtin_settings() -> list[str]:
     """The names of the settings that come with replan, the paper's first."""
-    folder = resources.files("replan.worlds") / "settings"
+    folder = resources.files("replan.worlds") / "setting_files"
     names = {Path(file.name).stem for file in folder.iterdir() if file.name.endswith(".toml")}
     return [*PAPER_SETTINGS, *sorted(names - set(PAPER_SETTINGS))]
 
@@ -70,38 +135,10 @@ def make_mission(setting: Setting, *, execution: Execution = "map", budget: int 
     )
 
 
-def one_line(error: ValidationError) -> str:
-    """The first fault that pydantic found, as one line that names the key."""
-    fault: Any = error.errors(include_url=False)[0]
-    place = list(fault["loc"])
-    path = [part for k, part in enumerate(place) if part not in TAGS or (k > 0 and part == place[k - 1])]
-    key = ".".join(str(part) for part in path)
-    kind, value = fault["type"], fault.get("input")
-    if kind == "extra_forbidden":
-        return f"unknown key {key!r}"
-    if kind == "missing":
-        return f"missing key {key!r}"
-    if kind == "union_tag_not_found":
-        return f"missing key {'.'.join([*map(str, path), _discriminator(fault)])!r}"
-    if kind == "union_tag_invalid":
-        named = ".".join([*map(str, path), _discriminator(fault)])
-        return f"{named!r} must be one of {fault['ctx']['expected_tags']}, not {fault['ctx']['tag']!r}"
-    said = fault["msg"].rstrip(".")
-    for word in ("Value error, ", "Input ", "List ", f"{path[-1]} " if path else ""):
-        said = said.removeprefix(word)
-    told = ", not " in said or (kind == "value_error" and isinstance(value, (dict, list)))
-    shown = "" if told else f", not {value!r}"
-    return f"{key!r} {said}{shown}" if key else said
-
-
-def _discriminator(fault: Any) -> str:
-    return str(fault["ctx"]["discriminator"]).strip("'")
-
-
 def _read(source: str | Path) -> tuple[str, str]:
     name = str(source)
     if name in builtin_settings():
-        return (resources.files("replan.worlds") / "settings" / f"{name}.toml").read_text(), name
+        return (resources.files("replan.worlds") / "setting_files" / f"{name}.toml").read_text(), name
     path = Path(source)
     if path.suffix != ".toml" and not path.exists():
         known = ", ".join(builtin_settings())
@@ -110,17 +147,3 @@ def _read(source: str | Path) -> tuple[str, str]:
         return path.read_text(), name
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-
-
-__all__ = [
-    "PAPER_SETTINGS",
-    "ArraysSetting",
-    "PiecewiseDrift",
-    "RoverSetting",
-    "Setting",
-    "builtin_settings",
-    "load_setting",
-    "make_mission",
-    "one_line",
-    "parse_setting",
-]

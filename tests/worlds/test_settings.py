@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan import InputError, check_tvmdp, load_setting, make_mission
-from replan.study.settings import PAPER_SETTINGS, builtin_settings
+from replan.worlds.settings import PAPER_SETTINGS, builtin_settings
 
 GOOD = """
 world = "rover"
