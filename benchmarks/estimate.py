@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from benchmarks.timing import Row, alone, compare
-from replan.estimate import DriftBoundedMLE, Transitions, compile_loops, solve_pair, transitions
+from replan.estimate import DriftBoundedMLE, Transitions, solve_pair, transitions
 from replan.model import SlipKernel
 
 BOUND = 0.02
@@ -22,14 +22,11 @@ CALLS = 20  # of ours in one timing, so that the clock can tell
 
 def rows() -> list[Row]:
     """One row a claim."""
-    compile_loops()
     table = [row for observations in (5, 20, 100) for row in one_pair(observations)]
     kernel, seen = SlipKernel((12, 12), 0.2), mission()
     table.append(compare("whole kernel, n = 12, 50 updates", lambda: whole_kernel(kernel, seen), repeat=20))
-    for observations in (5, 100):
-        what = f"first estimate ever, {observations} observations, nothing compiled yet"
-        table.append(alone(what, in_new_process(FIRST_CALL, observations)))
-    table.append(alone("compiling the estimator's loops, once a machine", in_new_process(COMPILE, 5)))
+    for what, cold in (("first estimate of a process", False), ("the same with nothing compiled yet", True)):
+        table.append(alone(what, in_new_process(cold)))
     return table
 
 
@@ -86,24 +83,19 @@ def whole_kernel(kernel: SlipKernel, seen: Transitions) -> None:
     estimator.kernel(49)
 
 
-FIRST_CALL = """
-import sys
+FIRST_ESTIMATE = """
 import numpy as np
 from replan.estimate import solve_pair
-observations = int(sys.argv[1])
-outcomes = np.random.default_rng(0).choice(5, observations)
-solve_pair(np.arange(observations), outcomes, 0.02 * np.arange(observations), 5)
+solve_pair(np.arange(5), np.arange(5) % 3, 0.02 * np.arange(5), 5)
 """
-COMPILE = "from replan.estimate import compile_loops; compile_loops()" + FIRST_CALL
 
 
-def in_new_process(code: str, observations: int) -> float:
-    """Seconds from the start of a process to its end; numba finds nothing compiled."""
+def in_new_process(cold: bool) -> float:
+    """Seconds that a process with one estimate takes; `cold`: with numba's cache empty."""
     with tempfile.TemporaryDirectory() as empty:
-        environment = os.environ | {"NUMBA_CACHE_DIR": empty}
-        command = [sys.executable, "-c", code, str(observations)]
+        environment = os.environ | ({"NUMBA_CACHE_DIR": empty} if cold else {})
         began = time.perf_counter()
-        subprocess.run(command, env=environment, check=True)
+        subprocess.run([sys.executable, "-c", FIRST_ESTIMATE], env=environment, check=True)
         return time.perf_counter() - began
 
 

@@ -133,3 +133,10 @@ def test_bad_rows_are_named(times, outcomes, message):
 def test_no_observations_are_refused():
     with pytest.raises(InputError, match="no observations"):
         solve_pair(np.array([], dtype=int), np.array([], dtype=int), np.zeros(3), 3)
+
+
+def test_observations_may_be_of_any_whole_type():
+    times, outcomes, sums = np.arange(6), np.array([0, 1, 0, 2, 1, 0]), 0.05 * np.arange(6)
+    expected = solve_pair(times, outcomes, sums, 3)
+    other = solve_pair(times.astype(np.int32), outcomes.astype(np.uint8), sums.tolist(), 3)
+    np.testing.assert_array_equal(other.probabilities, expected.probabilities)

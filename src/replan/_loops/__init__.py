@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from replan._loops import (
         certificates,
         general,
+        interior_point,
         open_stencil,
         overlap,
         programme,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "certificates",
     "general",
+    "interior_point",
     "open_stencil",
     "overlap",
     "programme",
@@ -36,3 +38,9 @@ def __getattr__(name: str) -> ModuleType:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")  # which also makes it an attribute of this package
+
+
+def load(*names: str) -> None:
+    """Load modules now, so that no later call waits for them."""
+    for name in names:
+        import_module(f"{__name__}.{name}")

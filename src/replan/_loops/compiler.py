@@ -1,7 +1,8 @@
 """Numba with a disk cache that works on a read-only machine.
 
-Compiled code is cached beside the source, else in the user's cache folder, else in a folder of the user's own
-within the temporary one, else not at all. Cached code is executed, so no folder that others can write is used.
+Compiled code is cached beside the source, else in the user's cache folder, else in a folder of the user's
+own within the temporary one, else not at all. Cached code is executed, so a folder that others can write is
+never used.
 """
 
 import os
@@ -9,23 +10,25 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numba
 from numba.core import config
 
 
-def jit(function, **options):
-    """Compile on first use for each signature, without the interpreter lock, cached where possible."""
+def jit(function, *, signature: str | None = None, **options):
+    """Compile without the interpreter lock, cached where possible: now for a given signature, else on use."""
+    compiler = partial(numba.njit, signature, nogil=True, **options)
     try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
+        return compiler(cache=True)(function)
     except (RuntimeError, OSError):
         pass
     try:
         with _cached_in(_private_folder()):
-            return numba.njit(cache=True, nogil=True, **options)(function)
+            return compiler(cache=True)(function)
     except (RuntimeError, OSError):
-        return numba.njit(nogil=True, **options)(function)
+        return compiler()(function)
 
 
 def _private_folder() -> Path:

@@ -10,7 +10,6 @@ from replan.estimate.observations import Transitions, read_transitions, transiti
 from replan.estimate.pair import PairSolution, solve_pair
 from replan.estimate.slip_mle import EVIDENCE, Evidence, PooledSlip
 from replan.estimate.slip_profile import SlipEstimate
-from replan.estimate.tiers import compile_loops
 from replan.estimate.true_kernel import TrueKernel
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "SlipEstimate",
     "Transitions",
     "TrueKernel",
-    "compile_loops",
     "estimate_file",
     "read_transitions",
     "shifted",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replan.estimate.tiers import loops
+from replan import _loops
 from replan.model.kernel import Array
 
 TOLERANCE = 5e-9  # of the certified gap, in log-likelihood
@@ -51,7 +51,7 @@ def solve_chain(
         at += length
     goal = p if wanted is None else wanted.ravel()
     weight = p if share is None else share.ravel()
-    objective, bound = loops(nodes, m).solve(
+    objective, bound = _loops.interior_point.solve(
         counts.ravel(), drift.ravel(), p, y, goal, weight, *cuts, m, barrier, tolerance, pull
     )
     return ChainSolution(p.reshape(nodes, m), y.reshape(nodes + 1, m), objective, bound)

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan import _loops
 from replan.errors import InputError
 from replan.estimate.drift_sums import DriftSums
 from replan.estimate.estimator import Observation
 from replan.estimate.filling import Filling, check_filling, fill_pair, later_rows, pooled_wanted
 from replan.estimate.observations import Transitions, transitions
 from replan.estimate.pair import PairSolution, solve_pair
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
+from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, prepare_kernel
 
 
 @dataclass
@@ -69,6 +70,8 @@ class DriftBoundedMLE:
         self._displacements = np.unique(offsets, return_inverse=True)[1].reshape(offsets.shape)
         self._pairs: dict[tuple[int, int], _Pair] = {}
         self._seen: list[tuple[int, int, int, int]] = []
+        _loops.load("interior_point")
+        prepare_kernel(self.kernel(0))
 
     def estimate(self, observation: Observation) -> Kernel:
         """Learn the transition that the update revealed, if it did, and give the kernel of that step."""

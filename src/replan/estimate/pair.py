@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replan import _loops
 from replan.errors import InputError
 from replan.estimate.chain import TOLERANCE, solve_chain
-from replan.estimate.tiers import loops
 from replan.model.kernel import Array, Indices
 
 
@@ -47,10 +47,11 @@ def solve_pair(
     """
     if not len(times):
         raise InputError("there are no observations")
+    times, outcomes = (np.ascontiguousarray(part, dtype=np.int64) for part in (times, outcomes))
+    cumulative = np.ascontiguousarray(cumulative, dtype=float)
     coordinate = np.full(width, -1)
     node = np.empty(len(times), np.int64)
-    code = loops(len(times), 1)
-    nodes, seen = code.reduce(times, outcomes, cumulative, node, coordinate)
+    nodes, seen = _loops.interior_point.reduce(times, outcomes, cumulative, node, coordinate)
     if nodes < 0:
         raise InputError(_complaint(-nodes - 1, times, outcomes, cumulative, width))
     if seen == 1 or nodes == 1:
@@ -62,7 +63,7 @@ def solve_pair(
     start, y = np.empty((nodes, m)), np.zeros((nodes + 1, m))
     old_p, old_y = _aggregate(earlier, coordinate, m)
     flat = (counts.ravel(), drift.ravel(), start.ravel(), y.ravel())
-    code.build(times, cumulative, node, coordinate[outcomes], unseen, m, *flat, old_p, old_y)
+    _loops.interior_point.build(times, cumulative, node, coordinate[outcomes], unseen, m, *flat, old_p, old_y)
     solved = solve_chain(counts, drift, start, y, tolerance=tolerance)
     probabilities = solved.probabilities[:, coordinate]
     if unseen > 1:

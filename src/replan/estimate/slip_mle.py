@@ -17,7 +17,7 @@ from replan.estimate.drift_sums import DriftSums
 from replan.estimate.estimator import Observation
 from replan.estimate.slip_evidence import SlipEvidence, reachable, slip_evidence
 from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate, SlipProfile
-from replan.model.kernel import Indices
+from replan.model.kernel import Indices, prepare_kernel
 from replan.model.slip import SlipKernel
 
 Evidence = Literal["transitions", "intervals"]
@@ -65,6 +65,7 @@ class PooledSlip:
             profile.at(0, np.zeros(1), prior=prior, confidence=confidence)
             for profile, prior in zip(self._profiles, self._prior, strict=True)
         )
+        prepare_kernel(nominal)
 
     def estimate(self, observation: Observation) -> SlipKernel:
         """Learn from the update, then give the kernel of the step before it; `slips` holds the intervals."""

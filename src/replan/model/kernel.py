@@ -240,6 +240,18 @@ def first_best(values: Array, tolerance: float) -> Indices:
     return out
 
 
+def prepare_kernel(kernel: Kernel) -> None:
+    """Call each method of a kernel once, so that what it needs is compiled or loaded before a mission."""
+    values, row = np.zeros(kernel.states), np.zeros(1, dtype=np.int64)
+    kernel.backup(values, plus=values)
+    kernel.greedy(values, None, MAP_TOLERANCE)
+    first_best(kernel.expect(values), MAP_TOLERANCE)
+    kernel.push(np.eye(1, kernel.states), row)
+    kernel.sample(row, row, np.zeros(1))
+    kernel.most_likely()
+    kernel.entrywise_distance(kernel)
+
+
 def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Array]:
     """Sort each row's successors and add up the weights of equal ones."""
     order = np.argsort(successors, axis=1, kind="stable")

@@ -10,12 +10,18 @@ likelihood looks like a complementarity condition whose target is n_ij instead o
 serves both. It is block-tridiagonal once the last coordinate of every node is written as one minus the
 rest: a banded Cholesky factor of N (m - 1) rows, O(N m^3).
 
-`replan.estimate.chain` is the way in; `replan.estimate.tiers` runs these functions as they stand or
-compiles them. All arrays are flat (entry i, j at i m + j) and nothing is allocated here: that keeps the time
-to compile low. Logarithms and roots are `math`'s, the same to the last bit in both.
+`replan.estimate.chain` calls `solve`, `replan.estimate.pair` calls `reduce` and `build`. Arrays are flat
+(entry i, j at i m + j) and nothing is allocated, which keeps the time to compile low. These three functions state
+their types, so that loading this module compiles them or reads them from the cache and no later call waits.
 """
 
 import math
+from functools import partial
+
+from replan._loops.compiler import jit
+
+_jit = partial(jit, error_model="numpy")  # without a check of each division: half the time to compile
+_FLOATS, _INTEGERS = "f8[::1], ", "i8[::1], "
 
 STEP = 0.9995  # of the way to the boundary
 ITERATIONS = 200
@@ -23,6 +29,7 @@ SAME = 1e-12  # drift below this is no drift
 PATIENCE = 8  # iterations without a better certificate before rounding is taken to have won
 
 
+@_jit
 def factorise(h, link, band, nodes, m):
     """Cholesky factor of the chain's matrix from the curvatures h of nodes and `link` of links (the last: 0).
 
@@ -55,6 +62,7 @@ def factorise(h, link, band, nodes, m):
                 band[row] = 1.0 / math.sqrt(total) if total > 0.0 else 0.0  # the inverse; 0: rounding has won
 
 
+@_jit
 def substitute(band, rhs, dp, nodes, m):
     """Solve for dp, whose rows sum to 0, given rhs, which is used up."""
     r = m - 1
@@ -77,6 +85,7 @@ def substitute(band, rhs, dp, nodes, m):
             dp[last] -= dp[i * m + j]
 
 
+@_jit
 def newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, target, second, nodes, m):
     """One Newton direction dx, dz towards x z = target (n where something was seen).
 
@@ -104,6 +113,7 @@ def newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, targe
         dz[k] = aim[k] - z[k] - z[k] * dx[k] / x[k]
 
 
+@_jit
 def step_length(x, dx):
     """How far x may go along dx and stay positive, at most 1."""
     length = 1.0 / STEP
@@ -113,6 +123,7 @@ def step_length(x, dx):
     return STEP * length
 
 
+@_jit
 def mismatch(x, z, dx, dz, primal, dual, n):
     """Sum of x z where its target is 0, after steps of lengths `primal` and `dual`."""
     total = 0.0
@@ -122,6 +133,7 @@ def mismatch(x, z, dx, dz, primal, dual, n):
     return total
 
 
+@_jit
 def dual_bound(n, e, y, m):
     """A lower bound on the optimum from any y whose first and last rows are 0, by weak duality.
 
@@ -150,6 +162,7 @@ def dual_bound(n, e, y, m):
     return bound
 
 
+@partial(_jit, signature=f"({17 * _FLOATS} i8, f8, f8, f8)")
 def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, band, m, mu, tolerance, pull):
     """Improve p and y in place until the certified gap is at most `tolerance`; see `chain.solve_chain`."""
     size = n.size
@@ -206,6 +219,7 @@ def solve(n, e, p, y, wanted, share, x, z, dx, dz, aim, lean, h, link, rhs, dp, 
     return least, best
 
 
+@partial(_jit, signature=f"({2 * _INTEGERS}{_FLOATS}{_INTEGERS}i8[::1])")
 def reduce(times, outcomes, cumulative, node, coordinate):
     """Number the nodes and the coordinates of one pair's observations, the seen successors first.
 
@@ -228,6 +242,7 @@ def reduce(times, outcomes, cumulative, node, coordinate):
     return node[times.size - 1] + 1, seen
 
 
+@partial(_jit, signature=f"({_INTEGERS}{_FLOATS}{2 * _INTEGERS}i8, i8, {5 * _FLOATS}f8[::1])")
 def build(times, cumulative, node, chosen, unseen, m, n, e, p, y, start, start_y):
     """Fill counts n, drifts e and a strictly feasible start p, y; chosen (K,) is each outcome's coordinate.
 
