@@ -47,7 +47,7 @@ def mission(estimator: str) -> tuple[float, float, float]:
     from replan.execute.mission import Mission
     from replan.model import linear
     from replan.schedule import Periodic
-    from replan.worlds.rover import rover
+    from replan.worlds import rover
 
     world = rover(12, linear(UPDATES + 1, slip=0.05, rate=0.001))
     flown = Mission(world, budget=UPDATES, planning_horizon=7)

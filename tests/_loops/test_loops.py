@@ -17,7 +17,7 @@ from replan.execute.mission import Mission
 from replan.model import linear
 from replan.model.kernel import prepare_kernel
 from replan.schedule import Periodic
-from replan.worlds.rover import rover
+from replan.worlds import rover
 
 def compiled():
     modules = [getattr(_loops, name) for name in _loops.__all__ if f"replan._loops.{name}" in sys.modules]
