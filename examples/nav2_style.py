@@ -23,7 +23,7 @@ from replan.planning import oracle
 from replan.schedule import Lookahead
 from replan.schedule.rule import Knowledge
 from replan.study.protocol import choose, prepare
-from replan.worlds.thin_ice import ThinIce
+from replan.worlds import ThinIce
 
 
 def believed_path(context: Context, steps: int) -> list[int]:

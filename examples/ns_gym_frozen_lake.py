@@ -16,7 +16,7 @@ from replan.evaluation import evaluate, optimum
 from replan.planning import oracle
 from replan.schedule import Lookahead, Periodic
 from replan.study.protocol import choose, prepare
-from replan.worlds.from_ns_gym import from_ns_gym
+from replan.worlds import from_ns_gym
 
 HORIZON, BUDGET = 30, 5
 

@@ -13,7 +13,7 @@ import numpy as np
 from replan import TVMDP, Mission, check_tvmdp, from_arrays
 from replan.evaluation import evaluate, optimum
 from replan.schedule import Lookahead, Periodic
-from replan.worlds.from_gymnasium import from_gymnasium
+from replan.worlds import from_gymnasium
 
 OUTSIDE, STAIRS, INSIDE = range(3)
 GATE, CLIMB = range(2)

@@ -14,7 +14,7 @@ from replan.evaluation import decompose, regret
 from replan.model import local_drift_bounds
 from replan.planning import oracle
 from replan.schedule import LocalDrift, Periodic
-from replan.worlds.settings import load_setting, make_mission
+from replan.worlds import load_setting, make_mission
 
 WORLDS = ("thin-ice", "crosswind", "terrain")
 SETTINGS = tuple(f"{world}-{degree}" for world in WORLDS for degree in ("mild", "medium", "hard"))

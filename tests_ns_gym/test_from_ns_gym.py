@@ -22,7 +22,7 @@ from replan.execute import Mission
 from replan.model import check_tvmdp
 from replan.planning import oracle
 from replan.schedule import make_rule
-from replan.worlds.from_ns_gym import from_ns_gym
+from replan.worlds import from_ns_gym
 
 HORIZON = 16
 EVERY, STEP = 4, 0.1

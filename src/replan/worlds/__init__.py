@@ -1,5 +1,19 @@
-"""Worlds to run in."""
+"""Worlds to run in, their parameters, and settings: a world together with a mission in it.
 
-from replan.worlds.slip_grid import rover
+Names are loaded when they are first used: `rover` needs no pydantic.
+"""
 
-__all__ = ["rover"]
+from typing import Any
+
+from replan._exports import exports, load
+
+_MODULES = exports(__file__)
+__all__ = sorted(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    return load(__name__, _MODULES, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

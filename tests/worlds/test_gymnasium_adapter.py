@@ -9,7 +9,7 @@ from replan.evaluation import regret
 from replan.execute import Mission
 from replan.planning import oracle
 from replan.schedule import Periodic
-from replan.worlds.from_gymnasium import from_gymnasium
+from replan.worlds import from_gymnasium
 
 
 def test_the_frozen_lake_that_does_not_slip_is_crossed_in_six_steps():

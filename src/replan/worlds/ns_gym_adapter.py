@@ -18,7 +18,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model import TVMDP
-from replan.worlds.from_gymnasium import name_of, numbered_spaces, start_probabilities
+from replan.worlds.gymnasium_adapter import name_of, numbered_spaces, start_probabilities
 from replan.worlds.model_table import ModelTable, world_of_tables
 
 

@@ -1,0 +1,29 @@
+"""Import paths of version 0.1: importing one raises an `ImportError` that names the new path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+MOVED = {
+    "replan.certify": "replan.certificates",
+    "replan.evaluate": "replan.evaluation",
+    "replan.plan": "replan.planning",
+    "replan.skip.propagate": "replan.skip",
+    "replan.study.settings": "replan.worlds.settings",
+    "replan.study.world_settings": "replan.worlds.settings",
+    "replan.worlds.built_in": "replan.worlds.settings",
+    "replan.worlds.from_gymnasium": "replan.worlds",
+    "replan.worlds.from_ns_gym": "replan.worlds",
+    "replan.worlds.rover": "replan.worlds",
+}
+
+
+class MovedFinder:
+    """Last finder of the import system, asked only for modules that do not exist."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        """Raise `ImportError` for a module that has moved, or that was part of a package that has."""
+        for old, new in MOVED.items():
+            if fullname == old or fullname.startswith(f"{old}."):
+                raise ImportError(f"{fullname} has moved: import from {new}", name=fullname)
