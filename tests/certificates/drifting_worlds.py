@@ -1,12 +1,12 @@
 """Tiny random worlds whose kernels drift as far as their bounds allow, in directions drawn by hypothesis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
 
 from replan.execute import Mission
-from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel, constant
 from replan.planning import Ties
 from replan.worlds import rover
 
@@ -90,7 +90,40 @@ def slip_cases(draw, *, drift: float = 0.3) -> Case:
         reward = Reward(
             state_action=generator.normal(size=(side * side, 5)), next_state=generator.normal(size=side**2)
         )
-        world = TVMDP(horizon, world.kernel, constant(reward), grid=(side, side))
+        world = replace(world, reward=constant(reward))
     execution = draw(st.sampled_from(["map", "belief"]))
     mission = Mission(world, budget, draw(st.integers(1, 5)), ties=draw(any_ties), execution=execution)
     return Case(mission, random_times(generator, horizon, budget))
+
+
+@st.composite
+def grid_cases(draw, *, execution=None) -> Case:
+    """Small grids that declare nothing: walls move, the slip law turns, slip differs from cell to cell."""
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    horizon, shape = draw(st.integers(3, 8)), draw(st.sampled_from([(1, 3), (2, 2), (2, 3), (3, 3)]))
+    budget = draw(st.integers(1, min(3, horizon - 1)))
+    kernels = moving_grids(generator, horizon, shape)
+    reward = Reward(next_state=-np.arange(shape[0] * shape[1])[:: generator.choice([-1, 1])] / 5.0)
+    if generator.integers(2):
+        reward = Reward(next_state=generator.normal(size=shape[0] * shape[1]))
+    world = TVMDP(horizon, lambda t: kernels[t], constant(reward), start=int(generator.integers(2)))
+    execution = execution or draw(st.sampled_from(["map", "belief"]))
+    mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
+    return Case(mission, random_times(generator, horizon, budget))
+
+
+def moving_grids(generator, horizon, shape) -> list[SlipKernel]:
+    """One kernel for each time; at every time each of walls, slip law and slips changes or stays."""
+    cells = shape[0] * shape[1]
+    per_cell, moves, turns, drifts = generator.integers(2, size=4)
+    blocked, law, slip = np.zeros(cells, bool), np.full(5, 0.2), generator.uniform(0, 0.5, cells)
+    kernels: list[SlipKernel] = []
+    for t in range(horizon):
+        if t == 0 or (moves and generator.random() < 0.4):
+            blocked = generator.random(cells) < 0.3 if moves else blocked
+        if t == 0 or (turns and generator.random() < 0.5):
+            law = generator.dirichlet(np.full(5, 0.4)) if turns else law
+        if drifts:
+            slip = np.clip(slip + generator.uniform(-0.2, 0.2, cells), 0, 1)
+        kernels.append(SlipKernel(shape, slip if per_cell else slip[0], law=law, blocked=blocked))
+    return kernels

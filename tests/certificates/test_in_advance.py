@@ -12,7 +12,6 @@ from tests.certificates.test_certificate import regrets, two_burst
 from replan.certificates import Tightening, certify, certify_ahead
 from replan.certificates.course import OnEstimates
 from replan.errors import InputError
-from replan.model import TVMDP
 from replan.schedule import periodic_times
 
 SWITCHES = [
@@ -52,7 +51,7 @@ def test_in_advance_only_the_first_kernel_is_looked_at():
         assert t == 0, f"P_{t} was looked at"
         return mission.world.kernel(t)
 
-    hidden = TVMDP(50, only_first, mission.world.reward, stated_bounds=mission.world.drift_bounds)
+    hidden = replace(mission.world, kernel=only_first, stated_bounds=mission.world.drift_bounds)
     found = certify_ahead(replace(mission, world=hidden), times)
     assert 0.7715 < found.value < 1.6
 

@@ -38,7 +38,7 @@ def test_what_is_known_of_sinusoidal_medium_allows_more_than_twice_its_regret(ex
     mission, times = periodic("sinusoidal-medium", execution)
     true = regret(mission, FixedTimes(times))
     kernels = [Estimate(t - 1, mission.update(t).kernel) for t in times]
-    known = SlipRange(Known(tuple(kernels), mission.world.drift_bounds))
+    known = SlipRange(Known(tuple(kernels), mission.world.drift_bounds, family=mission.world.family))
     other = Mission(rover(12, known.high), mission.budget, mission.planning_horizon, execution=execution)
     for estimate in kernels:
         assert other.world.kernel(estimate.time).entrywise_distance(estimate.kernel).max() < 1e-12

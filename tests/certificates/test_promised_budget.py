@@ -75,7 +75,7 @@ def test_progress_names_every_budget_tried():
 
 
 def test_without_the_structure_a_promise_needs_more_updates():
-    boxes = replace(ADVANCE, one_slip=False)
+    boxes = replace(ADVANCE, structure=False)
     found = promise(small(), 0.15, tightening=boxes)
     assert found.certificate.tightening == boxes
     assert found.budget > promise(small(), 0.15).budget

@@ -1,9 +1,9 @@
 """What can be promised."""
 
-from replan.certificates.in_advance import certify_ahead
 from replan.certificates.certificate import Certificate, Tightening, certify
 from replan.certificates.certified import Certified
 from replan.certificates.hitting_times import diameter
+from replan.certificates.in_advance import certify_ahead
 from replan.certificates.knowledge import Estimate, Known
 from replan.certificates.learned import Transitions, learned_estimate
 from replan.certificates.mixing import overlap_coefficient

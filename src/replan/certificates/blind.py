@@ -59,6 +59,7 @@ class _Update:
             and mine.kernel is theirs.kernel
             and mine.reward is theirs.reward
             and mine.declared_successors is theirs.declared_successors
+            and mine.family is theirs.family
             and (mine.last_update, mine.horizon, mine.execution)
             == (theirs.last_update, theirs.horizon, theirs.execution)
             and np.array_equal(mine.drift_bounds, theirs.drift_bounds)
@@ -71,7 +72,7 @@ class _Blind:
     def __init__(self, context: Context) -> None:
         self.begin, states = context.last_update, context.kernel.states
         estimate = Estimate(max(self.begin - 1, 0), context.kernel)
-        known = Known((estimate,), context.drift_bounds, context.declared_successors)
+        known = Known((estimate,), context.drift_bounds, context.declared_successors, context.family)
         self.uncertain = uncertainty(known, Tightening(slip_cells=1))
         world = (self.uncertain, context.reward, context.horizon, states)
         self.losses, self.best, self.sure = losses(*world), optimistic_values(*world), sure_values(*world)

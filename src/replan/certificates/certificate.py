@@ -15,8 +15,8 @@ import numpy as np
 from replan.certificates.bound import joint_regret, optimistic_values, pessimistic_returns
 from replan.certificates.boxes import RowBoxes
 from replan.certificates.course import OnEstimates, legs, times_taken, true_estimates
-from replan.certificates.knowledge import Estimate, Known, known_in
-from replan.certificates.structure import SlipRange, has_one_slip
+from replan.certificates.knowledge import Estimate, Known, NoStructure, known_in
+from replan.certificates.structure import SlipRange
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
@@ -34,7 +34,7 @@ class Tightening:
 
     both_ends: bool = True  # bound P_t by the estimates after t too, not only by the last before it
     one_kernel: bool = True  # the same kernel for oracle and robot: regret as one problem
-    one_slip: bool | None = None  # one slip for the whole grid; None: where every estimate is such a kernel
+    structure: bool | None = None  # the declared family of kernels; None: where every estimate is a member
     slip_cells: int = (
         4  # the slip moves along a path: intervals its range is cut into; 1: afresh at every step
     )
@@ -129,11 +129,12 @@ def promised(world: TVMDP, bound: Array, contradiction: str | None) -> dict[str,
 
 def uncertainty(known: Known, tightening: Tightening) -> RowBoxes | SlipRange:
     """The set of kernels that is left possible."""
-    can = all(has_one_slip(estimate.kernel) for estimate in known.estimates)
-    if tightening.one_slip and not can:
-        raise InputError("one_slip: not every estimate is a grid with one slip")
-    if tightening.one_slip or (tightening.one_slip is None and can):
-        return SlipRange(known, both_ends=tightening.both_ends, cells=tightening.slip_cells)
+    if tightening.structure is not False:
+        try:
+            return SlipRange(known, both_ends=tightening.both_ends, cells=tightening.slip_cells)
+        except NoStructure:
+            if tightening.structure:
+                raise
     return RowBoxes(known, both_ends=tightening.both_ends)
 
 
@@ -152,7 +153,9 @@ def assumptions(known: Known, uncertain: RowBoxes | SlipRange) -> tuple[str, ...
     else:
         lines.append(f"the estimates at t = {times} are the true kernels")
     if isinstance(uncertain, SlipRange):
-        lines.append("the kernel is one slip for the whole grid, with a known law")
+        lines.append(uncertain.family.description)
     else:
-        lines.append(f"a step leads to one of at most {uncertain.successors.shape[1]} declared states")
+        lines.append(
+            f"a step leads to one of at most {uncertain.successors.shape[1]} states, the same at all times"
+        )
     return tuple(lines)

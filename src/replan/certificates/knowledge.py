@@ -14,12 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
+from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 from replan.model.successors import successor_lists
 from replan.model.tvmdp import TVMDP
 
 CONTRADICTION_TOLERANCE = 1e-9  # by which estimates may differ more than the bounds allow
+
+
+class NoStructure(InputError):
+    """The kernels cannot be taken for members of a declared family."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class Known:
     estimates: tuple[Estimate, ...]
     drift_bounds: Array = field(repr=False)  # (T-1,) epsilon_t
     declared_successors: Indices | None = field(default=None, repr=False)  # (S, k); None: by the estimate
+    family: KernelFamily | None = None  # of which every kernel is declared to be a member
 
     @property
     def learned(self) -> bool:
@@ -75,6 +81,20 @@ class Known:
         """(S, k) where a step can lead at any time, and (S, k) 1 for an entry, 0 for padding."""
         return possible_successors(self.estimates[0].kernel, self.declared_successors)
 
+    def parameters(self) -> dict[int, float]:
+        """The parameter of every estimate, by its time; raises `NoStructure` where there is none."""
+        if self.family is None:
+            raise NoStructure("the structure cannot be used: the world declares no family of kernels")
+        found: dict[int, float] = {}
+        for estimate in self.estimates:
+            parameter = self.family.parameter_of(estimate.kernel)
+            if parameter is None:
+                raise NoStructure(
+                    f"the structure cannot be used: the estimate of P_{estimate.time} is not in the family"
+                )
+            found[estimate.time] = parameter
+        return found
+
 
 def known_in(world: TVMDP, estimates: Sequence[Estimate]) -> Known:
     """The estimates in order, with what the world declares: drift bounds and possible successors."""
@@ -82,34 +102,35 @@ def known_in(world: TVMDP, estimates: Sequence[Estimate]) -> Known:
     for before, after in pairwise(in_order):
         if before.time == after.time:
             raise InputError(f"there are two estimates of P_{after.time}")
-    known = Known(in_order, world.drift_bounds, _declared(world))
+    declared = world.declared_successors
+    if declared is None and isinstance(grid := world.kernel(0), SlipKernel):
+        declared = cells_around(grid)  # for estimates that are no grid of moves themselves
+    known = Known(in_order, world.drift_bounds, declared, world.family)
     if known.delta >= 1:
         raise InputError(f"the estimates' deltas add up to {known.delta:g}: nothing can be promised")
     return known
 
 
-def _declared(world: TVMDP) -> Indices | None:
-    first = world.kernel(0)
-    if world.declared_successors is None and isinstance(first, SlipKernel):
-        return first.destinations()  # for estimates that are no grid of moves themselves
-    return world.declared_successors
-
-
 def possible_successors(kernel: Kernel, declared: ArrayLike | None = None) -> tuple[Indices, Array]:
     """(S, k) where a step can lead at any time, and (S, k) 1 for an entry, 0 for padding.
 
-    It has to be declared, since drift may open ways that an estimate has not seen. On a grid of moves it is
-    the cells around; otherwise every state, unless `declared` (S, k) says less.
+    It has to be declared, since drift may open ways that an estimate has not seen. Without a declaration it
+    is the cells around on a grid of moves, blocked ones included; otherwise every state.
     """
     if declared is None:
         if isinstance(kernel, SlipKernel):
-            declared = kernel.destinations()
+            declared = cells_around(kernel)
         else:
             declared = np.tile(np.arange(kernel.states), (kernel.states, 1))
     lists = successor_lists(declared, kernel.states)
     entries = np.ones(lists.shape)
     entries[:, 1:] = lists[:, 1:] != lists[:, :-1]
     return lists, entries
+
+
+def cells_around(kernel: SlipKernel) -> Indices:
+    """(S, A) the cells that moves lead to where none is blocked."""
+    return SlipKernel(kernel.shape, 0.0).destinations()
 
 
 def spread(kernel: Kernel, successors: Indices, entries: Array) -> Array:

@@ -14,8 +14,8 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from replan.certificates.in_advance import ADVANCE, Possible, certify_ahead, possible_behaviour, worst_ahead
 from replan.certificates.certificate import Certificate, Tightening, uncertainty
+from replan.certificates.in_advance import ADVANCE, Possible, certify_ahead, possible_behaviour, worst_ahead
 from replan.certificates.knowledge import Estimate, known_in
 from replan.certificates.uncertainty import Uncertainty, losses
 from replan.errors import InputError

@@ -1,8 +1,8 @@
 """The paper's theorem, term by term: as its proof supports it, and as printed.
 
 The printed form is false (with no drift and alpha = 0 it promises 0 where the regret can be large), so it is
-kept only to be compared. The supported form follows `replan.certificates.lemmas`; it also bounds t = 0, and needs
-overlap of the policies that its proof couples: optimal against planned, and optimal against optimal at
+kept only to be compared. The supported form follows `replan.certificates.lemmas`; it also bounds t = 0, and
+needs overlap of the policies that its proof couples: optimal against planned, and optimal against optimal at
 shifted times. Its bound on state mismatch allows any action, so it covers belief execution too, though the
 paper speaks of MAP.
 """

@@ -9,6 +9,7 @@ interval every bound is linear or convex in the slip, so its two ends suffice an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -17,29 +18,15 @@ from replan.certificates.knowledge import (
     CONTRADICTION_TOLERANCE,
     Estimate,
     Known,
+    NoStructure,
     possible_successors,
     spread,
 )
-from replan.model.kernel import Array, Indices, Kernel
+from replan.model.family import KernelFamily, with_slip
+from replan.model.kernel import Array, Indices
 from replan.model.slip import SlipKernel
 
 NARROW = 1e-12  # ranges of slip below this are one point
-
-
-def has_one_slip(kernel: Kernel) -> bool:
-    """Whether the kernel is one slip for a whole grid."""
-    return isinstance(kernel, SlipKernel) and kernel.slip.size == 1
-
-
-def entry_steepness(kernel: SlipKernel) -> Array:
-    """(S, A) the largest change of an entry for a unit change of the slip."""
-    return with_slip(kernel, 0.0).entrywise_distance(with_slip(kernel, 1.0))
-
-
-def with_slip(kernel: SlipKernel, slip: float) -> SlipKernel:
-    """The same grid with another slip."""
-    blocked = kernel.blocked if kernel.blocked.size > 1 else None
-    return SlipKernel(kernel.shape, slip, law=kernel.law, blocked=blocked)
 
 
 class SlipRange:
@@ -48,11 +35,14 @@ class SlipRange:
     contradiction: str | None = None
 
     def __init__(self, known: Known, *, both_ends: bool = True, cells: int = 1) -> None:
-        kernel = known.estimates[0].kernel
-        assert isinstance(kernel, SlipKernel)
+        self.slips = known.parameters()
+        self.family = cast(KernelFamily, known.family)
+        kernel = self.family.first
+        if not (isinstance(kernel, SlipKernel) and self.family.is_one_slip):
+            raise NoStructure("the structure cannot be used: it is not one slip for a whole grid")
         self.horizon = len(known.drift_bounds) + 1
         self.kernel, self.moves, self.law = kernel, kernel.destinations(), kernel.law
-        steepness = entry_steepness(kernel)
+        steepness = self.family.steepness()
         self.known, self.steepness = known, steepness
         self.drift_bounds = known.drift_bounds / steepness.max()
         self.low, self.high = np.zeros(self.horizon), np.ones(self.horizon)
@@ -65,7 +55,7 @@ class SlipRange:
     def _intersection(self, t: int, estimates: Sequence[Estimate]) -> tuple[float, float]:
         low, high = 0.0, 1.0
         for estimate in estimates:
-            slip = float(estimate.kernel.slip[0])  # pyright: ignore[reportAttributeAccessIssue]
+            slip = self.slips[estimate.time]
             reach = self.known.drift(estimate.time, t) / self.steepness.max()
             if estimate.radius is not None:
                 tells = self.steepness > 0
@@ -142,7 +132,7 @@ class SlipRange:
 
     def rows(self, t: int) -> tuple[Indices, Array, Array]:
         """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
-        successors, entries = possible_successors(self.kernel)
+        successors, entries = possible_successors(self.kernel, self.moves)
         ends = [
             spread(with_slip(self.kernel, float(slip)), successors, entries)
             for slip in (self.low[t], self.high[t])

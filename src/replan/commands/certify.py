@@ -58,7 +58,7 @@ def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, An
     from replan.evaluation.exact import regret
     from replan.schedule import FixedTimes
 
-    tightening = Tightening(one_slip=False if boxes else None)
+    tightening = Tightening(structure=False if boxes else None)
     found = certified(mission, rule, tightening=tightening, seed=seed)
     true = regret(mission, FixedTimes(found.times))
     bound = theorem(mission, found.times)
@@ -107,7 +107,7 @@ def _promise(mission, amount: float, *, boxes: bool, quiet: bool) -> tuple[dict[
         if not quiet:
             typer.echo(f"tried a budget of {budget}: at most {value:z.4f}", err=True)
 
-    tightening = replace(ADVANCE, one_slip=False if boxes else None)
+    tightening = replace(ADVANCE, structure=False if boxes else None)
     found = promise(mission, amount, tightening=tightening, progress=tell)
     answer = {
         "promise": amount,

@@ -15,6 +15,7 @@ from replan.execute.identity import rule_text, world_text
 from replan.execute.memory import Memory
 from replan.execute.mission import Mission, Update, known_bounds
 from replan.execute.usable import usable_update
+from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan, plan
@@ -37,7 +38,8 @@ class Equipment:
 
     `nominal` is planned on before the first update; `time_limit` (seconds) bounds an update's work;
     `drift_bounds` (T-1,) are the epsilon_t; `current_kernel` serves a rule that knows P_t;
-    `declared_successors` (S, k) say where steps can lead, for a rule that bounds what drift can do.
+    `declared_successors` (S, k) say where steps can lead, and `family` which kernels are possible, for a rule
+    that bounds what drift can do.
     """
 
     horizon: int  # T
@@ -55,6 +57,7 @@ class Equipment:
     planner: Planner = plan_by_induction
     current_kernel: Callable[[int], Kernel] | None = None
     declared_successors: Indices | None = None
+    family: KernelFamily | None = None
 
     def __post_init__(self) -> None:
         check_budget(self.budget, self.horizon)
@@ -83,6 +86,7 @@ class Equipment:
             exact_budget=mission.exact_budget,
             current_kernel=world.kernel,
             declared_successors=world.declared_successors,
+            family=world.family,
             **options,
         )
 
@@ -112,6 +116,7 @@ class Equipment:
             earlier_kernel=now.earlier_kernel if compares_estimates(rule) else None,
             current_kernel=None if told is None else told(time),
             declared_successors=self.declared_successors,
+            family=self.family,
         )
 
     def _identity(self) -> dict[str, str]:

@@ -114,6 +114,7 @@ class Mission:
             earlier_kernel=earlier.kernel if earlier else None,
             current_kernel=self.world.kernel(time) if rule.knows == "current kernel" else None,
             declared_successors=self.world.declared_successors,
+            family=self.world.family,
         )
 
     def context_at(self, rule: Rule, *, last_update: int, **seen: Any) -> Callable[[int], Context]:

@@ -9,6 +9,7 @@ from replan.model.drift import (
     piecewise,
     sinusoidal,
 )
+from replan.model.family import KernelFamily
 from replan.model.kernel import GeneralKernel, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel
@@ -21,6 +22,7 @@ __all__ = [
     "Finding",
     "GeneralKernel",
     "Kernel",
+    "KernelFamily",
     "Reward",
     "SlipKernel",
     "burst_intervals",

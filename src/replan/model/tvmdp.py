@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.model.drift import drift_bounds
+from replan.model.family import KernelFamily
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.successors import successor_lists
@@ -46,6 +47,9 @@ class TVMDP:
     declared_successors: Indices | None = field(
         default=None, repr=False
     )  # (S, k) where steps can lead, at any time; a row may repeat a state; None: nothing is declared
+    family: KernelFamily | None = field(
+        default=None, repr=False
+    )  # of which every P_t is a member; None: nothing is declared
 
     def __post_init__(self) -> None:
         if self.horizon < 2:

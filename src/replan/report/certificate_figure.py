@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SETTING, BUDGETS = "two-burst", (1, 2, 3, 4, 6, 8, 12, 16, 24)
-BOXES = Tightening(both_ends=False, one_kernel=False, one_slip=False)
+BOXES = Tightening(both_ends=False, one_kernel=False, structure=False)
 NAME = "certificates"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, TypeGuard, runtime_checkable
 
+from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan
@@ -38,6 +39,7 @@ class Context:
     declared_successors: Indices | None = field(
         default=None, repr=False
     )  # (S, k) where steps can lead, at any time; None: nothing is declared
+    family: KernelFamily | None = field(default=None, repr=False)  # of which every kernel is a member
 
 
 @dataclass(frozen=True)

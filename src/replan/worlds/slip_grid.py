@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model import TVMDP, Reward, SlipKernel, constant
+from replan.model import TVMDP, KernelFamily, Reward, SlipKernel, constant
 from replan.model.kernel import Array
 
 DISTANCE_SCALE = 20.0
@@ -49,6 +49,8 @@ def rover(
         stated_bounds=None if stated_bounds is None else np.asarray(stated_bounds, dtype=float),
         start_states=None if blocked is None else np.flatnonzero(~blocked),
         grid=(n, n),
+        declared_successors=None if blocked is None else kernel(0).destinations(),
+        family=KernelFamily.of_one_slip(kernel(0)) if terrain is None else None,
     )
 
 

@@ -102,6 +102,7 @@ class Terrain(Parameters):
             start=start[0] * n + start[1],
             start_states=np.flatnonzero(~blocked.reshape(-1)),
             grid=(n, n),
+            declared_successors=kernel(0).destinations() if blocked.any() else None,
         )
 
 
