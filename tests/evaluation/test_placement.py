@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from replan.evaluation.placement import placement, pooled, stale_drifts, top_quartile_intervals
+from replan.worlds.settings import load_setting, make_mission
 
 BOUNDS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])  # T = 7
 
@@ -44,6 +45,22 @@ def test_top_quartile_intervals_are_contiguous():
 def test_rounding_does_not_break_an_interval():
     drift = np.array([1, 1 + 1e-15, 0, 0, 1 - 1e-15, 1, 0, 0])
     assert top_quartile_intervals(drift) == [(0, 2), (4, 6)]
+
+
+@pytest.mark.parametrize("still", [0.0, 0.001])
+def test_steps_that_drift_like_most_others_are_not_fast(still):
+    drift = np.full(40, still)
+    drift[7:12] = 0.2
+    assert top_quartile_intervals(drift) == [(7, 12)]
+    assert top_quartile_intervals(np.full(40, still)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "intervals"), [("thin-ice-medium", [(0, 9)]), ("crosswind-medium", [(2, 6)])]
+)
+def test_fast_drift_of_a_world_that_is_mostly_still_is_where_it_moves(name, intervals):
+    world = make_mission(load_setting(name)).world
+    assert top_quartile_intervals(world.drift_bounds) == intervals
 
 
 def test_pooling_counts_updates_together_and_averages_the_rest():

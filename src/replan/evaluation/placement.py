@@ -62,8 +62,12 @@ def stale_drifts(times: Sequence[int], drift_bounds: Array) -> Array:
 
 
 def top_quartile_intervals(drift_bounds: Array) -> list[Interval]:
-    """The contiguous intervals in which epsilon_t is in its top quartile."""
-    high = drift_bounds >= np.quantile(drift_bounds, 0.75) - QUARTILE_TOLERANCE
+    """The contiguous intervals in which epsilon_t is in its top quartile and above its median.
+
+    The median matters where most steps drift alike, or not at all: then the third quartile is their drift.
+    """
+    median, quartile = np.quantile(drift_bounds, [0.5, 0.75])
+    high = (drift_bounds >= quartile - QUARTILE_TOLERANCE) & (drift_bounds > median + QUARTILE_TOLERANCE)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]])))
     return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2)]
 
