@@ -213,3 +213,48 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path):
 def test_no_kernel_is_no_world(kernels):
     with pytest.raises(InputError):
         from_arrays(kernels, np.zeros(2), horizon=3)
+
+
+def square_kernels():
+    return np.random.default_rng(0).dirichlet(np.ones(4), (4, 4, 4))  # (T, S, A, S), T = S = A = 4
+
+
+def test_rewards_that_could_be_of_actions_or_of_times_are_refused(tmp_path):
+    rewards = np.arange(16.0).reshape(4, 4)
+    with pytest.raises(InputError, match=r"\(4, 4\) can be \(S, A\) or \(T, S\)"):
+        from_arrays(square_kernels(), rewards)
+    np.savez(tmp_path / "world.npz", kernels=square_kernels(), rewards=rewards)
+    with pytest.raises(InputError, match=r"\(S, A\) or \(T, S\)"):
+        load_npz(tmp_path / "world.npz")
+
+
+def test_rewards_whose_meaning_is_stated_are_taken(tmp_path):
+    rewards = np.arange(16.0).reshape(4, 4)
+    by_action = from_arrays(square_kernels(), rewards[None])
+    assert np.array_equal(by_action.reward(3).state_action, rewards)
+    np.savez(tmp_path / "world.npz", kernels=square_kernels(), next_state_rewards=rewards)
+    stated = from_arrays(square_kernels(), [Reward(next_state=step) for step in rewards])
+    for world in (stated, load_npz(tmp_path / "world.npz")):
+        for t in range(4):
+            assert np.array_equal(world.reward(t).next_state, rewards[t])
+    np.savez(tmp_path / "both.npz", kernels=square_kernels(), next_state_rewards=rewards, rewards=rewards)
+    with pytest.raises(InputError, match="not both"):
+        load_npz(tmp_path / "both.npz")
+
+
+def test_an_infinite_start_is_refused(tmp_path):
+    np.savez(tmp_path / "world.npz", kernels=dense(0), rewards=np.zeros(4), start=np.inf)
+    with pytest.raises(InputError, match="'start' must be one state"):
+        load_npz(tmp_path / "world.npz", horizon=3)
+
+
+@pytest.mark.parametrize("flags", [0x1, 0x20])
+def test_a_member_that_is_encrypted_or_patched_is_refused(tmp_path, flags):
+    path = tmp_path / "world.npz"
+    np.savez(path, kernels=dense(0), rewards=np.zeros(4))
+    data = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(mark) + offset] |= flags
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="not a readable"):
+        load_npz(path, horizon=3)

@@ -12,7 +12,7 @@ rest: a banded Cholesky factor of N (m - 1) rows, O(N m^3).
 
 `replan.estimate.chain` calls `solve`, `replan.estimate.pair` calls `reduce` and `build`. Arrays are flat
 (entry i, j at i m + j) and nothing is allocated, which keeps the time to compile low. These three functions
-state their types, so that loading this module compiles them or reads them from the cache and no later call waits.
+state their types: loading this module compiles them or reads them from the cache, and no later call waits.
 """
 
 import math

@@ -1,5 +1,6 @@
 """What the world is."""
 
+from replan.model.array_worlds import from_arrays, load_npz
 from replan.model.checks import Finding, check_tvmdp, require_valid
 from replan.model.drift import (
     burst_intervals,
@@ -13,7 +14,7 @@ from replan.model.family import KernelFamily
 from replan.model.kernel import GeneralKernel, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel
-from replan.model.tvmdp import TVMDP, constant, from_arrays, load_npz
+from replan.model.tvmdp import TVMDP, constant
 
 __all__ = [
     "ACTIONS",

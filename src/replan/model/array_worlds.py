@@ -1,0 +1,145 @@
+"""Worlds from plain arrays and from .npz files."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.reward import Reward
+from replan.model.tvmdp import TVMDP, constant
+
+NPZ_ARRAYS = {"kernels", "successors", "probabilities", "rewards", "next_state_rewards", "start"}
+NPZ_ARRAYS |= {"drift_bounds", "possible_successors"}
+UNREADABLE = (OSError, EOFError, TypeError, ValueError, KeyError, RuntimeError, BadZipFile, zlib.error)
+
+
+def from_arrays(
+    kernels: ArrayLike | Sequence,
+    rewards: ArrayLike | Sequence[Reward],
+    *,
+    horizon: int | None = None,
+    start: int = 0,
+    stated_bounds: ArrayLike | None = None,
+    declared_successors: ArrayLike | None = None,
+) -> TVMDP:
+    """A world from plain arrays.
+
+    `kernels`: (S, A, S) for one, (T, S, A, S) for one per step; or a list of A sparse (S, S) matrices, or a
+    list of T such lists. `rewards`: (S,) of the next state, (S, A) of state and action, or T of either; or a
+    list of one or T `Reward`, which is needed where (T, S) could also be (S, A).
+    `declared_successors`: (S, k) where steps can lead, at any time.
+    """
+    steps = _kernels(kernels)
+    horizon = horizon if horizon is not None else len(steps)
+    if horizon < 2:
+        raise InputError("one kernel alone needs a horizon of at least 2")
+    if len(steps) not in (1, horizon):
+        raise InputError(f"{len(steps)} kernels do not fit a horizon of {horizon}: give 1 or {horizon}")
+    parts = _rewards(rewards, steps[0].states, steps[0].actions, horizon)
+    if len(parts) not in (1, horizon):
+        raise InputError(f"{len(parts)} rewards do not fit a horizon of {horizon}: give 1 or {horizon}")
+    bounds = None if stated_bounds is None else np.asarray(stated_bounds, dtype=float)
+    lists = None if declared_successors is None else np.asarray(declared_successors)
+    return TVMDP(horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists)
+
+
+def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
+    """A world from an .npz file.
+
+    Its arrays: `kernels` as in `from_arrays`, or `successors` (S, k) with `probabilities` (S, A, k) or
+    (T, S, A, k); `rewards` as in `from_arrays`, or `next_state_rewards` (S,) or (T, S); and where wanted
+    `start`, `drift_bounds` and `possible_successors` (S, k), where steps can lead at any time: without it,
+    `successors` where given.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+    except UNREADABLE as error:  # encrypted or oddly compressed members are RuntimeErrors
+        raise InputError(f"{path}: not a readable .npz file ({error})") from None
+    if unknown := sorted(set(arrays) - NPZ_ARRAYS):
+        raise InputError(f"{path}: unknown array {unknown[0]!r}")
+    if not {"rewards", "next_state_rewards"} & set(arrays):
+        raise InputError(f"{path}: the array 'rewards' is missing")
+    if {"rewards", "next_state_rewards"} <= set(arrays):
+        raise InputError(f"{path}: give 'rewards' or 'next_state_rewards', not both")
+    _check_arrays(path, arrays)
+    if "kernels" in arrays:
+        kernels = arrays["kernels"]
+    elif {"successors", "probabilities"} <= set(arrays):
+        probabilities = arrays["probabilities"]
+        steps = probabilities if probabilities.ndim == 4 else probabilities[None]
+        kernels = [GeneralKernel(arrays["successors"], step) for step in steps]
+    else:
+        raise InputError(f"{path}: give 'kernels', or 'successors' and 'probabilities'")
+    if "rewards" in arrays:
+        rewards = arrays["rewards"]
+    else:
+        rewards = [Reward(next_state=step) for step in np.atleast_2d(arrays["next_state_rewards"])]
+    return from_arrays(
+        kernels,
+        rewards,
+        horizon=horizon,
+        start=int(arrays["start"].item()) if "start" in arrays else 0,
+        stated_bounds=arrays.get("drift_bounds"),
+        declared_successors=arrays.get("possible_successors", arrays.get("successors")),
+    )
+
+
+def _check_arrays(path: str | Path, arrays: dict[str, np.ndarray]) -> None:
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biuf":
+            raise InputError(f"{path}: the array {name!r} holds {array.dtype}, not numbers")
+        if not array.size:
+            raise InputError(f"{path}: the array {name!r} of the shape {array.shape} is empty")
+    start = arrays.get("start", np.zeros(1))
+    if start.size != 1 or not (np.isfinite(start).all() and start.item() == np.floor(start.item())):
+        raise InputError(f"{path}: 'start' must be one state, not {start.tolist()}")
+
+
+def _indexed(steps: Sequence):
+    return constant(steps[0]) if len(steps) == 1 else lambda t: steps[t]
+
+
+def _kernels(kernels) -> list[Kernel]:
+    if isinstance(kernels, (list, tuple)) and not kernels:
+        raise InputError("there must be at least one kernel, not an empty list")
+    if isinstance(kernels, (list, tuple)) and not isinstance(kernels[0], np.ndarray):
+        if isinstance(kernels[0], Kernel):
+            return list(kernels)
+        if isinstance(kernels[0], (list, tuple)) and kernels[0] and hasattr(kernels[0][0], "tocsr"):
+            return [GeneralKernel.from_sparse(step) for step in kernels]
+        if hasattr(kernels[0], "tocsr"):
+            return [GeneralKernel.from_sparse(kernels)]
+    dense = np.asarray(kernels, dtype=float)
+    if dense.ndim == 3:
+        return [GeneralKernel.from_dense(dense)]
+    if dense.ndim == 4:
+        return [GeneralKernel.from_dense(step) for step in dense]
+    raise InputError(f"kernels must be (S, A, S) or (T, S, A, S), not {dense.shape}")
+
+
+def _rewards(given: ArrayLike | Sequence[Reward], states: int, actions: int, horizon: int) -> list[Reward]:
+    if isinstance(given, (list, tuple)) and given and all(isinstance(step, Reward) for step in given):
+        return list(given)  # pyright: ignore[reportReturnType]
+    rewards = np.asarray(given, dtype=float)
+    if rewards.shape == (states, actions) == (horizon, states):
+        raise InputError(
+            f"rewards of the shape {rewards.shape} can be (S, A) or (T, S): give (1, S, A), "
+            "or next_state_rewards in a file, or a list of Reward"
+        )
+    if rewards.shape == (states,):
+        return [Reward(next_state=rewards)]
+    if rewards.shape == (states, actions):
+        return [Reward(state_action=rewards)]
+    if rewards.ndim == 2 and rewards.shape[1] == states:
+        return [Reward(next_state=step) for step in rewards]
+    if rewards.ndim == 3 and rewards.shape[1:] == (states, actions):
+        return [Reward(state_action=step) for step in rewards]
+    raise InputError(f"rewards of the shape {rewards.shape} fit neither (S,) nor (S, A) nor T of them")
