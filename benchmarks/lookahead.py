@@ -15,7 +15,7 @@ from replan.model import drift
 from replan.planning.backward_induction import plan
 from replan.schedule import Lookahead
 from replan.schedule.update_programme import solve
-from replan.skip import propagation, skip_interval
+from replan.skip import make_propagation, skip_interval
 from replan.worlds import rover
 
 BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
@@ -31,14 +31,14 @@ def mission(
 def first_decision(on: Mission, **options):
     """The decision at the first update, from the start; nothing of an earlier one is reused."""
     rule, states = Lookahead(**options), np.array([on.world.start])
-    context = on.context_at(rule, last_update=1, budget_left=on.budget - 1, state=on.world.start)(-1)
+    context = on.context(rule, on.progress(1, on.budget - 1), on.world.start)
     return lambda: rule.solve(context, states, on.budget - 1).next_times[0, -1]
 
 
 def stated_error(on: Mission, **options) -> float:
     """By how much the value of the first decision can be wrong at most, where masses are dropped."""
     rule, states, left = Lookahead(**options), np.array([on.world.start]), on.budget - 1
-    context = on.context_at(rule, last_update=1, budget_left=left, state=on.world.start)(-1)
+    context = on.context(rule, on.progress(1, left), on.world.start)
     error = solve(rule.problem(context), 1, states, left, with_error=True).error
     assert error is not None
     return float(error[0, left])
@@ -54,7 +54,7 @@ def dense_decision(on: Mission):
         chosen = np.zeros((len(states), left + 1), dtype=int)
         for begin in range(horizon - 1, 0, -1):
             made = plan(kernel, reward, time=begin, horizon=min(7, horizon - begin))
-            how, gained = propagation(on.execution, made, kernel), np.zeros(len(states))
+            how, gained = make_propagation(on.execution, made, kernel), np.zeros(len(states))
             for step in skip_interval(lambda t: kernel, reward, how, states, begin=begin, end=horizon):
                 gained = gained + step.reward
                 if step.time + 1 < horizon:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from replan.evaluation import optimum, regret
 from replan.model import piecewise
 from replan.planning import oracle
 from replan.schedule import make_rule
-from replan.schedule.rule import Knowledge
+from replan.schedule.rule import Need, Rule
 from replan.study.protocol import choose, prepare
 from replan.worlds import rover
 
@@ -34,15 +33,13 @@ EXPLORE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Learned(Rule):
     """Look next when the table says so."""
 
     values: np.ndarray = field(repr=False)  # (T, B, S, T + 1) return expected of each next look; T: none
 
-    name: ClassVar[str] = "learned"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = True
-    paced: ClassVar[bool] = False
+    name = "learned"
+    needs = frozenset({Need.STATE})
 
     def next_update(self, context: Context) -> int:
         """The best next look."""

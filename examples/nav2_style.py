@@ -13,7 +13,6 @@ The comparison is about the trigger only: here an update also tells the robot wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from replan import Context, Decision, Mission, Rule, load_setting, make_mission
 from replan.evaluation import optimum, regret
 from replan.planning import oracle
 from replan.schedule import Lookahead
-from replan.schedule.rule import Knowledge
+from replan.schedule.rule import Need
 from replan.study.protocol import choose, prepare
 from replan.worlds import ThinIce
 
@@ -36,15 +35,12 @@ def believed_path(context: Context, steps: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class FixedRate:
+class FixedRate(Rule):
     """Replan every so many steps."""
 
     every: int
 
-    name: ClassVar[str] = "fixed rate"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "fixed rate"
 
     def next_update(self, context: Context) -> int:
         """So many steps after the last one."""
@@ -56,15 +52,13 @@ class FixedRate:
 
 
 @dataclass(frozen=True)
-class Distance:
+class Distance(Rule):
     """Replan after so many cells of the path."""
 
     cells: int
 
-    name: ClassVar[str] = "distance"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = True
-    paced: ClassVar[bool] = False
+    name = "distance"
+    needs = frozenset({Need.STATE})
 
     def next_update(self, context: Context) -> int:
         """When the robot believes that it has gone that far; never if it believes that it stands still."""
@@ -79,15 +73,13 @@ class Distance:
 
 
 @dataclass(frozen=True)
-class PathExpiry:
+class PathExpiry(Rule):
     """Replan when a share of the path has been walked; a path ends at rest, or with the planning horizon."""
 
     share: float
 
-    name: ClassVar[str] = "path expiry"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = True
-    paced: ClassVar[bool] = False
+    name = "path expiry"
+    needs = frozenset({Need.STATE})
 
     def next_update(self, context: Context) -> int:
         """When the path, or the wait at its end, is used up so far."""

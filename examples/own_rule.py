@@ -8,7 +8,6 @@ checker then makes sure that it spends the budget, repeats itself and knows only
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,24 +15,22 @@ from replan import Context, Decision, load_setting, make_mission
 from replan.evaluation import check_rule, regret
 from replan.planning import oracle
 from replan.schedule import make_rule
-from replan.schedule.rule import Knowledge
-from replan.skip import propagation
+from replan.schedule.rule import Need, Rule
+from replan.skip import make_propagation
 
 
 @dataclass(frozen=True)
-class Confidence:
+class Confidence(Rule):
     """Update when the probability of the likeliest state falls below `least`."""
 
     least: float = 0.5
 
-    name: ClassVar[str] = "confidence"
-    knows: ClassVar[Knowledge] = "nothing"  # neither the drift to come nor the current kernel
-    uses_state: ClassVar[bool] = True  # a robot in a corner is surer than one in the open
-    paced: ClassVar[bool] = False
+    name = "confidence"
+    needs = frozenset({Need.STATE})
 
     def decide(self, context: Context) -> Decision:
         """Push what was seen at the last update through the steps since."""
-        how = propagation(context.execution, context.plan, context.kernel)
+        how = make_propagation(context.execution, context.plan, context.kernel)
         estimate = how.begin(np.array([context.state]))
         believed = np.zeros((1, context.kernel.states))
         believed[0, context.state] = 1.0

@@ -15,7 +15,7 @@ def main() -> None:
     from replan.certificates import certify
     from replan.estimate import DriftBoundedMLE, PooledSlip, transitions
     from replan.evaluation import evaluate, optimum, rollout
-    from replan.evaluation.learned import learned_returns
+    from replan.evaluation.agent_runs import learned_returns
     from replan.execute.mission import Mission
     from replan.model import SlipKernel, linear
     from replan.schedule import Periodic, make_rule

@@ -19,9 +19,7 @@ from replan.worlds import rover
 
 
 def context(mission, *, last_update=1, time=2):
-    return mission.context(
-        Certified(), time, last_update=last_update, budget_left=1, state=mission.world.start
-    )
+    return mission.context(Certified(), mission.progress(last_update, 1), mission.world.start, time)
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,7 +1,6 @@
 """The parts add up, their ends are the robot and the oracle, and all eight equal a walk over every path."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from replan.execute import Mission
 from replan.model import from_arrays, piecewise
 from replan.planning import Ties
 from replan.schedule import RULES as REGISTERED
-from replan.schedule import Decision, FixedTimes, Periodic, make_rule
+from replan.schedule import Decision, FixedTimes, Need, Periodic, Rule, make_rule
 from replan.worlds import rover
 
 STATES, ACTIONS, HORIZON, BUDGET = 3, 2, 5, 2
@@ -22,37 +21,29 @@ EXECUTIONS = ("map", "belief")
 
 
 @dataclass(frozen=True)
-class WaitByState:
+class WaitByState(Rule):
     """The next update comes state + 1 steps after the last."""
 
-    name: ClassVar[str] = "wait-by-state"
-    knows: ClassVar[str] = "nothing"
-    uses_state: ClassVar[bool] = True
-    paced: ClassVar[bool] = False
+    name = "wait-by-state"
+    needs = frozenset({Need.STATE})
 
     def decide(self, context):
         return Decision(context.time - context.last_update > context.state, "")
 
 
 @dataclass(frozen=True)
-class Coin:
+class Coin(Rule):
     """The next update is equally likely at every time that the budget allows."""
 
-    name: ClassVar[str] = "coin"
-    knows: ClassVar[str] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "coin"
 
     def decide(self, context):
-        raise AssertionError("asked for a decision where its law is needed")
+        raise AssertionError("asked for a decision where probabilities are needed")
 
-    def with_seed(self, seed):
-        return self
-
-    def next_update_law(self, context):
-        law = np.zeros(context.horizon + 1)
-        law[context.last_update + 1 : context.horizon - context.budget_left + 1] = 1
-        return law / law.sum()
+    def next_update(self, context, states):
+        chances = np.zeros(context.horizon + 1)
+        chances[context.last_update + 1 : context.horizon - context.budget_left + 1] = 1
+        return np.broadcast_to(chances / chances.sum(), (len(states), len(chances)))
 
 
 RULES = {"fixed": FixedTimes((1, 3)), "by state": WaitByState(), "coin": Coin()}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from replan import Agent, FixedTimes, TrueKernel, load_setting, make_mission, rollout
 from replan.estimate import DriftBoundedMLE, PooledSlip
-from replan.evaluation.learned import learned_returns
+from replan.evaluation.agent_runs import learned_returns
 from replan.model.streams import uniforms
 from replan.schedule import DriftThreshold, Periodic
 from tiny_worlds import random_times, tiny_missions

@@ -113,7 +113,7 @@ def test_spending_less_is_never_worse_where_it_is_allowed():
     slip = drift.piecewise(12, slip=0.1, quiet=0.0, bursts=[(0.3, 0.7, 0.05)])
     world = rover(3, slip)
     exactly = optimum(Mission(world, budget=3, planning_horizon=3))
-    at_most = optimum(Mission(world, budget=3, planning_horizon=3, exact_budget=False))
+    at_most = optimum(Mission(world, budget=3, planning_horizon=3, spend_all=False))
     fewer = [optimum(Mission(world, budget=b, planning_horizon=3)).fixed_regret for b in (1, 2, 3)]
     assert at_most.feedback_regret <= exactly.feedback_regret + 1e-12
     assert at_most.fixed_regret == pytest.approx(min(fewer), abs=1e-9)

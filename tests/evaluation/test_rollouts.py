@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from replan import FixedTimes, load_setting, make_mission
 from replan.evaluation import oracle_rollout, rollout
+from replan.evaluation.agent_runs import run_agent
 from replan.model.streams import RULE, TRANSITION, uniforms
-from replan.study.trace import trace_mission
 from tiny_worlds import random_times, tiny_missions
 
 TIMES = FixedTimes((1, 17, 33, 49))
@@ -43,7 +43,7 @@ def test_the_compiled_walk_steps_as_the_traced_loop_does():
 def test_an_agent_in_the_loop_does_what_the_rollout_says(execution):
     mission = make_mission(load_setting("two-burst"), execution=execution)
     for seed in (0, 7):
-        traced, agent = rollout(mission, TIMES, [seed], trace=True), trace_mission(mission, TIMES, seed=seed)
+        traced, agent = rollout(mission, TIMES, [seed], trace=True), run_agent(mission, TIMES, seed=seed)
         np.testing.assert_array_equal(traced.states[0], agent.states)
         np.testing.assert_array_equal(traced.beliefs[0], agent.believed)
         assert agent.times == TIMES.times == tuple(np.flatnonzero(traced.updates[0]))
@@ -53,7 +53,7 @@ def test_an_agent_in_the_loop_does_what_the_rollout_says(execution):
 def test_agents_and_rollouts_agree_on_random_worlds(mission, seed):
     rule = FixedTimes(random_times(np.random.default_rng(seed), mission))
     traced = rollout(mission, rule, [seed], trace=True)
-    np.testing.assert_array_equal(traced.states[0], trace_mission(mission, rule, seed=seed).states)
+    np.testing.assert_array_equal(traced.states[0], run_agent(mission, rule, seed=seed).states)
 
 
 def test_the_oracle_sees_the_same_numbers():

@@ -1,14 +1,14 @@
 """The checker passes every rule of ours and catches a cheat of every kind."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 from replan.errors import InputError
 from replan.evaluation.rule_checks import check_rule, require_valid_rule
-from replan.schedule import RULES, Decision, RegretGuided
+from replan.schedule import RULES, Decision, Need, RegretGuided, Rule
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -21,22 +21,21 @@ def test_the_theorem_score_passes_because_it_declares_the_profile():
 
 
 @dataclass
-class Honest:
+class Honest(Rule):
     """Never asks for an update by itself; the cheats below change one thing each."""
 
     held: Any = None
     calls: list = field(default_factory=list)
 
-    name: ClassVar[str] = "honest"
-    knows: ClassVar[Any] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "honest"
 
     def decide(self, context):
         return Decision(False, "")
 
 
 class LooksBehindTheBounds(Honest):
+    needs = frozenset({Need.DRIFT_SO_FAR})
+
     def decide(self, context):
         return Decision(context.drift_bounds.base[context.time :].sum() > 0.1, "")
 
@@ -49,12 +48,14 @@ class HoldsTheWorld(Honest):
 
 
 class PlansWithTheWorld(Honest):
-    def next_update(self, context):
-        return int(np.argmax(self.held.world.drift_bounds[context.time :])) + context.time + 1
+    def next_update(self, context, states):
+        return np.full(
+            len(states), int(np.argmax(self.held.world.drift_bounds[context.time :])) + context.time + 1
+        )
 
 
 class ProfileIsNotTheWorld(HoldsTheWorld):
-    knows = "drift profile"
+    needs = frozenset({Need.DRIFT_AHEAD})
 
 
 class ReadsTheCurrentKernel(Honest):
@@ -63,6 +64,8 @@ class ReadsTheCurrentKernel(Honest):
 
 
 class ReadsBeyondTheBounds(Honest):
+    needs = frozenset({Need.DRIFT_SO_FAR})
+
     def decide(self, context):
         return Decision(context.drift_bounds[context.time] > 0.01, "")
 
@@ -84,8 +87,8 @@ class ReadsTheState(Honest):
 
 
 class NamesTheStateUnasked(Honest):
-    def next_update(self, context):
-        return context.time + 1 + context.state % 2
+    def next_update(self, context, states):
+        return context.time + 1 + states % 2
 
 
 class SaysMaybe(Honest):
@@ -99,60 +102,56 @@ class ScoresNothing(Honest):
 
 
 class NamesHalfASecond(Honest):
-    def next_update(self, context):
-        return context.time + 1.5
+    def next_update(self, context, states):
+        return np.full(len(states), context.time + 1.5)
 
 
 class NamesThePast(Honest):
-    def next_update(self, context):
-        return context.time - 1
+    def next_update(self, context, states):
+        return np.full(len(states), context.time - 1)
 
 
-class LawBeyondTheBudget(Honest):
-    def next_update_law(self, context):
-        law = np.zeros(context.horizon + 1)
-        law[context.horizon - 1] = 1.0
-        return law
-
-    def with_seed(self, seed):
-        return Honest()
+class DrawsBeyondTheBudget(Honest):
+    def next_update(self, context, states):
+        return np.eye(1, context.horizon + 1, context.horizon - 1)
 
 
-class LawThatPeeks(LawBeyondTheBudget):
-    def next_update_law(self, context):
-        law = np.zeros(context.horizon + 1)
+class DrawsWithTheFuture(Honest):
+    needs = frozenset({Need.DRIFT_SO_FAR})
+
+    def next_update(self, context, states):
         latest = context.horizon - context.budget_left
-        law[context.time + 1 + int(np.argmax(context.drift_bounds.base[context.time : latest]))] = 1.0
-        return law
+        chosen = context.time + 1 + int(np.argmax(context.drift_bounds.base[context.time : latest]))
+        return np.eye(1, context.horizon + 1, chosen)
 
 
-class LawOfNothing(LawBeyondTheBudget):
-    def next_update_law(self, context):
-        return np.zeros(context.horizon + 1)
+class DrawsNothing(Honest):
+    def next_update(self, context, states):
+        return np.zeros((1, context.horizon + 1))
 
 
-class KnowsEverything(Honest):
-    knows = "everything"
+class NeedsEverything(Honest):
+    needs = frozenset({"everything"})
 
 
 @pytest.mark.parametrize(
     ("cheat", "finding"),
     [
         (LooksBehindTheBounds, "looks ahead"),
-        (ReadsTheCurrentKernel, "raised AttributeError"),
+        (ReadsTheCurrentKernel, "needs the current kernel"),
         (ReadsBeyondTheBounds, "raised IndexError"),
         (Counts, "differently when it is asked again"),
         (ThrowsDice, "differently when it is asked again"),
-        (ReadsTheState, "uses_state = False"),
-        (NamesTheStateUnasked, "uses_state = False"),
+        (ReadsTheState, "needs the state"),
+        (NamesTheStateUnasked, "does not declare it"),
         (SaysMaybe, "decides 'maybe'"),
         (ScoresNothing, "score is not a number"),
-        (NamesHalfASecond, "not a whole number"),
+        (NamesHalfASecond, "neither times nor probabilities"),
         (NamesThePast, "names the time 0"),
-        (LawBeyondTheBudget, "law breaks the budget"),
-        (LawThatPeeks, "looks ahead"),
-        (LawOfNothing, "no distribution"),
-        (KnowsEverything, "declares knows = 'everything'"),
+        (DrawsBeyondTheBudget, "break the budget"),
+        (DrawsWithTheFuture, "looks ahead"),
+        (DrawsNothing, "no distribution"),
+        (NeedsEverything, "needs 'everything'"),
     ],
 )
 def test_a_cheat_is_caught(cheat, finding):
@@ -169,19 +168,21 @@ def test_a_rule_made_from_the_mission_is_made_anew_in_every_world(cheat):
 
 def test_the_same_look_is_allowed_to_a_rule_that_declares_it():
     class Declares(PlansWithTheWorld):
-        knows = "drift profile"
+        needs = frozenset({Need.DRIFT_AHEAD})
 
-        def next_update(self, context):
-            return int(np.argmax(context.drift_bounds[context.time :])) + context.time + 1
+        def next_update(self, context, states):
+            return np.full(
+                len(states), int(np.argmax(context.drift_bounds[context.time :])) + context.time + 1
+            )
 
     assert check_rule(Declares()) == []
 
 
 def test_what_is_no_rule_is_named():
-    assert str(check_rule(3)[0]) == "is no rule: it lacks name, knows, uses_state, paced, decide"  # type: ignore
+    assert "is no rule" in str(check_rule(lambda mission: 3)[0])  # type: ignore[arg-type]
 
 
 def test_the_first_fault_can_be_raised():
     require_valid_rule(Honest())
-    with pytest.raises(InputError, match="uses_state"):
+    with pytest.raises(InputError, match="needs the state"):
         require_valid_rule(ReadsTheState())

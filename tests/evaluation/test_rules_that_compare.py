@@ -1,7 +1,6 @@
 """A rule that compares its last two estimates is told the same ones wherever it is asked."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -10,12 +9,11 @@ from hypothesis import given
 from replan import Agent, FixedTimes, InputError, Mission
 from replan.estimate import TrueKernel
 from replan.evaluation import all_returns, check_rule, decompose, from_start, regret, rollout
-from replan.evaluation.exact import update_laws
-from replan.evaluation.learned import learned_returns
-from replan.execute.timeline import timeline
+from replan.evaluation.agent_runs import learned_returns
+from replan.execute.timeline import make_timeline
 from replan.model import drift
 from replan.model.streams import uniforms
-from replan.schedule import Context, Decision
+from replan.schedule import Context, Decision, Need, Rule
 from replan.skip import skip_interval
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
@@ -28,20 +26,20 @@ def wait(change: float, state: int) -> int:
 
 
 @dataclass(frozen=True)
-class Comparing:
+class Comparing(Rule):
     """Wait for a number of steps that depends on how far the estimate has moved, and on the state."""
 
-    name: ClassVar[str] = "comparing"
-    knows: ClassVar[str] = "nothing"
-    paced: ClassVar[bool] = False
-    compares_estimates: ClassVar[bool] = True
-    uses_state: bool = True
+    by_state: bool = True
+
+    def __post_init__(self):
+        needs = {Need.EARLIER_ESTIMATE} | ({Need.STATE} if self.by_state else set())
+        object.__setattr__(self, "needs", frozenset(needs))
 
     def decide(self, context: Context) -> Decision:
         moved = 0.0
-        if context.earlier_kernel is not None:
-            moved = float(context.kernel.entrywise_distance(context.earlier_kernel).max())
-        state = context.state if self.uses_state else 0
+        if context.earlier is not None:
+            moved = float(context.kernel.entrywise_distance(context.earlier[1]).max())
+        state = context.state if self.by_state else 0
         return Decision(context.time - context.last_update >= wait(moved, state), "moved")
 
 
@@ -120,8 +118,8 @@ def test_untraced_rollouts_and_true_kernels_learned_give_the_traced_returns():
 
 
 def test_the_timeline_of_a_rule_that_ignores_the_state_is_its_schedule():
-    mission, rule = small_grid(), Comparing(uses_state=False)
-    times = timeline(mission, rule).times
+    mission, rule = small_grid(), Comparing(by_state=False)
+    times = make_timeline(mission, rule).times
     assert len(set(np.diff(times))) > 1
     assert regret(mission, rule) == pytest.approx(regret(mission, FixedTimes(times)), abs=1e-12)
 
@@ -130,22 +128,12 @@ def test_what_it_compares_lies_in_the_past():
     assert check_rule(Comparing()) == []
 
 
-def test_a_rule_that_does_not_compare_is_told_no_earlier_estimate():
-    mission, seen = small_grid(), []
-
-    class Spy(Comparing):
-        compares_estimates: ClassVar[bool] = False
-
-        def decide(self, context: Context) -> Decision:
-            seen.append((context.earlier_update, context.earlier_kernel))
-            return super().decide(context)
-
-    rollout(mission, Spy(), SEEDS)
-    assert seen and set(seen) == {(0, None)}
-
-
-def test_laws_without_the_update_before_are_refused():
+def test_a_rule_that_does_not_declare_it_gets_no_earlier_estimate():
     mission = small_grid()
-    with pytest.raises(InputError, match="comparing compares its last two estimates"):
-        update_laws(mission, Comparing(), 5, 2, np.arange(3))
-    assert update_laws(mission, Comparing(), 1, 4, np.arange(3)).shape == (3, 21)
+
+    class Unasked(Comparing):
+        def __post_init__(self):
+            object.__setattr__(self, "needs", frozenset({Need.STATE}))
+
+    with pytest.raises(InputError, match="does not declare that it needs the earlier estimate"):
+        rollout(mission, Unasked(), SEEDS)

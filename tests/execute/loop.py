@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event as Signal
-from typing import ClassVar
 
 import numpy as np
 
 from replan import Agent, Mission, Observation, TrueKernel
 from replan.model.streams import uniforms
-from replan.schedule import Context, Decision
+from replan.schedule import Context, Decision, Rule
 
 PATIENCE = 60.0  # seconds: no limit that healthy work could come near
 AT_ONCE = 0.01
@@ -67,15 +66,12 @@ class Faulty:
 
 
 @dataclass(frozen=True)
-class Deciding:
+class Deciding(Rule):
     """A rule that decides as it is told."""
 
     how: Callable[[Context], Decision]
 
-    name: ClassVar[str] = "deciding"
-    knows: ClassVar[str] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "deciding"
 
     def decide(self, context: Context) -> Decision:
         return self.how(context)

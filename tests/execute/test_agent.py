@@ -7,8 +7,8 @@ import pytest
 from tests.execute.loop import Deciding, Faulty, events, fly
 
 from replan import Agent, InputError, Periodic, TrueKernel, load_setting, make_mission
-from replan.execute.agent import plan_by_induction
-from replan.model import SlipKernel
+from replan.execute import plan_by_induction
+from replan.model import GeneralKernel, SlipKernel
 from replan.schedule import Decision, Lookahead, Random
 
 
@@ -52,6 +52,9 @@ def test_a_failing_planner_is_survived_as_well(mission):
 UNUSABLE = {
     "no plan": lambda made: None,
     "a policy for too few states": lambda made: replace(made, policy=made.policy[:3]),
+    "an action one past the last": lambda made: replace(made, policy=np.full_like(made.policy, 5)),
+    "a plan of another time": lambda made: replace(made, time=10**9),
+    "infinite values": lambda made: replace(made, next_values=made.next_values + np.inf),
     "a policy as a list": lambda made: replace(made, policy=made.policy.tolist()),
     "an action that does not exist": lambda made: replace(made, policy=np.full_like(made.policy, 9)),
     "an action before the first": lambda made: replace(made, policy=made.policy - 5),
@@ -74,6 +77,11 @@ def test_a_planner_that_returns_something_unusable_is_survived(execution, spoil)
     assert events(agent, "kept plan") == [17] and events(agent, "update") == [1, 33, 49]
 
 
+def spoiled(factor):
+    kernel = SlipKernel((12, 12), 0.1).general()
+    return GeneralKernel(kernel.successors, kernel.probabilities * factor)
+
+
 @dataclass
 class Giving(Faulty):
     """Gives a fixed thing instead of a kernel at 17."""
@@ -85,7 +93,9 @@ class Giving(Faulty):
 
 
 @pytest.mark.parametrize(
-    "thing", [None, np.eye(144), SlipKernel((3, 3), 0.1)], ids=["none", "array", "small"]
+    "thing",
+    [None, np.eye(144), SlipKernel((3, 3), 0.1), spoiled(np.nan), spoiled(0.0), spoiled(-1.0)],
+    ids=["none", "array", "small", "not a number", "zeros", "negative"],
 )
 def test_an_estimator_that_returns_something_unusable_is_survived(mission, thing):
     agent = Agent.on(mission, Periodic(), estimator=Giving(TrueKernel(mission.world), thing=thing))
@@ -98,11 +108,19 @@ def boom(context):
 
 
 @pytest.mark.parametrize("how", [boom, lambda context: None], ids=["raises", "decides nothing"])
-def test_a_failing_rule_is_recorded_and_the_budget_is_spent_without_it(mission, how):
-    agent = Agent.on(mission, Deciding(how))
-    fly(agent, mission)
+def test_a_rule_that_fails_at_once_is_refused_and_one_that_fails_later_is_recorded(mission, how):
+    with pytest.raises(InputError, match="the rule deciding cannot decide"):
+        Agent.on(mission, Deciding(how))
+
+    def fails_in_flight(context):
+        return Decision(False, "") if context.time < 4 else how(context)
+
+    agent = Agent.on(mission, Deciding(fails_in_flight))
+    with pytest.warns(UserWarning, match="the rule failed") as warned:
+        fly(agent, mission)
+    assert len(warned) == 1
     assert events(agent, "update") == [1, 47, 48, 49], "as late as exactly four updates allow"
-    assert events(agent, "failed rule") == list(range(2, 50))
+    assert events(agent, "failed rule") == list(range(4, 50))
 
 
 def test_a_rule_that_fails_once_is_asked_again(mission):
@@ -121,16 +139,40 @@ def test_a_rule_that_fails_once_is_asked_again(mission):
 
 def test_a_look_ahead_that_fails_is_survived(mission):
     def profile(t):
-        raise MemoryError
+        if agent is not None and agent.time > 0:
+            raise MemoryError
+        return mission.world.kernel(t)
 
+    agent = None
     agent = Agent.on(mission, Lookahead("profile", profile))
     fly(agent, mission)
     assert events(agent, "update") == [1, 47, 48, 49]
 
 
 def test_a_rule_that_has_not_drawn_its_times_is_refused(mission):
-    with pytest.raises(InputError, match="take its with_seed"):
+    with pytest.raises(InputError, match="seed"):
         Agent.on(mission, Random())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"rule": Lookahead}, r"an instance: Lookahead\(\)"),
+        ({"rule": "periodic"}, "rule must be a Rule"),
+        ({"rule": Deciding(lambda context: True)}, "cannot decide"),
+        ({"drift_bounds": np.zeros(48)}, "drift_bounds"),
+        ({"drift_bounds": np.full(49, -0.1)}, "drift_bounds"),
+        ({"drift_bounds": np.full(49, np.nan)}, "drift_bounds"),
+        ({"drift_bounds": 0.1}, "drift_bounds"),
+        ({"reward": 3}, "reward"),
+        ({"reward": lambda t: 3}, "reward"),
+        ({"budget": 0}, "budget"),
+    ],
+)
+def test_what_could_not_work_is_refused_at_construction(mission, arguments, named):
+    given = {**vars(mission.config), "rule": Periodic(), "nominal": mission.world.kernel(0), **arguments}
+    with pytest.raises(InputError, match=named):
+        Agent(estimator=mission.estimator, **given)
 
 
 def test_the_estimator_is_told_what_the_update_reveals(mission):
@@ -164,7 +206,7 @@ def test_a_second_update_at_one_time_is_refused_and_costs_nothing(mission):
     assert agent.log[-1].what == "refused update" and "already" in agent.log[-1].why
 
 
-@pytest.mark.parametrize("state", [999, 144, -1, None, float("nan"), 1.5, "1"])
+@pytest.mark.parametrize("state", [999, 144, -1, None, True, float("nan"), 1.5, "1"])
 def test_what_is_not_a_state_is_refused_and_costs_nothing(mission, state):
     agent = Agent.on(mission, Periodic())
     with pytest.raises(InputError, match="state must be a whole number from 0 to 143"):

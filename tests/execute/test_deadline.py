@@ -6,7 +6,7 @@ import pytest
 from tests.execute.loop import AT_ONCE, PATIENCE, Faulty, events, fly
 
 from replan import Agent, FixedTimes, InputError, Periodic, TrueKernel
-from replan.execute.deadline import Late, Worker
+from replan.execute.deadline import DeadlineExceeded, Worker
 
 
 def same(value):
@@ -16,9 +16,9 @@ def same(value):
 def test_the_result_and_the_exceptions_of_the_work_come_through():
     worker = Worker()
     for limit in (None, PATIENCE, float("inf")):
-        assert worker.within(limit, lambda: 3, lambda learned: learned + 1) == 4
+        assert worker.run(lambda: 3, lambda learned: learned + 1, timeout=limit) == 4
         with pytest.raises(ZeroDivisionError):
-            worker.within(limit, lambda: 1, lambda learned: learned / 0)
+            worker.run(lambda: 1, lambda learned: learned / 0, timeout=limit)
     assert not worker.busy
 
 
@@ -27,7 +27,7 @@ def test_work_that_leaves_its_thread_is_an_error_and_not_the_end_of_the_loop():
         raise SystemExit
 
     with pytest.raises(RuntimeError, match="SystemExit"):
-        Worker().within(PATIENCE, leave, same)
+        Worker().run(leave, same, timeout=PATIENCE)
 
 
 def test_late_work_goes_first_and_makes_nothing():
@@ -37,14 +37,14 @@ def test_late_work_goes_first_and_makes_nothing():
         assert released.wait(PATIENCE)
         order.append("first")
 
-    with pytest.raises(Late, match=r"no plan within 0\.01 s$"):
-        worker.within(AT_ONCE, hang, lambda _: order.append("made in vain"))
+    with pytest.raises(DeadlineExceeded, match=r"within 0\.01 s$"):
+        worker.run(hang, lambda _: order.append("made in vain"), timeout=AT_ONCE)
     assert worker.busy
-    with pytest.raises(Late, match="behind the late work of an earlier update"):
-        worker.within(AT_ONCE, lambda: order.append("second"), lambda _: order.append("made in vain"))
+    with pytest.raises(DeadlineExceeded, match="behind the late work of an earlier update"):
+        worker.run(lambda: order.append("second"), lambda _: order.append("made in vain"), timeout=AT_ONCE)
     assert order == []
     released.set()
-    worker.within(PATIENCE, lambda: order.append("third"), lambda _: order.append("made"))
+    worker.run(lambda: order.append("third"), lambda _: order.append("made"), timeout=PATIENCE)
     assert order == ["first", "second", "third", "made"]
     assert not worker.busy
 

@@ -10,7 +10,7 @@ from replan import Agent, FixedTimes, InputError, Periodic, load_setting, make_m
 from replan.estimate import PooledSlip
 from replan.model import SlipKernel
 from replan.schedule import Decision, RegretGuided
-from replan.schedule.budget import pacing_limit
+from replan.schedule.pacing import pacing_limit
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
@@ -103,7 +103,7 @@ def test_an_agent_of_another_world_or_estimator_is_refused(mission, tmp_path):
     with pytest.raises(InputError, match="saved with world 144 states, 5 actions, fingerprint"):
         Agent.on(elsewhere, Periodic()).restore(tmp_path / "agent.npz")
     learner = PooledSlip(SlipKernel((12, 12), 0.05), 0.005)
-    with pytest.raises(InputError, match="saved with estimator TrueKernel, not PooledSlip"):
+    with pytest.raises(InputError, match=r"saved with estimator TrueKernel.*, not .*PooledSlip"):
         Agent.on(mission, Periodic(), estimator=learner).restore(tmp_path / "agent.npz")
     again = make_mission(load_setting("two-burst"))
     Agent.on(again, Periodic()).restore(tmp_path / "agent.npz")

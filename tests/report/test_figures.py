@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from replan.errors import InputError
+from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.report.grid_path import position_error, spread_visits
 from replan.report.readme_figure import ReadmeData, readme_figure
 from replan.report.style import save
@@ -18,7 +19,6 @@ from replan.report.trajectory_figure import TrajectoryRow, representative_seed, 
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import Periodic
 from replan.study.protocol import HELD_OUT_SEEDS
-from replan.study.trace import Trace, trace_mission
 from replan.worlds.settings import load_setting, make_mission
 
 SETTING = load_setting("two-burst")
@@ -126,7 +126,7 @@ def test_trajectories_mark_every_update_in_the_cell_where_the_robot_was():
     seed = representative_seed(MISSION, list(RULES.values()), seeds=np.arange(20))
     panels = figure.subfigs[0].axes
     for grid, strip, rule in zip(panels[:2], panels[2:4], RULES.values(), strict=True):
-        trace = trace_mission(MISSION, rule, seed=seed)
+        trace = run_agent(MISSION, rule, seed=seed)
         cells = {tuple(divmod(int(trace.states[t]), 12)[::-1]) for t in trace.times}
         (marked,) = [line for line in grid.lines if line.get_label() == "update"]
         assert {tuple(point) for point in np.round(marked.get_xydata())} == cells
@@ -139,7 +139,7 @@ def test_trajectories_draw_the_true_path_step_by_step():
     for grid, rule in zip(paths().subfigs[0].axes[:2], RULES.values(), strict=True):
         (line,) = [line for line in grid.lines if line.get_label() == "true path"]
         x, y = np.round(line.get_xydata()).astype(int).T
-        assert (12 * y + x).tolist() == trace_mission(MISSION, rule, seed=seed).states.tolist()
+        assert (12 * y + x).tolist() == run_agent(MISSION, rule, seed=seed).states.tolist()
 
 
 def test_trajectories_name_their_axes():
@@ -178,7 +178,7 @@ def test_later_visits_lie_in_the_same_cell_beside_the_first():
 
 
 def test_the_error_of_belief_counts_cells():
-    trace = Trace((1,), [], np.array([0, 1, 13, 14]), np.array([0, 1, 2]), np.array([0, 2, 0]))
+    trace = AgentRun((1,), [], np.array([0, 1, 13, 14]), np.array([0, 1, 2]), np.array([0, 2, 0]))
     assert position_error(MISSION, trace).tolist() == [0, 0, 2]  # 13 is (1, 1), 2 is (0, 2)
 
 

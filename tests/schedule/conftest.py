@@ -5,14 +5,22 @@ import pytest
 
 from replan.model import GeneralKernel, Reward
 from replan.planning.backward_induction import plan
-from replan.schedule import Context
+from replan.schedule import Context, Need
 
 TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])
+DRIFT = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.5, 0.5, 0.5, 0.5, 0.5])
 REWARD = Reward(next_state=np.array([0.0, 1.0]))
 
 
 def make_context(**fields) -> Context:
     """A context in a two-state world; every field can be given."""
+    information = {
+        Need.STATE: fields.pop("state", 0),
+        Need.DRIFT_SO_FAR: fields.pop("drift_bounds", DRIFT[: fields.get("time", 5)]),
+        Need.EARLIER_ESTIMATE: fields.pop("earlier", None),
+    }
+    if "current_kernel" in fields:
+        information[Need.CURRENT_KERNEL] = fields.pop("current_kernel")
     given = {
         "time": 5,
         "horizon": 11,
@@ -20,13 +28,10 @@ def make_context(**fields) -> Context:
         "budget": 4,
         "budget_left": 2,
         "last_update": 2,
-        "drift_bounds": np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.5, 0.5, 0.5, 0.5, 0.5])[
-            : fields.get("time", 5)
-        ],
-        "state": 0,
         "kernel": TWO_STATES,
         "plan": plan(TWO_STATES, lambda t: REWARD, time=fields.get("last_update", 2), horizon=3),
         "reward": lambda t: REWARD,
+        "given": information,
     }
     return Context(**{**given, **fields})
 

@@ -4,7 +4,7 @@ import pytest
 from replan.errors import InputError
 from replan.execute import Mission
 from replan.model import from_arrays
-from replan.schedule import LocalDrift, next_update
+from replan.schedule import LocalDrift
 from replan.schedule.local_drift import planned_way
 
 HORIZON, STATES = 8, 5
@@ -19,7 +19,7 @@ def corridor():
 
 
 def context(mission, rule, time):
-    return mission.context(rule, time, last_update=1, budget_left=1, state=0)
+    return mission.context(rule, mission.progress(1, 1), 0, time)
 
 
 def test_the_planned_way_runs_from_where_the_robot_is_now_to_the_planning_horizon(corridor):
@@ -71,9 +71,10 @@ def test_the_future_is_not_read(corridor):
 
 def test_without_drift_the_pacing_limit_spends_the_budget(corridor):
     rule = LocalDrift(np.zeros((HORIZON - 1, STATES, 2)), threshold=1)
-    time, decisions = next_update(rule, corridor.context_at(rule, last_update=1, budget_left=1, state=0))
-    assert time == 5  # 4 steps have passed and L_5 = 3; at t = 4 it was 3 steps and L_4 = 4
-    assert "pacing limit" in decisions[-1][1].reason
+    decisions = {t: rule.decide(context(corridor, rule, t)) for t in (2, 3, 4, 5)}
+    # at t = 5, 4 steps have passed and L_5 = 3; at t = 4 it was 3 steps and L_4 = 4
+    assert [t for t, decision in decisions.items() if decision.update] == [5]
+    assert "pacing limit" in decisions[5].reason
 
 
 def test_what_cannot_be_used_is_refused():

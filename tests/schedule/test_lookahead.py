@@ -12,7 +12,7 @@ from replan.evaluation import check_rule, from_start, optimum, regret
 from replan.execute import Mission
 from replan.model import SlipKernel, constant, drift
 from replan.planning.ties import Ties
-from replan.schedule import Lookahead, PlansManyAhead
+from replan.schedule import Lookahead, Need
 from replan.schedule.update_programme import solve
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
@@ -22,7 +22,7 @@ EXACT = {"tolerance": 0.0, "effort": 1e30}
 
 def at_update(mission, rule, *, time=1, state=0, left=None):
     left = mission.budget - 1 if left is None else left
-    return mission.context_at(rule, last_update=time, budget_left=left, state=state)(-1)
+    return mission.context(rule, mission.progress(time, left), state)
 
 
 def small_grid(execution="map", *, n=5, horizon=24, budget=4, **options):
@@ -98,8 +98,9 @@ def test_one_state_and_all_states_get_the_same_answer():
     rule = Lookahead(**EXACT)
     states = np.array([0, 7, 12, 24])
     for left in (1, 2, 3):
-        together = rule.next_updates(at_update(mission, rule, time=3, left=left), states)
-        alone = [rule.next_update(at_update(mission, rule, time=3, left=left, state=int(s))) for s in states]
+        together = rule.next_update(at_update(mission, rule, time=3, left=left), states)
+        at = at_update(mission, rule, time=3, left=left)
+        alone = [int(rule.next_update(at, states[[row]])[0]) for row in range(len(states))]
         assert together.tolist() == alone
 
 
@@ -113,16 +114,16 @@ def test_exactly_the_budget_is_spent(mission, forecast):
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_it_is_a_sound_rule(forecast, execution):
     rule = Lookahead("grow", drift="known") if forecast == "grow, known" else Lookahead(forecast)
-    assert isinstance(rule, PlansManyAhead)
-    assert rule.knows == ("drift profile" if forecast == "grow, known" else "nothing")
+    assert (Need.DRIFT_AHEAD in rule.needs) == (forecast == "grow, known")
     assert check_rule(rule, small_grid(execution, horizon=12)) == []
 
 
 def test_it_decides_at_the_time_that_it_named():
     mission = small_grid()
     rule = Lookahead()
-    chosen = rule.next_update(at_update(mission, rule))
-    contexts = [mission.context(rule, t, last_update=1, budget_left=3, state=0) for t in range(2, chosen + 1)]
+    chosen = int(rule.next_update(at_update(mission, rule), np.array([0]))[0])
+    progress = mission.progress(1, 3)
+    contexts = [mission.context(rule, progress, 0, t) for t in range(2, chosen + 1)]
     assert [rule.decide(context).update for context in contexts] == [False] * (chosen - 2) + [True]
     last = rule.decide(contexts[-1])
     assert str(chosen) in last.reason
@@ -135,7 +136,7 @@ def test_growth_knows_the_drift_ahead_only_where_that_is_asked_for():
     assert held.bounds(at_update(mission, held, time=3)).tolist() == pytest.approx(
         [*mission.world.drift_bounds[:3], *[mission.world.drift_bounds[2]] * 20]
     )
-    later = mission.context(held, 9, last_update=3, budget_left=2, state=0)
+    later = mission.context(held, mission.progress(3, 2), 0, 9)
     assert held.bounds(later).tolist() == held.bounds(at_update(mission, held, time=3)).tolist()
     assert known.bounds(at_update(mission, known, time=3)).tolist() == mission.world.drift_bounds.tolist()
 
@@ -144,14 +145,17 @@ def test_growth_that_falls_is_told_from_growth_that_rises():
     """Slip of 0.2 that came from 0.3 will be gone soon, slip that came from 0.1 will not."""
     mission = Mission(rover(5, np.full(24, 0.2)), budget=4, planning_horizon=5)
     rule = Lookahead("grow", drift="known")
-    context = replace(at_update(mission, rule, time=6), drift_bounds=np.full(23, 0.016), earlier_update=1)
-    falling = rule.problem(replace(context, earlier_kernel=SlipKernel((5, 5), 0.3))).plan_at(16)[1]
-    rising = rule.problem(replace(context, earlier_kernel=SlipKernel((5, 5), 0.1))).plan_at(16)[1]
+    now = at_update(mission, rule, time=6)
+
+    def coming_from(slip):
+        earlier = {Need.EARLIER_ESTIMATE: (1, SlipKernel((5, 5), slip))}
+        return replace(now, given={**now.given, Need.DRIFT_AHEAD: np.full(23, 0.016), **earlier})
+
+    falling = rule.problem(coming_from(0.3)).plan_at(16)[1]
+    rising = rule.problem(coming_from(0.1)).plan_at(16)[1]
     assert falling.slip[0] == pytest.approx(0.0)  # pyright: ignore
     assert rising.slip[0] == pytest.approx(0.4)  # pyright: ignore
-    directions = [
-        rule.next_update(replace(context, earlier_kernel=SlipKernel((5, 5), slip))) for slip in (0.3, 0.1)
-    ]
+    directions = [rule.next_update(coming_from(slip), np.array([0]))[0] for slip in (0.3, 0.1)]
     assert directions[0] != directions[1]
 
 

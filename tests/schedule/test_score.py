@@ -47,7 +47,7 @@ def test_score_families_of_the_appendix(context, family, expected, threshold):
 
 
 def test_the_residual_term_vanishes_with_the_diameter(context):
-    decision = RegretGuided("drift", alpha=0.9, m=1, diameter=0).decide(context())
+    decision = RegretGuided("drift", alpha=0.9, m=1, diameter=0, pacing="none").decide(context())
     assert decision.terms["residual"] == 0
     assert decision.score == pytest.approx(log(1.1))
     assert not decision.update

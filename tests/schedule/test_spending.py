@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from replan.errors import InputError
 from replan.evaluation.exact import from_start
-from replan.execute import Mission, timeline
+from replan.execute import Mission, make_timeline
 from replan.model import TVMDP, Reward, SlipKernel, constant
-from replan.schedule import RULES, Random, make_rule
-from replan.schedule.rule import draws
+from replan.schedule import RULES, Need, Random, make_rule
 from replan.worlds.slip_grid import distances
 
 
@@ -35,19 +34,18 @@ PARAMETERS = {
         "pacing": st.sampled_from(["even", "none"]),
     },
     "best-offset": {"offset": st.integers(0, 20), "period": st.none() | st.integers(1, 20)},
-    "random": {"seed": st.integers(0, 2**32)},
     "drift-threshold": {"threshold": st.floats(0, 2), "pace_weight": st.floats(0, 1)},
     "self-triggered": {"threshold": st.floats(0, 2)},
     "lazy-value": {"threshold": st.floats(0, 2)},
 }
 
 
-@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if not rule.uses_state])
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if Need.STATE not in rule.needs])
 @settings(deadline=None, max_examples=40)
 @given(mission=missions(), data=st.data())
 def test_exactly_the_budget_is_spent(name, mission, data):
     rule = make_rule(name, **data.draw(st.fixed_dictionaries(PARAMETERS.get(name, {}))))
-    made = timeline(mission, rule.with_seed(0) if draws(rule) else rule)
+    made = make_timeline(mission, rule, seed=data.draw(st.integers(0, 2**32)))
     assert len(made.times) == len(set(made.times)) == mission.budget
     assert made.times[0] == 1 and made.times[-1] < mission.horizon
     assert list(made.times) == sorted(made.times)
@@ -70,4 +68,4 @@ def test_the_random_law_spends_the_budget_in_expectation(mission):
 def test_a_random_rule_has_no_one_timeline():
     world = TVMDP(5, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=-distances(2, (1, 1)))))
     with pytest.raises(InputError, match="seed"):
-        timeline(Mission(world, 2, 2), Random())
+        make_timeline(Mission(world, 2, 2), Random())

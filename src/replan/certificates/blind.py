@@ -20,7 +20,7 @@ from replan.certificates.uncertainty import Uncertainty, action_reward, losses
 from replan.model.kernel import Array
 from replan.model.reward import Reward
 from replan.schedule.rule import Context
-from replan.skip.propagation import propagation
+from replan.skip.propagation import make_propagation
 
 
 def given_away(context: Context, steps: int) -> Array:
@@ -77,7 +77,7 @@ class _Blind:
         world = (self.uncertain, context.reward, context.horizon, states)
         self.losses, self.best, self.sure = losses(*world), optimistic_values(*world), sure_values(*world)
         self.cost, self.arrival = step_costs(self.uncertain, context.reward, states)
-        self.how = propagation(context.execution, context.plan, context.kernel)
+        self.how = make_propagation(context.execution, context.plan, context.kernel)
         self.estimate, self.actions = self.how.begin(np.arange(states)), []
         self.successors, self.places = known.successors()[0], [np.eye(states, dtype=bool)]
         self.after = lru_cache(maxsize=None)(self._after)

@@ -18,11 +18,12 @@ from replan.certificates.course import OnEstimates, legs, times_taken, true_esti
 from replan.certificates.knowledge import Estimate, Known, NoStructure, known_in
 from replan.certificates.structure import SlipRange
 from replan.errors import InputError
+from replan.evaluation.exact import draws_times
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.model.tvmdp import TVMDP
 from replan.schedule.budget import check_times
-from replan.schedule.rule import Rule, draws
+from replan.schedule.rule import Need, Rule
 
 MOST_STATES = 1_000  # pairs of states are kept for every step
 When = Literal["after the fact", "in advance"]
@@ -80,7 +81,8 @@ def certify(
         times = check_times(schedule, budget=mission.budget, horizon=mission.horizon)
     known = known_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
     found = certificate(robot, times, known, tightening=tightening or Tightening())
-    return replace(found, one_of_many=isinstance(schedule, Rule) and (schedule.uses_state or draws(schedule)))
+    many = isinstance(schedule, Rule) and (Need.STATE in schedule.needs or draws_times(robot, schedule))
+    return replace(found, one_of_many=many)
 
 
 def certificate(

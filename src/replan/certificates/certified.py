@@ -8,23 +8,22 @@ amount.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from replan.certificates.blind import given_away
 from replan.errors import InputError
-from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.registry import register
+from replan.schedule.rule import Context, Decision, Need, Rule
 
 
+@register
 @dataclass(frozen=True)
-class Certified:
+class Certified(Rule):
     """Never give away more than `amount` between two updates, as far as the budget reaches."""
 
     amount: float = 0.2
 
-    name: ClassVar[str] = "certified"
-    knows: ClassVar[Knowledge] = "drift profile"
-    uses_state: ClassVar[bool] = True
-    paced: ClassVar[bool] = False
+    name = "certified"
+    needs = frozenset({Need.STATE, Need.DRIFT_AHEAD})
 
     def __post_init__(self) -> None:
         if not self.amount > 0:

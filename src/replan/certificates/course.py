@@ -18,9 +18,9 @@ from replan.estimate.estimator import Observation
 from replan.estimate.true_kernel import TrueKernel
 from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
-from replan.execute.timeline import timeline
+from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices, Kernel
-from replan.schedule.rule import Rule, draws
+from replan.schedule.rule import Need, Rule
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,8 @@ def _leg(mission: Mission, begin: int, end: int) -> Leg:
 
 def times_taken(mission: Mission, rule: Rule, *, seed: int) -> tuple[int, ...]:
     """The update times of one mission; the seed settles what depends on the states seen or on draws."""
-    rule = rule.with_seed(seed) if draws(rule) else rule
-    if not rule.uses_state:
-        return timeline(mission, rule, explain=False).times
+    if Need.STATE not in rule.needs:
+        return make_timeline(mission, rule, seed=seed, explain=False).times
     updates = rollout(mission, rule, [seed], trace=True).updates
     assert updates is not None
     return tuple(int(t) for t in np.flatnonzero(updates[0]))

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from replan.errors import InputError
+from replan.evaluation.exact import draws_times
 from replan.execute.mission import Mission
 from replan.schedule import FixedTimes, Rule, check_times
 from replan.schedule.registry import make_rule, parse_parameters
-from replan.schedule.rule import draws
 from replan.study.protocol import Choice, choose, prepare
 
 SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
@@ -48,10 +48,11 @@ class Chosen:
     record: dict[str, Any]  # name, hyper-parameters and how they were chosen, for the answer
 
     @classmethod
-    def of(cls, choice: Choice, seed: int) -> Chosen:
-        """What validation chose; a rule that draws is recorded with the seed of the times shown."""
+    def of(cls, choice: Choice, mission: Mission, seed: int) -> Chosen:
+        """Record the choice of validation; a rule that draws, with the seed of the times shown."""
         record = choice.record()
-        return cls(choice.rule, {**record, "seed": seed} if draws(choice.rule) else record)
+        drawn = draws_times(mission, choice.rule)
+        return cls(choice.rule, {**record, "seed": seed} if drawn else record)
 
     def lines(self) -> list[str]:
         """The rule with its hyper-parameters, for people; nothing of times that they gave themselves."""
@@ -82,4 +83,4 @@ def chosen_rule(
     assert rule is not None
     given = parse_parameters(assignments or [])
     make_rule(rule, **given)
-    return Chosen.of(choose(prepare(mission), rule, given=given), seed)
+    return Chosen.of(choose(prepare(mission), rule, given=given), mission, seed)

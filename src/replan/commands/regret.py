@@ -20,7 +20,7 @@ from replan.commands.common import (
 )
 from replan.commands.output import emit
 from replan.errors import InputError
-from replan.schedule.rule import Rule, draws
+from replan.schedule.rule import Need, Rule
 
 if TYPE_CHECKING:
     from replan.evaluation.exact import Evaluation, Steps
@@ -64,7 +64,7 @@ def _exact(
     mission: Mission, chosen: Chosen, exact: Evaluation, seed: int
 ) -> tuple[dict[str, Any], list[str]]:
     times = _times(mission, chosen.rule, seed)
-    notes = _notes(chosen.rule, exact, seed)
+    notes = _notes(mission, chosen.rule, exact, seed)
     dynamic = "" if exact.dynamic_regret is None else f"{exact.dynamic_regret:.4f}   (worst start)"
     answer: dict[str, Any] = {
         "ties": str(mission.ties),
@@ -90,18 +90,18 @@ def _exact(
     return answer, lines
 
 
-def _notes(rule: Rule, exact: Evaluation, seed: int) -> dict[str, str]:
+def _notes(mission: Mission, rule: Rule, exact: Evaluation, seed: int) -> dict[str, str]:
     """What the figures alone would leave a reader to guess."""
-    from replan.evaluation.exact import ALL_STARTS_LIMIT
+    from replan.evaluation.exact import ALL_STARTS_LIMIT, draws_times
 
     notes = {}
     if exact.dynamic_regret is None:
         notes["dynamic_regret_note"] = (
             f"not computed: more than {ALL_STARTS_LIMIT} states, so the given start alone"
         )
-    if draws(rule):
+    if draws_times(mission, rule):
         notes["times_note"] = f"one draw, seed {seed}; the regret is the mean over all draws"
-    elif rule.uses_state:
+    elif Need.STATE in rule.needs:
         notes["times_note"] = (
             f"one mission, seed {seed}; they depend on the states seen, the regret is the mean"
         )

@@ -31,12 +31,12 @@ def schedule(
     as_json: JsonOption = False,
 ) -> None:
     """The update times of one mission with the given seed, and the reason of every decision."""
-    from replan.study.trace import trace_mission
+    from replan.evaluation.agent_runs import run_agent
     from replan.worlds.settings import load_setting, make_mission
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
-    trace = trace_mission(mission, chosen.rule, seed=seed)
+    trace = run_agent(mission, chosen.rule, seed=seed)
     decisions: list[dict[str, Any]] = [
         {
             "t": t,

@@ -1,6 +1,6 @@
 """How much a schedule or rule costs."""
 
-from replan.evaluation.rule_checks import RuleFinding, check_rule, require_valid_rule
+from replan.evaluation.agent_runs import AgentRun, learned_returns, run_agent
 from replan.evaluation.decomposition import Decomposition, Switches, decompose
 from replan.evaluation.exact import (
     ALL_STARTS_LIMIT,
@@ -15,9 +15,11 @@ from replan.evaluation.exact import (
 from replan.evaluation.optimal_schedule import Optimum, feedback_regrets, optimum
 from replan.evaluation.placement import Placement, placement, pooled, stale_drifts, top_quartile_intervals
 from replan.evaluation.rollouts import Rollouts, SampledRegret, oracle_rollout, rollout, sampled_regret
+from replan.evaluation.rule_checks import RuleFinding, check_rule, require_valid_rule
 
 __all__ = [
     "ALL_STARTS_LIMIT",
+    "AgentRun",
     "Decomposition",
     "Evaluation",
     "Optimum",
@@ -34,6 +36,7 @@ __all__ = [
     "evaluate_times",
     "feedback_regrets",
     "from_start",
+    "learned_returns",
     "optimum",
     "oracle_rollout",
     "placement",
@@ -41,6 +44,7 @@ __all__ = [
     "regret",
     "require_valid_rule",
     "rollout",
+    "run_agent",
     "sampled_regret",
     "stale_drifts",
     "top_quartile_intervals",

@@ -21,22 +21,22 @@ to the regret. A part can be negative: a better model may lead a robot that cann
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import permutations, product
 from typing import NamedTuple
 
 import numpy as np
 
-from replan.evaluation.exact import ROWS_AT_ONCE, Past, update_laws
+from replan.evaluation.exact import Robots, UpdateTimes, row_blocks, visits
+from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, Plan, oracle, plan
-from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Rule
-from replan.skip.propagation import Propagation, propagation
+from replan.skip.interval import SkipStep
+from replan.skip.propagation import Propagation, make_propagation
 
 
 class Switches(NamedTuple):
@@ -47,6 +47,7 @@ class Switches(NamedTuple):
     know: bool = False
 
 
+NO_ACTIONS = np.empty(0, dtype=np.int64)
 COMBINATIONS = tuple(Switches(*on) for on in product((False, True), repeat=3))
 ROBOT, ORACLE = COMBINATIONS[0], COMBINATIONS[-1]
 
@@ -70,8 +71,8 @@ class Decomposition:
 
 def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Decomposition:
     """Split the exact regret of a rule by its Shapley values over the three switches."""
-    best, laws = best or oracle(mission.world), UpdateLaws(mission, rule)
-    returns = {on: expected_return(mission, laws, on, best=best) for on in COMBINATIONS}
+    best, update_times = best or oracle(mission.world), UpdateTimes(mission, rule)
+    returns = {on: expected_return(update_times, on, best=best) for on in COMBINATIONS}
     state, stale_plan, model = (float(gain) for gain in shapley(returns))
     return Decomposition(state, stale_plan, model, returns[ORACLE] - returns[ROBOT], returns)
 
@@ -89,50 +90,10 @@ def shapley(returns: Mapping[Switches, float]) -> Array:
     return gains / len(orders)
 
 
-class UpdateLaws:
-    """When the next update comes: asked of the rule once for each update and state, for all eight robots."""
-
-    def __init__(self, mission: Mission, rule: Rule) -> None:
-        self.mission, self.rule = mission, rule
-        self._known: dict[tuple[int, Past], dict[int, Array]] = defaultdict(dict)
-
-    def __call__(self, time: int, past: Past, rows: Indices) -> Array:
-        """(R, T + 1) laws for robots that saw the states `rows` at `time`; the first update is at t = 1."""
-        shape = (len(rows), self.mission.horizon + 1)
-        if time == 0:
-            return np.broadcast_to(np.eye(1, shape[1], FIRST_UPDATE), shape)
-        known = self._known[time, past]
-        asked = rows.tolist() if self.rule.uses_state else [-1] * len(rows)
-        if new := [row for row, state in enumerate(asked) if state not in known]:
-            new = new if self.rule.uses_state else new[:1]
-            laws = update_laws(self.mission, self.rule, time, past.left, rows[new], earlier=past.earlier)
-            known.update(zip([asked[row] for row in new], laws, strict=True))
-        return np.stack([known[state] for state in asked])
-
-
-def expected_return(mission: Mission, next_laws: UpdateLaws, on: Switches, *, best: Oracle) -> float:
-    """The exact expected return from the start with these switches on."""
-    robot = _SwitchedRobot(mission, on, best)
-    states, horizon = mission.world.states, mission.horizon
-    total = 0.0
-    arrivals: dict[int, dict[Past, Array]] = defaultdict(dict)  # time -> past -> (S,) mass
-    arrivals[0][Past(mission.budget)] = np.eye(1, states, mission.world.start)[0]
-    for time in range(horizon):
-        for past, mass in sorted(arrivals.pop(time, {}).items()):
-            following = past.after(time, next_laws.rule)
-            for rows, before in robot.groups(mass, apart=next_laws.rule.uses_state):
-                laws = next_laws(time, past, rows)
-                share = before.sum(axis=1)  # (R,) probability of having come here
-                still = share
-                end = int(np.flatnonzero(laws.any(axis=0))[-1])
-                for t, after, reward in robot.interval(time, rows, before / share[:, None], end):
-                    total += float(still @ reward)
-                    leaving = share * laws[:, t + 1]
-                    if t + 1 < horizon and leaving.any():
-                        here = arrivals[t + 1].setdefault(following, np.zeros(states))
-                        here += leaving @ after
-                    still = still - leaving
-    return total
+def expected_return(update_times: UpdateTimes, on: Switches, *, best: Oracle) -> float:
+    """Return the exact expected return from the start with these switches on."""
+    robot = _SwitchedRobot(update_times.mission, on, best, apart=update_times.by_state)
+    return sum(float(still @ step.reward) for _, step, still in visits(update_times, robot.groups))
 
 
 @dataclass(frozen=True)
@@ -142,28 +103,27 @@ class _SwitchedRobot:
     mission: Mission
     on: Switches
     best: Oracle
+    apart: bool
 
-    def groups(self, mass: Array, *, apart: bool) -> Iterator[tuple[Indices, Array]]:
-        """The (S,) mass at an update as rows: the states seen (R,), and (R, S) where the mass is.
+    def groups(self, progress: Progress, mass: Array) -> Iterator[Robots]:
+        """Group the (S,) mass at an update.
 
         Robots that always see where they are travel as one row, unless the rule tells them apart by the state
         at the update.
         """
-        rows = np.flatnonzero(mass)
-        if self.on.look and not apart:
-            yield rows[:1], mass[None]
+        if self.on.look and not self.apart:
+            share = mass.sum(keepdims=True)
+            rows = np.flatnonzero(mass)[:1]
+            yield rows, share, partial(self.interval, progress, rows, mass[None] / share)
             return
-        for first in range(0, len(rows), ROWS_AT_ONCE):
-            block = rows[first : first + ROWS_AT_ONCE]
-            before = np.zeros((len(block), len(mass)))
-            before[np.arange(len(block)), block] = mass[block]
-            yield block, before
+        for rows in row_blocks(mass):
+            before = np.zeros((len(rows), len(mass)))
+            before[np.arange(len(rows)), rows] = 1.0
+            yield rows, mass[rows], partial(self.interval, progress, rows, before)
 
-    def interval(
-        self, tau: int, rows: Indices, before: Array, end: int
-    ) -> Iterator[tuple[int, Array, Array]]:
-        """Times tau..end-1, each with the (R, S) distribution after its step and the (R,) expected reward."""
-        estimate = None
+    def interval(self, progress: Progress, rows: Indices, before: Array, end: int) -> Iterator[SkipStep]:
+        """Yield the steps from an update, where (R, S) `before` is, to `end`; their actions are left out."""
+        tau, estimate = progress.last_update, None
         for t in range(tau, end):
             kernel, reward = self.mission.world.kernel(t), self.mission.world.reward(t)
             if self.on.look:
@@ -176,13 +136,13 @@ class _SwitchedRobot:
                     after += pushed
                     gained += reward.along(part, actions, pushed)
             else:
-                how = self._propagation(tau, t)
-                estimate = how.begin(rows) if estimate is None else estimate
-                actions = how.act(estimate)
+                propagation = self._propagation(tau, t)
+                estimate = propagation.begin(rows) if estimate is None else estimate
+                actions = propagation.act(estimate)
                 after = kernel.push(before, actions)
                 gained = reward.along(before, actions, after)
-                estimate = how.advance(estimate, actions)
-            yield t, after, gained
+                estimate = propagation.advance(estimate, actions)
+            yield SkipStep(t, NO_ACTIONS, before, after, gained)
             before = after
 
     def _sighted_policy(self, tau: int, t: int) -> Indices:
@@ -220,6 +180,6 @@ class _SwitchedRobot:
         def how(tau: int, t: int) -> Propagation:
             update = self.mission.update(tau)
             kernel = self.mission.world.kernel(t) if self.on.know else update.kernel
-            return propagation(self.mission.execution, self._plan(tau, t), kernel)
+            return make_propagation(self.mission.execution, self._plan(tau, t), kernel)
 
         return how if self.on.replan or self.on.know else lambda tau, t: self.mission.update(tau).propagation

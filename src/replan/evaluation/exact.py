@@ -1,6 +1,6 @@
 """Regret without sampling.
 
-What happens until the next update is a function of the state at the last one, so expected returns follow by
+Until the next update everything is a function of the state at the last one, so expected returns follow by
 pushing distributions through each skip interval and chaining the intervals: forwards from one start, which
 also gives the loss of every step (Delta_t of the paper's proof), or backwards for all starts at once.
 """
@@ -8,34 +8,40 @@ also gives the loss of every step (Delta_t of the paper's proof), or backwards f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, oracle
-from replan.schedule.budget import FIRST_UPDATE, check_times, clamp, next_update_law
+from replan.schedule.ask import next_updates
+from replan.schedule.budget import FIRST_UPDATE, check_times
 from replan.schedule.fixed import FixedTimes
-from replan.schedule.rule import Rule, compares_estimates, plans_many_ahead
-from replan.skip.interval import skip_interval
+from replan.schedule.rule import Need, Rule
+from replan.skip.interval import SkipStep, skip_interval
 
-ALL_STARTS_LIMIT = (
-    2_500  # states; all starts at once cost O(S^2 T), so beyond this only the given start is done
-)
-ROWS_AT_ONCE = 512  # states at an update that are pushed together; bounds memory at ROWS_AT_ONCE * S numbers
+ALL_STARTS_LIMIT = 2_500
+"""States beyond which only the given start is evaluated: all starts at once cost O(S^2 T)."""
+ROWS_AT_ONCE = 512
+"""States at an update that are pushed together; bounds memory at ROWS_AT_ONCE * S numbers."""
+
+Key = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Steps:
     """The expected loss of each time, from the mission's start; the sum of all is the regret."""
 
-    update_loss: Array = field(repr=False)  # (T,) lost at times that are updates
-    skip_loss: Array = field(repr=False)  # (T,) lost at times that are skipped, t = 0 included
-    update_probability: Array = field(repr=False)  # (T,) that t is an update
+    update_loss: Array = field(repr=False)
+    """(T,) lost at times that are updates."""
+    skip_loss: Array = field(repr=False)
+    """(T,) lost at times that are skipped, t = 0 included."""
+    update_probability: Array = field(repr=False)
+    """(T,) that t is an update."""
 
     @property
     def loss(self) -> Array:
@@ -45,12 +51,13 @@ class Steps:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a schedule or rule is worth."""
+    """Return and regret of a schedule or rule."""
 
     oracle_return: float
     expected_return: float
     steps: Steps
-    dynamic_regret: float | None  # max over start states; None beyond ALL_STARTS_LIMIT
+    dynamic_regret: float | None
+    """The greatest regret over start states; None beyond ALL_STARTS_LIMIT."""
 
     @property
     def regret(self) -> float:
@@ -58,150 +65,185 @@ class Evaluation:
         return self.oracle_return - self.expected_return
 
 
-class Past(NamedTuple):
-    """What a rule may know, at an update, of those before it, but for its own estimate and state."""
+class UpdateTimes:
+    """Distributions of the next update time: a rule is asked once for each update and state."""
 
-    left: int  # updates not yet spent
-    earlier: int = 0  # time of the update before, for a rule that compares estimates; 0: none
+    def __init__(self, mission: Mission, rule: Rule) -> None:
+        self.mission, self.rule = mission, rule
+        self.by_state = Need.STATE in rule.needs
+        self._known: dict[Key, dict[int, Array]] = defaultdict(dict)
 
-    def after(self, time: int, rule: Rule) -> Past:
-        """The past of the next update, after one at `time`."""
-        return Past(self.left - 1, time if compares_estimates(rule) else 0)
+    def __call__(self, progress: Progress, states: Indices) -> Array:
+        """(R, T + 1) probability of each next update time for robots that saw `states`; T: none."""
+        mission = self.mission
+        if progress.last_update < FIRST_UPDATE:
+            return np.broadcast_to(
+                np.eye(1, mission.horizon + 1, FIRST_UPDATE), (len(states), mission.horizon + 1)
+            )
+        known = self._known[progress.key(self.rule)]
+        asked = states.tolist() if self.by_state else [-1] * len(states)
+        if new := [row for row, state in enumerate(asked) if state not in known]:
+            context_at = partial(mission.context, self.rule, progress)
+            new = new if self.by_state else new[:1]
+            found = next_updates(self.rule, context_at, states[new], spend_all=mission.spend_all)
+            known.update(zip([asked[row] for row in new], found, strict=True))
+        return np.stack([known[state] for state in asked])
+
+
+def draws_times(mission: Mission, rule: Rule) -> bool:
+    """Return whether the times of a rule differ between seeds where the states seen do not."""
+    if mission.budget < 2:
+        return False
+    first = mission.progress(FIRST_UPDATE, mission.budget - 1)
+    chances = UpdateTimes(mission, rule)(first, np.array([mission.world.start]))
+    return int(np.count_nonzero(chances)) > 1
 
 
 def evaluate(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Evaluation:
-    """The exact expected return of a rule, its regret, and the loss of each step."""
+    """Return the exact expected return of a rule, its regret, and the loss of each step."""
     best = best or oracle(mission.world)
-    expected_return, steps = from_start(mission, rule, best)
+    update_times = UpdateTimes(mission, rule)
+    expected_return, steps = _forwards(update_times, best)
     dynamic = None
     if mission.world.states <= ALL_STARTS_LIMIT:
-        starts = mission.world.start_states
-        gap = best.values[0] - all_returns(mission, rule)
-        dynamic = float((gap if starts is None else gap[starts]).max())
+        dynamic = worst_regret(mission, best.values[0] - _backwards(update_times))
     return Evaluation(float(best.values[0][mission.world.start]), expected_return, steps, dynamic)
 
 
 def evaluate_times(mission: Mission, times, *, best: Oracle | None = None) -> Evaluation:
-    """The exact value of given update times."""
+    """Return the exact value of given update times."""
     times = check_times(times, budget=mission.budget, horizon=mission.horizon)
     return evaluate(mission, FixedTimes(times), best=best)
 
 
 def regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float:
-    """The exact regret alone, from the start state."""
+    """Return the exact regret from the start state."""
     best = best or oracle(mission.world)
-    value = from_start(mission, rule, None)[0]
-    return float(best.values[0][mission.world.start]) - value
+    return float(best.values[0][mission.world.start]) - from_start(mission, rule, None)[0]
 
 
-def update_laws(
-    mission: Mission, rule: Rule, time: int, left: int, states: Indices, *, earlier: int = 0
-) -> Array:
-    """(R, T + 1) probability of each next update time, for robots that saw `states` at `time`.
-
-    `earlier` is the time of the update before, which matters to a rule that compares estimates.
-    """
-    if compares_estimates(rule) and time > FIRST_UPDATE and not earlier:
-        raise InputError(f"{rule.name} compares its last two estimates: it cannot be asked with one")
-    seen = {"last_update": time, "earlier_update": earlier, "budget_left": left}
-    if plans_many_ahead(rule) and left > 0:
-        at_update = mission.context_at(rule, **seen, state=int(states[0]))(-1)
-        laws = np.zeros((len(states), mission.horizon + 1))
-        for row, chosen in enumerate(rule.next_updates(at_update, states)):
-            laws[row, clamp(chosen, at_update, exact=mission.exact_budget)] = 1.0
-        return laws
-    asked = states if rule.uses_state else states[:1]
-    laws = [
-        next_update_law(rule, mission.context_at(rule, **seen, state=int(s)), exact=mission.exact_budget)
-        for s in asked
-    ]
-    return np.broadcast_to(np.stack(laws), (len(states), mission.horizon + 1))
+def worst_regret(mission: Mission, regrets: Array) -> float:
+    """Return the greatest of (S,) regrets over the start states of the world."""
+    starts = mission.world.start_states
+    return float((regrets if starts is None else regrets[starts]).max())
 
 
 def from_start(mission: Mission, rule: Rule, best: Oracle | None) -> tuple[float, Steps]:
-    """Expected return from the start state, and where an oracle is given the loss of every step."""
-    world, horizon = mission.world, mission.horizon
-    total = 0.0
-    update_loss, skip_loss, update_probability = np.zeros((3, horizon))
-    arrivals: dict[int, dict[Past, Array]] = defaultdict(dict)  # time -> past -> (S,) mass
-    start = np.zeros(world.states)
-    start[world.start] = 1.0
-    arrivals[0][Past(mission.budget)] = start
-    for time in range(horizon):
-        for past, mass in sorted(arrivals.pop(time, {}).items()):
-            following = past.after(time, rule)
-            if time > 0:
-                update_probability[time] += mass.sum()
-            for rows in _row_blocks(mass):
-                laws = _laws(mission, rule, time, past, rows)
-                still = mass[rows]  # (R,) probability of having come here and not updated since
-                for step in _interval(mission, time, rows, _last_time(laws)):
-                    total += float(still @ step.reward)
-                    if best is not None:
-                        lost = np.einsum("rs,rs->r", step.before, best.loss(step.time).T[step.actions])
-                        part = update_loss if step.time == time and time > 0 else skip_loss
-                        part[step.time] += float(still @ lost)
-                    leaving = mass[rows] * laws[:, step.time + 1]
-                    if step.time + 1 < horizon and leaving.any():
-                        here = arrivals[step.time + 1].setdefault(following, np.zeros(world.states))
-                        here += leaving @ step.after
-                    still = still - leaving
-    return total, Steps(update_loss, skip_loss, update_probability)
+    """Return the expected return from the start state and, given the oracle, the loss of every step."""
+    return _forwards(UpdateTimes(mission, rule), best)
 
 
 def all_returns(mission: Mission, rule: Rule) -> Array:
-    """(S,) expected return from every start state, by chaining skip intervals backwards."""
-    world, horizon = mission.world, mission.horizon
-    everyone = np.arange(world.states)
-    nodes = _reachable(mission, rule, everyone)
-    values: dict[tuple[int, Past], Array] = {}
-    for time in sorted({t for t, _ in nodes}, reverse=True):
-        here = {past: nodes[time, past] for t, past in nodes if t == time}
-        for past in here:
-            values[time, past] = np.zeros(world.states)
-        gained = np.zeros(world.states)
-        for step in _interval(mission, time, everyone, max(_last_time(laws) for laws in here.values())):
-            gained = gained + step.reward
-            for past, laws in here.items():
-                weight = laws[:, step.time + 1]
-                if weight.any():
-                    following = step.time + 1, past.after(time, rule)
-                    ahead = 0.0 if step.time + 1 == horizon else step.after @ values[following]
-                    values[time, past] += weight * (gained + ahead)
-    return values[0, Past(mission.budget)]
+    """(S,) expected return from every start state."""
+    return _backwards(UpdateTimes(mission, rule))
 
 
-def _reachable(mission: Mission, rule: Rule, states: Indices) -> dict[tuple[int, Past], Array]:
-    """(time, past) of every update that can happen -> (S, T + 1) law of the next one."""
-    nodes: dict[tuple[int, Past], Array] = {}
-    waiting = [(0, Past(mission.budget))]
-    while waiting:
-        time, past = node = waiting.pop()
-        if node not in nodes:
-            nodes[node] = laws = _laws(mission, rule, time, past, states)
-            times = np.flatnonzero(laws.any(axis=0))
-            waiting += [(int(t), past.after(time, rule)) for t in times if t < mission.horizon]
-    return nodes
+def _forwards(update_times: UpdateTimes, best: Oracle | None) -> tuple[float, Steps]:
+    """Follow the start's distribution from update to update."""
+    total = 0.0
+    update_loss, skip_loss, update_probability = np.zeros((3, update_times.mission.horizon))
+    for progress, step, still in visits(update_times, partial(mission_robots, update_times.mission)):
+        total += float(still @ step.reward)
+        updated = step.time == progress.last_update and step.time > 0
+        if updated:
+            update_probability[step.time] += still.sum()
+        if best is not None:
+            lost = np.einsum("rs,rs->r", step.before, best.loss(step.time).T[step.actions])
+            (update_loss if updated else skip_loss)[step.time] += float(still @ lost)
+    return total, Steps(update_loss, skip_loss, update_probability)
 
 
-def _laws(mission: Mission, rule: Rule, time: int, past: Past, rows: Indices) -> Array:
-    if time == 0:
-        first = np.zeros((len(rows), mission.horizon + 1))
-        first[:, FIRST_UPDATE] = 1.0
-        return first
-    return update_laws(mission, rule, time, past.left, rows, earlier=past.earlier)
+Robots = tuple[Indices, Array, Callable[[int], Iterator[SkipStep]]]
+"""(R,) states seen at an update, (R,) their probability, and the steps from there to a given time."""
 
 
-def _last_time(laws: Array) -> int:
-    return int(np.flatnonzero(laws.any(axis=0))[-1])
+def visits(
+    update_times: UpdateTimes, robots_at: Callable[[Progress, Array], Iterator[Robots]]
+) -> Iterator[tuple[Progress, SkipStep, Array]]:
+    """Yield every step of every skip interval, with (R,) the probability that its robots come to take it.
+
+    `robots_at` tells how robots act that are distributed as (S,) mass at an update.
+    """
+    mission = update_times.mission
+    start = np.eye(1, mission.world.states, mission.world.start)[0]
+    first = mission.progress(0, mission.budget)
+    arrivals: dict[int, dict[Key, tuple[Progress, Array]]] = defaultdict(dict)
+    arrivals[0][first.key(update_times.rule)] = first, start
+    for time in range(mission.horizon):
+        for _, (progress, mass) in sorted(arrivals.pop(time, {}).items()):
+            for rows, share, steps_until in robots_at(progress, mass):
+                chances = update_times(progress, rows)
+                still = share
+                for step in steps_until(_last_time(chances)):
+                    yield progress, step, still
+                    leaving = share * chances[:, step.time + 1]
+                    if step.time + 1 < mission.horizon and leaving.any():
+                        following = progress.after(mission.update(step.time + 1))
+                        here = arrivals[step.time + 1].setdefault(
+                            following.key(update_times.rule), (following, np.zeros_like(mass))
+                        )[1]
+                        here += leaving @ step.after
+                    still = still - leaving
 
 
-def _interval(mission: Mission, begin: int, rows: Indices, end: int):
-    how = mission.update(begin).propagation
-    return skip_interval(mission.world.kernel, mission.world.reward, how, rows, begin=begin, end=end)
+def mission_robots(mission: Mission, progress: Progress, mass: Array) -> Iterator[Robots]:
+    """Group robots by the state that they see; each acts as the mission's robot does."""
+    for rows in row_blocks(mass):
+        yield rows, mass[rows], partial(_interval, mission, progress, rows)
 
 
-def _row_blocks(mass: Array) -> Iterator[Indices]:
+def row_blocks(mass: Array) -> Iterator[Indices]:
+    """Yield the states that have mass, ROWS_AT_ONCE at a time."""
     rows = np.flatnonzero(mass)
     for first in range(0, len(rows), ROWS_AT_ONCE):
         yield rows[first : first + ROWS_AT_ONCE]
+
+
+def _backwards(update_times: UpdateTimes) -> Array:
+    """(S,) expected return from every start state, by chaining skip intervals backwards."""
+    mission, rule = update_times.mission, update_times.rule
+    everyone = np.arange(mission.world.states)
+    nodes = _reachable(update_times, everyone)
+    values: dict[Key, Array] = {}
+    for time in sorted({key[0] for key in nodes}, reverse=True):
+        here = {key: node for key, node in nodes.items() if key[0] == time}
+        for key in here:
+            values[key] = np.zeros(mission.world.states)
+        gained = np.zeros(mission.world.states)
+        progress = next(iter(here.values()))[0]
+        for step in _interval(mission, progress, everyone, max(_last_time(c) for _, c in here.values())):
+            gained = gained + step.reward
+            for key, (progress, chances) in here.items():
+                weight = chances[:, step.time + 1]
+                if weight.any():
+                    ahead = 0.0
+                    if step.time + 1 < mission.horizon:
+                        following = progress.after(mission.update(step.time + 1))
+                        ahead = step.after @ values[following.key(rule)]
+                    values[key] += weight * (gained + ahead)
+    return values[mission.progress(0, mission.budget).key(rule)]
+
+
+def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Progress, Array]]:
+    """Return the progress of every update that can happen, and (S, T + 1) chances of the next one."""
+    mission, rule = update_times.mission, update_times.rule
+    nodes: dict[Key, tuple[Progress, Array]] = {}
+    waiting = [mission.progress(0, mission.budget)]
+    while waiting:
+        progress = waiting.pop()
+        key = progress.key(rule)
+        if key not in nodes:
+            chances = update_times(progress, states)
+            nodes[key] = progress, chances
+            times = np.flatnonzero(chances.any(axis=0))
+            waiting += [progress.after(mission.update(int(t))) for t in times if t < mission.horizon]
+    return nodes
+
+
+def _last_time(chances: Array) -> int:
+    return int(np.flatnonzero(chances.any(axis=0))[-1])
+
+
+def _interval(mission: Mission, progress: Progress, rows: Indices, end: int) -> Iterator[SkipStep]:
+    world, update = mission.world, progress.update
+    return skip_interval(world.kernel, world.reward, update.propagation, rows, begin=update.time, end=end)

@@ -59,7 +59,7 @@ def feedback(mission: Mission, states: Indices) -> Programme:
         update = mission.update(time)
         return update.plan, update.kernel
 
-    problem = Problem(along, plan_at, mission.execution, mission.exact_budget, tolerance=TOLERANCE)
+    problem = Problem(along, plan_at, mission.execution, mission.spend_all, tolerance=TOLERANCE)
     return solve(problem, FIRST_UPDATE, states, mission.budget - 1)
 
 
@@ -93,11 +93,11 @@ class _FixedSearch:
         horizon, last, left = self.mission.horizon, times[-1], self.mission.budget - len(times)
         self.nodes -= 1
         more, spread = self.programme.onward(last, mass)
-        if left == 0 or not self.mission.exact_budget:
+        if left == 0 or not self.mission.spend_all:
             self._offer(times, gained + float(more[-1]))
         if left == 0:
             return
-        candidates = np.arange(last + 1, horizon - left + 1 if self.mission.exact_budget else horizon)
+        candidates = np.arange(last + 1, horizon - left + 1 if self.mission.spend_all else horizon)
         bounds = gained + more[candidates - last] + self._ahead(spread, candidates, left - 1)
         for i in np.argsort(-bounds, kind="stable"):
             if bounds[i] <= self.value + 1e-12:
@@ -106,7 +106,7 @@ class _FixedSearch:
                 self.proved = False
                 return
             u = int(candidates[i])
-            if left == 1 and self.mission.exact_budget:
+            if left == 1 and self.mission.spend_all:
                 self._offer((*times, u), float(bounds[i]))
             else:
                 self.extend((*times, u), gained + float(more[u - last]), spread[u])

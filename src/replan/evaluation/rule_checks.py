@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard, cast
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,11 @@ from replan.model.kernel import GeneralKernel, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP, constant
-from replan.schedule.budget import FIRST_UPDATE, next_update
-from replan.schedule.rule import Context, Rule, draws, plans_ahead
+from replan.schedule.ask import decision_at, named_update
+from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.rule import Need, Rule
 
-LAW_TOLERANCE = 1e-9
-MEMBERS = ("name", "knows", "uses_state", "paced", "decide")
-KNOWLEDGE = ("nothing", "drift profile", "current kernel")
+SUM_TOLERANCE = 1e-9
 
 MakeRule = Callable[[Mission], Rule]
 
@@ -50,18 +50,12 @@ class _Question:
     state: int
     earlier_update: int
 
-    @property
-    def seen(self) -> dict[str, Any]:
-        """What a context is made from, but for its time."""
-        return {name: value for name, value in vars(self).items() if name != "time"}
-
 
 def check_rule(rule: Rule | MakeRule, *missions: Mission, seed: int = 0, most: int = 20) -> list[RuleFinding]:
-    """What is wrong with a rule, the first `most` findings; nothing found is an empty list.
+    """Return the first `most` faults of a rule, an empty list if none is found.
 
-    Give a function of the mission instead of a rule where the rule is made from one: it is then made anew in
-    every changed world. A random rule is checked by its law and with a seed. Without missions two small grids
-    are used.
+    Give a function of the mission in place of a rule that is made from one: it is then made anew in every
+    changed world. Without missions two small grids are used.
     """
     found: list[RuleFinding] = []
     for mission in missions or _grids():
@@ -81,34 +75,24 @@ def require_valid_rule(rule: Rule | MakeRule, *missions: Mission) -> None:
 def _check(
     rule: Rule | MakeRule, mission: Mission, rng: np.random.Generator, seed: int
 ) -> Iterator[RuleFinding]:
-    def bare(mission: Mission) -> Rule:
-        return rule(mission) if _makes_rules(rule) else cast(Rule, rule)
+    def make(mission: Mission) -> Rule:
+        return rule if isinstance(rule, Rule) else rule(mission)
 
-    def seeded(mission: Mission) -> Rule:
-        made = bare(mission)
-        return made.with_seed(seed) if draws(made) else made
-
-    if lacking := [name for name in MEMBERS if not hasattr(bare(mission), name)]:
-        yield RuleFinding(f"is no rule: it lacks {', '.join(lacking)}")
+    made = make(mission)
+    if not isinstance(made, Rule):
+        yield RuleFinding("is no rule: it does not derive from replan.Rule")
         return
-    if bare(mission).knows not in KNOWLEDGE:
-        yield RuleFinding(f"declares knows = {bare(mission).knows!r}, not one of {', '.join(KNOWLEDGE)}")
+    if strange := [need for need in made.needs if need not in list(Need)]:
+        yield RuleFinding(f"needs {strange[0]!r}, not one of {', '.join(Need)}")
         return
-    questions = list(_run(seeded(mission), mission, rng))
-    yield from _check_answers(seeded, mission, questions, rng)
-    if draws(bare(mission)):
-        updates = dict.fromkeys(replace(question, time=question.last_update) for question in questions)
-        yield from _check_answers(bare, mission, list(updates), rng)
-
-
-def _makes_rules(rule: Rule | MakeRule) -> TypeGuard[MakeRule]:
-    return callable(rule) and not hasattr(rule, "decide")
+    questions = list(_run(made, mission, rng, seed))
+    yield from _check_answers(make, mission, questions, rng)
 
 
 def _check_answers(
     make: MakeRule, mission: Mission, questions: list[_Question], rng: np.random.Generator
 ) -> Iterator[RuleFinding]:
-    """Each answer by itself, asked again, asked elsewhere, and asked where another future follows."""
+    """Check each answer by itself, asked again, asked elsewhere, and asked where another future follows."""
     rule = make(mission)
     answers = {question: _answer(rule, mission, question) for question in questions}
     for question, answer in answers.items():
@@ -116,74 +100,81 @@ def _check_answers(
     for question in reversed(answers):
         if _answer(rule, mission, question) != answers[question]:
             yield RuleFinding("answers differently when it is asked again", question.time)
-    if not rule.uses_state:
+    if Need.STATE not in rule.needs:
         for question in answers:
             elsewhere = replace(question, state=int(rng.integers(mission.world.states)))
             if _answer(rule, mission, elsewhere) != answers[question]:
-                yield RuleFinding("depends on the state seen but declares uses_state = False", question.time)
+                yield RuleFinding("depends on the state seen but does not declare it", question.time)
+    keep_bounds = Need.DRIFT_AHEAD in rule.needs
     for question, answer in answers.items():
-        for how, changed in _other_futures(mission, question.time, keep_bounds=rule.knows == "drift profile"):
+        for change, changed in _other_futures(mission, question.time, keep_bounds=keep_bounds):
             if _answer(make(changed), changed, question) != answer:
-                yield RuleFinding(f"looks ahead: decides differently where {how}", question.time)
+                yield RuleFinding(f"looks ahead: decides differently where {change}", question.time)
                 break
 
 
-def _run(rule: Rule, mission: Mission, rng: np.random.Generator) -> Iterator[_Question]:
-    """Every question of one run, with a drawn state at every update."""
+def _run(rule: Rule, mission: Mission, rng: np.random.Generator, seed: int) -> Iterator[_Question]:
+    """Yield every question of one run, with a drawn state at every update."""
     earlier, time, left = 0, FIRST_UPDATE, mission.budget - 1
     while left > 0 and time < mission.horizon:
-        at_update = _Question(time, time, left, int(rng.integers(mission.world.states)), earlier)
-        if plans_ahead(rule) or draws(rule):
-            yield at_update
-        context_at = mission.context_at(rule, **at_update.seen)
-        following, asked = next_update(rule, context_at, exact=mission.exact_budget)
-        if not plans_ahead(rule):
-            yield from (replace(at_update, time=t) for t, _ in asked)
+        state = int(rng.integers(mission.world.states))
+        at_update = _Question(time, time, left, state, earlier)
+        context = partial(mission.context, rule, mission.progress(time, left, earlier), state)
+        named = named_update(rule, context(), state, seed=seed, spend_all=mission.spend_all)
+        yield at_update
+        for following in range(time + 1, mission.horizon):
+            if named is None or following == named:
+                yield replace(at_update, time=following)
+            if decision_at(rule, context(following), named, spend_all=mission.spend_all).update:
+                break
+        else:
+            return
         earlier, time, left = time, following, left - 1
 
 
 def _answer(rule: Rule, mission: Mission, question: _Question) -> Any:
-    """What the rule says: a time or a law at an update, a decision after it."""
-    context = _context(rule, mission, question)
+    """Return a decision after an update; at one the times or probabilities that the rule names, if any."""
+    progress = mission.progress(question.last_update, question.budget_left, question.earlier_update)
+    context = mission.context(rule, progress, question.state, question.time)
     if question.time > question.last_update:
         decision = rule.decide(context)
         return decision.update, decision.score, decision.threshold, dict(decision.terms)
-    if plans_ahead(rule):
-        return rule.next_update(context)
-    assert draws(rule)
-    return tuple(rule.next_update_law(context))
-
-
-def _context(rule: Rule, mission: Mission, question: _Question) -> Context:
-    return mission.context(rule, question.time, **question.seen)
+    named = rule.next_update(context, np.array([question.state]))
+    return None if named is None else np.asarray(named).tolist()
 
 
 def _check_form(answer: Any, mission: Mission, question: _Question) -> Iterator[RuleFinding]:
-    """The wrapper that spends the budget needs a plain yes or no, or a whole time."""
+    """Check that decisions are plain and named times lie within the budget."""
     tau = question.last_update
     if question.time > tau:
         if not isinstance(answer[0], (bool, np.bool_)):
             yield RuleFinding(f"decides {answer[0]!r}, not True or False", question.time)
         if answer[1] is not None and np.isnan(answer[1]):
             yield RuleFinding("its score is not a number", question.time)
-    elif isinstance(answer, tuple):
-        yield from _check_law(np.array(answer), mission, question)
-    elif not isinstance(answer, (int, np.integer)):
-        yield RuleFinding(f"names the time {answer!r}, not a whole number", tau)
-    elif not tau < answer <= mission.horizon:
-        yield RuleFinding(f"names the time {answer}, not one of {tau + 1} to {mission.horizon}", tau)
+    elif answer is not None:
+        named = np.asarray(answer)
+        if named.ndim == 2:
+            yield from _check_probabilities(named[0], mission, question)
+        elif named.shape != (1,) or not np.issubdtype(named.dtype, np.integer):
+            yield RuleFinding(f"names the time {answer!r}, not a whole number for each state", tau)
+        elif not tau < named[0] <= mission.horizon:
+            yield RuleFinding(f"names the time {named[0]}, not one of {tau + 1} to {mission.horizon}", tau)
 
 
-def _check_law(law: np.ndarray, mission: Mission, question: _Question) -> Iterator[RuleFinding]:
-    """A law cannot be clamped, so it must keep to the budget itself."""
+def _check_probabilities(chances: np.ndarray, mission: Mission, question: _Question) -> Iterator[RuleFinding]:
+    """Check a distribution of update times, which cannot be moved into the budget."""
     tau, latest = question.last_update, mission.horizon - question.budget_left
-    if law.shape != (mission.horizon + 1,):
-        yield RuleFinding(f"its law has the shape {law.shape}, not {(mission.horizon + 1,)}", tau)
-    elif not ((law >= 0).all() and abs(law.sum() - 1) <= LAW_TOLERANCE):
-        yield RuleFinding(f"its law is no distribution (sum {law.sum():.9g}, least {law.min():.3g})", tau)
-    elif law[: tau + 1].any() or (mission.exact_budget and law[latest + 1 :].any()):
+    if chances.shape != (mission.horizon + 1,):
         yield RuleFinding(
-            f"its law breaks the budget: the next update must lie in {tau + 1} to {latest}", tau
+            f"its probabilities have the shape {chances.shape}, not {(mission.horizon + 1,)}", tau
+        )
+    elif not ((chances >= 0).all() and abs(chances.sum() - 1) <= SUM_TOLERANCE):
+        yield RuleFinding(
+            f"its probabilities are no distribution (sum {chances.sum():.9g}, least {chances.min():.3g})", tau
+        )
+    elif chances[: tau + 1].any() or (mission.spend_all and chances[latest + 1 :].any()):
+        yield RuleFinding(
+            f"its probabilities break the budget: the next update must lie in {tau + 1} to {latest}", tau
         )
 
 
@@ -202,12 +193,12 @@ def _other_futures(mission: Mission, time: int, *, keep_bounds: bool) -> Iterato
         share = general.probabilities.mean(axis=1, keepdims=True)
         return GeneralKernel(general.successors, np.repeat(share, general.actions, axis=1))
 
-    for how, kernel, drift in (
+    for change, kernel, drift in (
         ("the world stands still afterwards", still, 0.0),
         ("another world follows", blurred, 0.37),
     ):
         stated = bounds if keep_bounds else np.where(later, drift, bounds)
-        yield how, replace(mission, world=replace(world, kernel=kernel, stated_bounds=stated))
+        yield change, replace(mission, world=replace(world, kernel=kernel, stated_bounds=stated))
 
 
 def _grids() -> list[Mission]:

@@ -1,9 +1,20 @@
-"""The skip-update loop."""
+"""The loop."""
 
 from replan.execute.agent import Agent
-from replan.execute.equipment import Equipment
+from replan.execute.config import AgentConfig, Planner, Progress, Update, plan_by_induction
 from replan.execute.memory import Event
-from replan.execute.mission import Mission, Update
-from replan.execute.timeline import Timeline, timeline
+from replan.execute.mission import Mission
+from replan.execute.timeline import Timeline, make_timeline
 
-__all__ = ["Agent", "Equipment", "Event", "Mission", "Timeline", "Update", "timeline"]
+__all__ = [
+    "Agent",
+    "AgentConfig",
+    "Event",
+    "Mission",
+    "Planner",
+    "Progress",
+    "Timeline",
+    "Update",
+    "make_timeline",
+    "plan_by_induction",
+]

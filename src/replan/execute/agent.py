@@ -6,54 +6,80 @@
             agent.update(robot.look())
         robot.do(agent.act())
 
-Nothing that goes wrong in estimating, planning or deciding reaches the loop. Without a usable new plan the
-last one stays in force, the log says why, and the next update tries again; the look has been spent all the
-same. A rule that fails says nothing, and the budget is spent without it.
+Exceptions from the estimator, the planner or the rule are logged and warned about once, not raised. Without a
+valid new plan the last one stays in force; the update is spent all the same. If the rule raises or is late,
+only the budget can force an update.
 """
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.estimator import Observation
+from replan.estimate.estimator import Estimator, Observation
 from replan.execute import snapshot
-from replan.execute.asking import Silent, ask
-from replan.execute.deadline import Late, Worker
-from replan.execute.equipment import Equipment, plan_by_induction
+from replan.execute.config import AgentConfig, Progress, Update
+from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit
 from replan.execute.memory import Event, Memory
-from replan.execute.mission import Update
-from replan.execute.usable import usable_kernel, usable_number
+from replan.execute.mission import Mission
+from replan.execute.validation import validate_kernel, validate_number
 from replan.model.kernel import Kernel
 from replan.planning.backward_induction import Plan
+from replan.schedule.ask import FORCED, decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE
-from replan.schedule.rule import Decision, Rule
-
-__all__ = ["Agent", "Event", "plan_by_induction"]
+from replan.schedule.rule import Decision, Need, Rule
 
 
-class Agent(Equipment):
-    """Says at every step whether to update, what to do, and why. `Equipment` tells its arguments."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class Agent(AgentConfig):
+    """Says at every step whether to update, what to do, and why."""
+
+    rule: Rule
+    estimator: Estimator
+    nominal: Kernel
+    """Planned on before the first update."""
+    time_limit: float | None = None
+    """Seconds for the work of an update, and for a decision."""
+    seed: int | None = None
+    """Of the draws of a random rule."""
+    trial: bool = True
+    """Make one plan and one decision at construction, so that whatever cannot work is refused there."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_time_limit(self.time_limit)
+        if not isinstance(self.rule, Rule):
+            what = f"an instance: {self.rule.__name__}()" if isinstance(self.rule, type) else "a Rule"
+            raise InputError(f"rule must be {what}, not {self.rule!r}")
+        if Need.CURRENT_KERNEL in self.rule.needs and self.current_kernel is None:
+            raise InputError(f"the rule {self.rule.name} needs current_kernel")
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
-        self._worker = Worker()
+        self._worker, self._decider = Worker(), Worker()
+        self._warned = False
+        if self.trial:
+            self._try_out()
+
+    @classmethod
+    def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options) -> Self:
+        """Make an agent for a mission in a known world, on true kernels unless an estimator is given."""
+        settings = {**vars(mission.config), "nominal": mission.world.kernel(0), **options}
+        return cls(rule=rule, estimator=estimator or mission.estimator, **settings)
 
     def start(self, state: int) -> None:
         """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel."""
-        state = usable_number(state, self.nominal.states)
-        in_force = self._make_update(self.nominal, 0)
-        estimate = in_force.propagation.begin(_row(state))
-        self._memory = Memory(0, self.budget, 0, state, in_force, estimate)
+        state = validate_number(state, self.nominal.states)
+        update = self.make_update(0, self.nominal)
+        self._memory = Memory(0, state, Progress(update, self.budget), update.propagation.begin(_row(state)))
         self.log = [Event(0, "start", state=state)]
-        self._decision = None
+        self._decision, self._warned = None, False
 
     @property
     def time(self) -> int:
@@ -63,7 +89,7 @@ class Agent(Equipment):
     @property
     def budget_left(self) -> int:
         """Updates not yet spent."""
-        return self._now.budget_left
+        return self._now.progress.budget_left
 
     @property
     def done(self) -> bool:
@@ -72,66 +98,63 @@ class Agent(Equipment):
 
     @property
     def estimate(self) -> Any:
-        """Where the agent believes itself to be: a state (map) or (S,) probabilities (belief)."""
+        """The likeliest state (map) or the (S,) belief about the state."""
         return self._now.estimate[0]
 
     @property
     def plan(self) -> Plan:
         """The plan in force."""
-        return self._now.in_force.plan
+        return self._now.progress.update.plan
 
     @property
     def busy(self) -> bool:
-        """Whether the late work of an update still runs; until it ends the agent cannot be saved."""
-        return self._worker.busy
+        """Whether late work still runs; until it ends the agent cannot be saved."""
+        return self._worker.busy or self._decider.busy
 
     def due(self) -> Decision:
-        """Update now? The answer at one time stays the same however often it is asked."""
+        """Return whether to update now. The answer at one time stays the same however often it is asked."""
         now = self._now
         if self._decision is None or self._decision[0] != now.time:
             self._decision = (now.time, self._decide())
         return self._decision[1]
 
     def update(self, state: int, previous: int | None = None) -> bool:
-        """Spend an update: the state now and, where known, the one before. True if a new plan is in force."""
+        """Spend an update on the state seen now and, where known, the one before.
+
+        Returns True if a new plan is in force.
+        """
         now = self._now
-        state = usable_number(state, self.nominal.states)
+        state = validate_number(state, self.nominal.states)
         if previous is not None:
-            previous = usable_number(previous, self.nominal.states, "previous")
+            previous = validate_number(previous, self.nominal.states, "previous")
         if refusal := self._refusal():
             self._record("refused update", refusal, state=state)
             return False
         decision = self.due()
-        trouble = self._replan(
-            Observation(
-                time=now.time,
-                state=state,
-                previous_state=previous,
-                previous_action=now.commanded[-1] if now.commanded else None,
-                commanded=tuple(now.commanded),
-            )
-        )
-        now.budget_left -= 1
-        now.last_update = now.time
-        now.state = state
-        now.commanded = []
-        now.estimate = now.in_force.propagation.begin(_row(state))
-        now.planned_update = None
+        last = now.commanded[-1] if now.commanded else None
+        seen = Observation(now.time, state, previous, last, tuple(now.commanded))
+        trouble = None
+        try:
+            now.progress = now.progress.after(self._make(seen))
+        except Exception as error:
+            trouble = f"{_described(error)}: the last plan stays in force"
+            now.progress = now.progress.keeping(now.time)
+        now.state, now.commanded, now.named_update, now.named = state, [], None, False
+        now.estimate = now.progress.update.propagation.begin(_row(state))
         self._decision = None
-        if trouble is None:
-            self._record("update", decision.reason, state=state, decision=decision)
-        else:
-            self._record("kept plan", trouble, state=state, decision=decision)
+        self._record(
+            "kept plan" if trouble else "update", trouble or decision.reason, state, decision=decision
+        )
         return trouble is None
 
     def act(self) -> int:
-        """The action of this step; time moves on by one."""
+        """Return the action of this step; time moves on by one."""
         if self.done:
             raise InputError(f"all {self.horizon} steps have been taken")
         now = self._now
-        how = now.in_force.propagation
-        actions = how.act(now.estimate)
-        now.estimate = how.advance(now.estimate, actions)
+        propagation = now.progress.update.propagation
+        actions = propagation.act(now.estimate)
+        now.estimate = propagation.advance(now.estimate, actions)
         action = int(actions[0])
         self._record("act", action=action)
         now.commanded.append(action)
@@ -139,27 +162,15 @@ class Agent(Equipment):
         return action
 
     def save(self, path: str | Path) -> None:
-        """Write all that a later `restore` needs to go on from here."""
+        """Write everything that a later `restore` needs to go on from here."""
         self._require_idle()
-        snapshot.write(path, self._now, self.log, self.estimator.save(), identity=self._identity())
+        snapshot.write(path, self)
 
     def restore(self, path: str | Path) -> None:
-        """Go on from what `save` wrote. The agent must have been made with the same arguments."""
+        """Go on from a file that `save` wrote. The agent must have been made with the same arguments."""
         self._require_idle()
-        memory, log, learned = snapshot.read(
-            path,
-            identity=self._identity(),
-            nominal=self.nominal,
-            reward=self.reward,
-            horizon=self.horizon,
-            execution=self.execution,
-            ties=self.ties,
-        )
-        try:
-            self.estimator.restore(learned)
-        except snapshot.DAMAGED as error:
-            raise snapshot.not_a_saved_agent(path, error) from error
-        self._memory, self.log, self._decision = memory, log, None
+        self._memory, self.log = snapshot.read(path, self)
+        self._decision = None
 
     @property
     def _now(self) -> Memory:
@@ -172,51 +183,80 @@ class Agent(Equipment):
             raise InputError("the late work of an update still runs: the estimator is not at rest")
 
     def _refusal(self) -> str | None:
-        """Why no update can be made now, or None."""
+        """Return why no update can be made now, or None."""
         now = self._now
-        if now.budget_left == 0:
+        if now.progress.budget_left == 0:
             return "the budget is spent"
         if now.time < FIRST_UPDATE or self.done:
             return "updates begin at 1 and end with the horizon"
-        if now.last_update == now.time:
+        if now.progress.last_update == now.time:
             return "updated at this time already"
         return None
 
-    def _record(self, what: str, why: str = "", **details) -> None:
-        self.log.append(Event(self._now.time, what, why, **details))
+    def _record(self, what: str, why: str = "", state: int | None = None, **details) -> None:
+        self.log.append(Event(self._now.time, what, why, state, **details))
+        if what in ("kept plan", "failed rule") and not self._warned:
+            self._warned = True
+            warnings.warn(f"replan: at time {self._now.time}: {why}", stacklevel=4)
 
     def _decide(self) -> Decision:
-        """What the rule says; where it fails, what the budget alone says."""
-        try:
-            return self._ask(self.rule)
-        except Exception as error:
-            why = f"the rule failed: {type(error).__name__}: {error}"
-            self._record("failed rule", why)
-            return self._ask(Silent(why))
-
-    def _ask(self, rule: Rule) -> Decision:
         now = self._now
-        return ask(rule, now, partial(self._context, rule, now), exact=self.exact_budget)
+        if now.time < FIRST_UPDATE:
+            return Decision(False, "the first step is free")
+        if now.progress.last_update < FIRST_UPDATE:
+            return Decision(True, "the first update")
+        if now.progress.last_update == now.time:
+            return Decision(False, "just updated")
+        try:
+            if self._decider.busy:
+                raise DeadlineExceeded("an earlier decision still runs")
+            return self._decider.run(self._ask, _same, timeout=self.time_limit)
+        except Exception as error:
+            why = f"the rule failed: {_described(error)}"
+            self._record("failed rule", why)
+            forced = self.spend_all and 0 < self.budget_left >= self.horizon - now.time
+            return Decision(forced, FORCED if forced else why)
 
-    def _replan(self, seen: Observation) -> str | None:
-        """Estimate and plan; what went wrong, or None."""
+    def _ask(self) -> Decision:
+        now = self._now
+        context = partial(self.context, self.rule, now.progress, now.state)
+        if not now.named:
+            now.named_update = named_update(
+                self.rule, context(), now.state, seed=self.seed, spend_all=self.spend_all
+            )
+            now.named = True
+        return decision_at(self.rule, context(now.time), now.named_update, spend_all=self.spend_all)
+
+    def _make(self, seen: Observation) -> Update:
+        """Estimate and plan within the time limit."""
 
         def make(kernel: Kernel) -> Update:
-            return self._make_update(usable_kernel(kernel, like=self.nominal), seen.time)
+            return self.make_update(seen.time, validate_kernel(kernel, like=self.nominal))
 
+        return self._worker.run(partial(self.estimator.estimate, seen), make, timeout=self.time_limit)
+
+    def _try_out(self) -> None:
+        update = replace(self.make_update(0, self.nominal), time=FIRST_UPDATE)
+        progress = Progress(update, self.budget - 1)
+        if progress.budget_left == 0 or self.horizon <= FIRST_UPDATE + 1:
+            return
+        context = partial(self.context, self.rule, progress, 0)
         try:
-            learn = partial(self.estimator.estimate, seen)
-            made = self._worker.within(self.time_limit, learn, make)
-        except Late as error:
-            return f"{error}: the last one stays in force"
+            named = named_update(self.rule, context(), 0, seed=self.seed, spend_all=self.spend_all)
+            decision_at(self.rule, context(FIRST_UPDATE + 1), named, spend_all=self.spend_all)
+        except InputError:
+            raise
         except Exception as error:
-            return f"{type(error).__name__}: {error}: the last plan stays in force"
-        now = self._now
-        if now.in_force.time >= FIRST_UPDATE:
-            now.earlier_update, now.earlier_kernel = now.in_force.time, now.in_force.kernel
-        now.in_force = made
-        return None
+            raise InputError(f"the rule {self.rule.name} cannot decide: {_described(error)}") from error
 
 
 def _row(state: int) -> np.ndarray:
     return np.array([state], dtype=np.int64)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _described(error: Exception) -> str:
+    return str(error) if isinstance(error, DeadlineExceeded) else f"{type(error).__name__}: {error}"

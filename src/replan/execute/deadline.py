@@ -1,10 +1,11 @@
-"""Work that may take too long for a control loop."""
+"""Work with a time limit, for a control loop that must not wait."""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from replan.errors import InputError
 
@@ -12,65 +13,79 @@ Learned = TypeVar("Learned")
 Made = TypeVar("Made")
 
 
-class Late(Exception):
+class DeadlineExceeded(Exception):
     """The work was not done in time."""
 
 
-class Worker:
-    """Does one piece of work after another, and lets nobody wait for longer than they said.
+class _Job:
+    """Two steps of work; the second is left out once the caller has gone."""
 
-    Late work runs on in a thread and what comes after it waits its turn, so that an estimator is never asked
-    twice at once and learns in order.
-    """
+    def __init__(self, learn: Callable[[], Any], make: Callable[[Any], Any]) -> None:
+        self.learn, self.make = learn, make
+        self.abandoned, self.finished = threading.Event(), threading.Event()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            learned = self.learn()
+            if not self.abandoned.is_set():
+                self.result = self.make(learned)
+        except BaseException as error:
+            self.error = error
+
+
+class Worker:
+    """Runs jobs one after another, in one thread, so that an estimator learns in order."""
 
     def __init__(self) -> None:
-        self._last: threading.Thread | None = None
+        self._jobs: deque[_Job] = deque()
+        self._lock = threading.Lock()
 
     @property
     def busy(self) -> bool:
         """Whether late work still runs."""
-        return self._last is not None and self._last.is_alive()
+        return bool(self._jobs)
 
-    def within(
-        self, seconds: float | None, learn: Callable[[], Learned], make: Callable[[Learned], Made]
+    def run(
+        self, learn: Callable[[], Learned], make: Callable[[Learned], Made], *, timeout: float | None
     ) -> Made:
-        """What is made of what is learned, or `Late`; exceptions of the work come through.
+        """Run `learn`, then `make` on its result, after all earlier work. Their exceptions are raised.
 
-        Late work learns all the same, but makes nothing any more, or what it makes is dropped.
+        Raises `DeadlineExceeded` after `timeout` seconds; `learn` still completes in the background, and what
+        `make` would have returned is discarded.
         """
-        if seconds is None and not self.busy:
+        if timeout is None and not self.busy:
             return make(learn())
-        before, behind = self._last, self.busy
-        late = threading.Event()
-        outcome: list = []
-
-        def run() -> None:
-            try:
-                if before is not None:
-                    before.join()
-                learned = learn()
-                if not late.is_set():
-                    outcome.append((make(learned), None))
-            except BaseException as error:
-                outcome.append((None, error))
-
-        self._last = threading.Thread(target=run, daemon=True, name="replan-update")
-        self._last.start()
-        self._last.join(None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
-        if not outcome:
-            late.set()
+        job = _Job(learn, make)
+        with self._lock:
+            behind = bool(self._jobs)
+            self._jobs.append(job)
+            if not behind:
+                threading.Thread(target=self._work, daemon=True, name="replan-worker").start()
+        if not job.finished.wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX)):
+            job.abandoned.set()
             why = ", behind the late work of an earlier update" if behind else ""
-            raise Late(f"no plan within {seconds} s{why}")
-        made, error = outcome[0]
-        if error is None:
-            return made
-        if isinstance(error, Exception):
-            raise error
-        raise RuntimeError(f"the work ended with {type(error).__name__}")  # the thread's exit, not the loop's
+            raise DeadlineExceeded(f"not done within {timeout} s{why}")
+        if job.error is None:
+            return job.result
+        if isinstance(job.error, Exception):
+            raise job.error
+        raise RuntimeError(f"the work ended with {type(job.error).__name__}")
+
+    def _work(self) -> None:
+        more = True
+        while more:
+            job = self._jobs[0]
+            job.run()
+            with self._lock:
+                self._jobs.popleft()
+                more = bool(self._jobs)
+            job.finished.set()
 
 
 def check_time_limit(seconds: float | None) -> float | None:
-    """The limit itself, or an `InputError`."""
+    """Return the limit, or raise `InputError`."""
     if seconds is not None and not seconds > 0:
         raise InputError(f"time_limit must be a positive number of seconds, not {seconds}")
     return seconds

@@ -1,32 +1,126 @@
-"""What two agents must have in common for one to go on from what the other saved."""
+"""Fingerprints: whether two agents were made with the same arguments."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import re
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from replan.execute.snapshot import kernel_arrays
-from replan.model.kernel import Array, Kernel
+from replan.model.kernel import GeneralKernel, Kernel
 from replan.model.reward import Reward
-from replan.schedule.rule import Rule
+from replan.model.slip import SlipKernel
+from replan.model.tvmdp import TVMDP
+
+if TYPE_CHECKING:
+    from replan.execute.agent import Agent
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-DIGITS = 9  # two machines may compute the same world with other last digits
+DIGITS = 9
+"""Two machines may compute the same world with other last digits."""
 
 
-def rule_text(rule: Rule) -> str:
-    """The rule and its parameters. A function counts by its name: its address differs in every process."""
-    return ADDRESS.sub("", repr(rule))
+def identity(agent: Agent) -> dict[str, str]:
+    """Return, by name, the arguments that another agent must share to go on from a snapshot of this one."""
+    rewards = _distinct(agent.reward(t) for t in range(agent.horizon))
+    return {
+        "horizon": str(agent.horizon),
+        "planning_horizon": str(agent.planning_horizon),
+        "budget": str(agent.budget),
+        "spend_all": str(agent.spend_all),
+        "execution": agent.execution,
+        "ties": str(agent.ties),
+        "seed": str(agent.seed),
+        "planner": _text(agent.planner),
+        "world": f"{agent.nominal.states} states, {agent.nominal.actions} actions, "
+        f"fingerprint {_digest([agent.nominal, rewards, agent.drift_bounds])}",
+        "rule": _described(
+            agent.rule, {each.name: getattr(agent.rule, each.name) for each in _fields(agent.rule)}
+        ),
+        "estimator": _described(agent.estimator, options(agent.estimator)),
+    }
 
 
-def world_text(nominal: Kernel, reward: Reward, drift_bounds: Array) -> str:
-    """Size and fingerprint of a world: its nominal kernel, the reward of the first step, the drift bounds."""
+def options(made: Any) -> dict[str, Any]:
+    """Return the attributes of an object that are named as arguments of its constructor."""
+    names = inspect.signature(type(made)).parameters
+    return {name: vars(made)[name] for name in names if name in vars(made)}
+
+
+def kernel_arrays(kernel: Kernel) -> dict[str, np.ndarray]:
+    """Return the arrays from which `kernel_from` makes the same kernel."""
+    if isinstance(kernel, SlipKernel):
+        return {
+            "shape": np.array(kernel.shape),
+            "slip": kernel.slip,
+            "law": kernel.law,
+            "blocked": kernel.blocked,
+        }
+    general = kernel.general()
+    return {"successors": general.successors, "probabilities": general.probabilities}
+
+
+def kernel_from(arrays: dict[str, np.ndarray]) -> Kernel:
+    """Make the kernel that `kernel_arrays` took apart."""
+    if "slip" in arrays:
+        rows, columns = (int(size) for size in arrays["shape"])
+        return SlipKernel((rows, columns), arrays["slip"], law=arrays["law"], blocked=arrays["blocked"])
+    return GeneralKernel(arrays["successors"], arrays["probabilities"])
+
+
+def _described(made: Any, arguments: dict[str, Any]) -> str:
+    text = _text(made) if is_dataclass(made) else type(made).__qualname__
+    return f"{text} {_digest(arguments)}" if arguments else text
+
+
+def _fields(made: Any) -> tuple:
+    return fields(made) if is_dataclass(made) else ()
+
+
+def _distinct(values) -> list[Any]:
+    """Return the values without immediate repetitions of the same object."""
+    found: list[Any] = []
+    for value in values:
+        if not found or value is not found[-1]:
+            found.append(value)
+    return found
+
+
+def _digest(value: Any) -> str:
     digest = hashlib.sha256()
-    arrays = {**kernel_arrays(nominal), **vars(reward), "drift_bounds": drift_bounds}
-    for name, array in arrays.items():
-        if array is not None:
-            digest.update(f"{name} {array.shape}".encode())
-            digest.update((np.round(array.astype(float), DIGITS) + 0.0).tobytes())  # -0.0 is 0.0
-    return f"{nominal.states} states, {nominal.actions} actions, fingerprint {digest.hexdigest()[:12]}"
+    _feed(digest, value)
+    return digest.hexdigest()[:12]
+
+
+def _feed(digest: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        digest.update(str(value.shape).encode())
+        digest.update((np.round(value.astype(float), DIGITS) + 0.0).tobytes())
+    elif isinstance(value, TVMDP):
+        times = range(value.horizon)
+        kernels, rewards = (_distinct(of(t) for t in times) for of in (value.kernel, value.reward))
+        _feed(digest, [value.horizon, value.start, kernels, rewards, value.drift_bounds])
+    elif isinstance(value, Kernel):
+        _feed(digest, kernel_arrays(value))
+    elif isinstance(value, Reward):
+        _feed(digest, vars(value))
+    elif isinstance(value, dict):
+        for name in sorted(value):
+            digest.update(str(name).encode())
+            _feed(digest, value[name])
+    elif isinstance(value, (list, tuple)):
+        digest.update(f"{len(value)} of".encode())
+        for part in value:
+            _feed(digest, part)
+    else:
+        digest.update(_text(value).encode())
+
+
+def _text(value: Any) -> str:
+    """Return a text that is the same in every process; a function counts by its name."""
+    if inspect.isroutine(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return ADDRESS.sub("", repr(value))

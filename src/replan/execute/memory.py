@@ -1,12 +1,11 @@
-"""What an agent holds in mid-mission, and the lines of its log."""
+"""State of an agent in mid-mission, and the lines of its log."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from replan.execute.mission import Update
-from replan.model.kernel import Kernel
+from replan.execute.config import Progress
 from replan.schedule.rule import Decision
 
 
@@ -15,7 +14,8 @@ class Event:
     """One line of the agent's log."""
 
     time: int
-    what: str  # start, update, kept plan, refused update, failed rule, act
+    what: str
+    """start, update, kept plan, refused update, failed rule or act."""
     why: str = ""
     state: int | None = None
     action: int | None = None
@@ -24,15 +24,17 @@ class Event:
 
 @dataclass
 class Memory:
-    """Everything that changes while the mission runs."""
+    """State of an agent in mid-mission."""
 
     time: int
-    budget_left: int
-    last_update: int
-    state: int  # seen last
-    in_force: Update
-    estimate: Any  # of the propagation
-    planned_update: int | None = None
-    commanded: list[int] = field(default_factory=list)  # since the last look
-    earlier_update: int = 0  # the one whose plan was in force before; 0: none
-    earlier_kernel: Kernel | None = None  # its estimate
+    state: int
+    """Seen last."""
+    progress: Progress
+    estimate: Any
+    """Of the propagation: (1,) the likeliest state, or (1, S) the belief."""
+    named_update: int | None = None
+    """The next update time, if the rule named one."""
+    named: bool = False
+    """Whether the rule was asked for it since the last update."""
+    commanded: list[int] = field(default_factory=list)
+    """Actions since the last update."""

@@ -4,140 +4,149 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from replan.errors import InputError
+from replan.execute.config import Progress, Update
+from replan.execute.identity import identity, kernel_arrays, kernel_from
 from replan.execute.memory import Event, Memory
-from replan.execute.usable import usable_kernel, usable_number, usable_update
-from replan.model.kernel import GeneralKernel, Kernel
-from replan.model.reward import Reward
-from replan.model.slip import SlipKernel
+from replan.execute.validation import validate_kernel, validate_number, validate_update
 from replan.planning.backward_induction import Plan
-from replan.planning.ties import Ties
+from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Decision
-from replan.skip.propagation import Execution
+from replan.skip.propagation import make_propagation
 
-VERSION = 2
-DAMAGED = (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError, IndexError)
-_SCALARS = ("time", "budget_left", "last_update", "state", "planned_update", "commanded", "earlier_update")
+if TYPE_CHECKING:
+    from replan.execute.agent import Agent
+
+VERSION = 3
+BELIEF_TOLERANCE = 1e-6
 
 
-def write(
-    path: str | Path,
-    memory: Memory,
-    log: list[Event],
-    learned: dict[str, np.ndarray],
-    *,
-    identity: dict[str, str],
-) -> None:
+def write(path: str | Path, agent: Agent) -> None:
     """Write in one stroke: a crash leaves the old file or the new one, never half of it."""
-    made = memory.in_force.plan
+    now, path = agent._now, Path(path)
+    progress = now.progress
     header = {
         "version": VERSION,
-        "identity": identity,
-        "memory": {name: getattr(memory, name) for name in _SCALARS},
-        "plan_time": made.time,
-        "log": [_event_fields(event) for event in log],
+        "identity": identity(agent),
+        "time": now.time,
+        "state": now.state,
+        "named_update": now.named_update,
+        "named": now.named,
+        "commanded": now.commanded,
+        "budget_left": progress.budget_left,
+        "last_update": progress.last_update,
+        "plan_time": progress.update.time,
+        "earlier_time": None if progress.earlier is None else progress.earlier.time,
+        "log": [_event_fields(event) for event in agent.log],
     }
-    arrays = {
-        "estimate": memory.estimate,
-        "policy": made.policy,
-        "next_values": made.next_values,
-        **{f"kernel_{name}": array for name, array in kernel_arrays(memory.in_force.kernel).items()},
-        **{f"learned_{name}": array for name, array in learned.items()},
-    }
-    if memory.earlier_kernel is not None:
-        arrays |= {f"earlier_{name}": array for name, array in kernel_arrays(memory.earlier_kernel).items()}
-    path = Path(path)
+    arrays = {"estimate": now.estimate, **_prefixed("learned_", agent.estimator.save())}
+    for prefix, update in (("", progress.update), ("earlier_", progress.earlier)):
+        if update is not None:
+            plan = update.plan
+            arrays |= {f"{prefix}policy": plan.policy, f"{prefix}next_values": plan.next_values}
+            arrays |= _prefixed(f"{prefix}kernel_", kernel_arrays(update.kernel))
     unfinished = path.with_name(path.name + ".part")
-    with unfinished.open("wb") as file:
-        np.savez(file, header=np.array(json.dumps(header, default=_plain)), **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: not a plain file")
+        with unfinished.open("wb") as file:
+            np.savez(file, header=np.array(json.dumps(header, default=_plain)), **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
-def read(
-    path: str | Path,
-    *,
-    identity: dict[str, str],
-    nominal: Kernel,
-    reward: Callable[[int], Reward],
-    horizon: int,
-    execution: Execution,
-    ties: Ties,
-) -> tuple[Memory, list[Event], dict[str, np.ndarray]]:
-    """The agent's memory, its log, and what its estimator had learned; an `InputError` if it is no use."""
+def read(path: str | Path, agent: Agent) -> tuple[Memory, list[Event]]:
+    """Return memory and log of a saved agent and restore what its estimator had learned.
+
+    Raises `InputError`, and leaves the agent as it is, if the file does not fit it.
+    """
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
         header = json.loads(str(arrays.pop("header")))
-        saved_by, saved_with = header["version"], dict(header["identity"])
-    except DAMAGED as error:
-        raise not_a_saved_agent(path, error) from None
-    if saved_by != VERSION:
-        raise InputError(f"{path}: saved by another version ({saved_by}, not {VERSION})")
-    for name, value in identity.items():
+        version, saved_with = header["version"], dict(header["identity"])
+    except Exception as error:
+        raise _not_a_saved_agent(path, error) from None
+    if version != VERSION:
+        raise InputError(f"{path}: saved by another version ({version}, not {VERSION})")
+    for name, value in identity(agent).items():
         if saved_with.get(name) != value:
             raise InputError(f"{path}: saved with {name} {saved_with.get(name)}, not {value}")
+    before = agent.estimator.save()
     try:
-        kernel = usable_kernel(_kernel(_named("kernel_", arrays)), like=nominal)
-        when = header["plan_time"]
-        made = Plan(when, arrays["policy"], arrays["next_values"], kernel, reward(when), ties)
-        in_force = usable_update(kernel, made, execution)
-        memory = Memory(**header["memory"], in_force=in_force, estimate=arrays["estimate"])
-        if memory.earlier_update:
-            memory.earlier_kernel = usable_kernel(_kernel(_named("earlier_", arrays)), like=nominal)
-        _check(memory, horizon)
-        log = [_event(fields) for fields in header["log"]]
-    except DAMAGED as error:
-        raise not_a_saved_agent(path, error) from None
-    return memory, log, _named("learned_", arrays)
+        memory, log = _memory(header, arrays, agent), [_event(fields) for fields in header["log"]]
+        agent.estimator.restore(_named("learned_", arrays))
+    except Exception as error:
+        agent.estimator.restore(before)
+        raise _not_a_saved_agent(path, error) from None
+    return memory, log
 
 
-def not_a_saved_agent(path: str | Path, error: Exception) -> InputError:
-    """The one line for a file that is half written or something else."""
-    return InputError(f"{path}: not a saved agent ({error})")
+def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent) -> Memory:
+    """Rebuild the memory, checked so that the loop can go on from it."""
+    states, actions = agent.nominal.states, agent.nominal.actions
+    time = validate_number(header["time"], agent.horizon + 1, "time")
+    last = validate_number(header["last_update"], min(time, agent.horizon - 1) + 1, "last_update")
+    plan_time = validate_number(header["plan_time"], last + 1, "plan_time")
+    left = validate_number(header["budget_left"], agent.budget + 1, "budget_left")
+    commanded = [validate_number(action, actions, "commanded") for action in header["commanded"]]
+    if len(commanded) != time - last or (left == agent.budget) != (last < FIRST_UPDATE):
+        raise ValueError("time, last update, commands and budget do not fit together")
+    if agent.budget - left > last:
+        raise ValueError(f"{agent.budget - left} updates by time {last}")
+    earlier = None
+    if header["earlier_time"] is not None:
+        when = validate_number(header["earlier_time"], plan_time, "earlier_time")
+        earlier = _update(_named("earlier_", arrays), when, agent)
+    progress = Progress(_update(arrays, plan_time, agent), left, earlier, last)
+    named = header["named_update"]
+    if named is not None:
+        named = validate_number(named, agent.horizon + 1, "named_update")
+    return Memory(
+        time,
+        validate_number(header["state"], states),
+        progress,
+        _estimate(arrays["estimate"], states, agent.execution),
+        named,
+        bool(header["named"]),
+        commanded,
+    )
 
 
-def kernel_arrays(kernel: Kernel) -> dict[str, np.ndarray]:
-    """All that makes the kernel, as arrays."""
-    if isinstance(kernel, SlipKernel):
-        return {
-            "shape": np.array(kernel.shape),
-            "slip": kernel.slip,
-            "law": kernel.law,
-            "blocked": kernel.blocked,
-        }
-    general = kernel.general()
-    return {"successors": general.successors, "probabilities": general.probabilities}
+def _update(arrays: dict[str, np.ndarray], time: int, agent: Agent) -> Update:
+    kernel = validate_kernel(kernel_from(_named("kernel_", arrays)), like=agent.nominal)
+    plan = Plan(time, arrays["policy"], arrays["next_values"], kernel, agent.reward(time), agent.ties)
+    validate_update(kernel, plan, time=time, execution=agent.execution)
+    return Update(time, kernel, plan, make_propagation(agent.execution, plan, kernel))
 
 
-def _kernel(arrays: dict[str, np.ndarray]) -> Kernel:
-    if "slip" in arrays:
-        rows, columns = (int(size) for size in arrays["shape"])
-        return SlipKernel((rows, columns), arrays["slip"], law=arrays["law"], blocked=arrays["blocked"])
-    return GeneralKernel(arrays["successors"], arrays["probabilities"])
+def _estimate(estimate: np.ndarray, states: int, execution: str) -> np.ndarray:
+    if execution == "map":
+        if estimate.shape != (1,):
+            raise ValueError(f"an estimate of the shape {estimate.shape}")
+        validate_number(estimate[0], states, "estimate")
+    elif estimate.shape != (1, states) or not (
+        (estimate >= 0).all() and abs(estimate.sum() - 1) <= BELIEF_TOLERANCE
+    ):
+        raise ValueError("the belief is no distribution over the states")
+    return estimate
 
 
-def _check(memory: Memory, horizon: int) -> None:
-    """That the loop can go on from here."""
-    states = memory.in_force.kernel.states
-    usable_number(memory.time, horizon + 1, "time")
-    usable_number(memory.last_update, memory.time + 1, "last_update")
-    usable_number(memory.earlier_update, memory.last_update + 1, "earlier_update")
-    usable_number(memory.budget_left, horizon, "budget_left")
-    usable_number(memory.state, states)
-    fresh = memory.in_force.propagation.begin(np.array([memory.state]))
-    if (memory.estimate.shape, memory.estimate.dtype) != (fresh.shape, fresh.dtype):
-        raise InputError(f"an estimate of the shape {memory.estimate.shape}, not {fresh.shape}")
-    if fresh.ndim == 1:
-        usable_number(memory.estimate[0], states, "estimate")
+def _not_a_saved_agent(path: str | Path, error: Exception) -> InputError:
+    return InputError(f"{path}: not a saved agent ({' '.join(str(error).split()) or type(error).__name__})")
+
+
+def _prefixed(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
 def _named(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -156,5 +165,5 @@ def _event(fields: dict[str, Any]) -> Event:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers, which a rule may well decide with, as Python's."""
+    """Return NumPy's numbers as Python's."""
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)

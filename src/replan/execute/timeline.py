@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
-from replan.schedule.budget import FIRST_UPDATE, next_update
-from replan.schedule.rule import Decision, Rule, draws
+from replan.schedule.ask import decision_at, named_update
+from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.rule import Decision, Need, Rule
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Update times, and why each of them and why not the others."""
+    """Update times and the decisions behind them."""
 
     times: tuple[int, ...]
-    decisions: tuple[tuple[int, Decision], ...] = field(
-        repr=False
-    )  # (t, decision), as far as the rule was asked
+    decisions: tuple[tuple[int, Decision], ...] = field(repr=False)
+    """(t, decision), as far as the rule was asked."""
 
 
-def timeline(mission: Mission, rule: Rule, *, explain: bool = True) -> Timeline:
-    """The timeline of a rule that does not depend on the states seen; of a random rule, take with_seed."""
-    if rule.uses_state:
+def make_timeline(mission: Mission, rule: Rule, *, seed: int | None = None, explain: bool = True) -> Timeline:
+    """Return the timeline of a rule that does not depend on the states seen, with the draws of `seed`.
+
+    Without `explain` a rule that names its times is not asked to put them into numbers.
+    """
+    if Need.STATE in rule.needs:
         raise InputError(f"{rule.name} depends on the states seen: its times come from a rollout")
-    if draws(rule):
-        raise InputError(f"{rule.name} draws its times: take its with_seed")
-    time, left = FIRST_UPDATE, mission.budget - 1
-    times, earlier = [time], 0
+    time, times, start = FIRST_UPDATE, [FIRST_UPDATE], mission.world.start
     decisions = [(time, Decision(True, "the first update is at 1"))]
-    while left:
-        context_at = mission.context_at(
-            rule, last_update=time, earlier_update=earlier, budget_left=left, state=mission.world.start
-        )
-        earlier = time
-        time, asked = next_update(rule, context_at, exact=mission.exact_budget, explain=explain)
-        decisions += asked
-        if time == mission.horizon:
+    progress = mission.progress(0, mission.budget)
+    while progress.budget_left > 1:
+        progress = progress.after(mission.update(time))
+        context = partial(mission.context, rule, progress, start)
+        named = named_update(rule, context(), start, seed=seed, spend_all=mission.spend_all)
+        following = mission.horizon
+        for t in range(time + 1, mission.horizon) if named is None else [named]:
+            if t == mission.horizon or (named is not None and not explain):
+                following = t
+                break
+            decision = decision_at(rule, context(t), named, spend_all=mission.spend_all)
+            decisions.append((t, decision))
+            if decision.update:
+                following = t
+                break
+        if following == mission.horizon:
             break
+        time = following
         times.append(time)
-        left -= 1
     return Timeline(tuple(times), tuple(decisions))

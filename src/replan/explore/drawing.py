@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from replan.evaluation.agent_runs import AgentRun
 from replan.explore.model import Scene, View
 from replan.model.kernel import Array, Indices
 from replan.model.slip import SlipKernel
 from replan.report.grid_path import centres, spread_visits
 from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILLION
-from replan.study.trace import Trace
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
 WIDTH, NARROW = 1000, 400  # of what lies along the horizon, on a phone; marks.html has the same
@@ -60,7 +60,7 @@ def tick_times(horizon: int) -> list[int]:
     return list(range(0, horizon, step))
 
 
-def path(scene: Scene, trace: Trace) -> str:
+def path(scene: Scene, trace: AgentRun) -> str:
     """One robot on the grid: where it was, where it believed itself, and where it updated."""
     mission = scene.mission
     if mission.world.grid is None:
@@ -151,7 +151,7 @@ def _cell(scene: Scene, state: int, colour: str, opacity: float = 1.0) -> str:
     )
 
 
-def _updates(true: Array, trace: Trace) -> str:
+def _updates(true: Array, trace: AgentRun) -> str:
     """The updates by number; those at one point share a mark."""
     together: dict[tuple[float, float], list[int]] = {}
     for number, t in enumerate(trace.times, start=1):

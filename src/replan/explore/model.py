@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
+from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.exact import Steps, from_start
 from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import Optimum, optimum
@@ -25,7 +26,6 @@ from replan.schedule.budget import check_times
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution
 from replan.study.protocol import choose, parameters, prepare
-from replan.study.trace import Trace, trace_mission
 from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, SinusoidalDrift
 from replan.worlds.settings import RoverSetting, Setting, make_mission, parse_setting
 
@@ -52,7 +52,7 @@ class View:
     regret: float
     oracle_return: float
     steps: Steps = field(repr=False)
-    trace: Trace = field(repr=False)
+    trace: AgentRun = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:
     rule = FixedTimes(times)
     expected_return, steps = from_start(mission, rule, scene.best)
     oracle_return = float(scene.best.values[0][mission.world.start])
-    trace = trace_mission(mission, rule, seed=seed)
+    trace = run_agent(mission, rule, seed=seed)
     return View(times, oracle_return - expected_return, oracle_return, steps, trace)
 
 
@@ -97,7 +97,7 @@ def rule_view(scene: Scene, name: str, *, seed: int = 0) -> RuleView:
     """The rule with the hyper-parameters that validation chooses, as `replan regret --rule` has it."""
     choice = choose(prepare(scene.mission), name)
     rule = choice.rule
-    times = trace_mission(scene.mission, rule, seed=seed).times
+    times = run_agent(scene.mission, rule, seed=seed).times
     regret = exact_regret(scene.mission, rule, best=scene.best)
     chosen = {} if choice.validation_regret is None else parameters(rule)
     return RuleView(name, times, regret, chosen)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from replan.evaluation.agent_runs import AgentRun
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.model.slip import SlipKernel
 from replan.report.style import BLACK, BLUE, GREEN, INK, LINES, ORANGE, QUIET, VERMILLION
-from replan.study.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def draw_mission(axes: Axes, mission: Mission, trace: Trace) -> None:
+def draw_mission(axes: Axes, mission: Mission, trace: AgentRun) -> None:
     """The mission on a grid with rows downwards, and its busiest cells enlarged where there is room."""
     assert mission.world.grid is not None
     rows, columns = mission.world.grid
@@ -74,7 +74,7 @@ def draw_mission(axes: Axes, mission: Mission, trace: Trace) -> None:
     _numbers(axes, mission, trace, np.flatnonzero(~inside), whole, clearance=1.1, avoid=room)
 
 
-def position_error(mission: Mission, trace: Trace) -> Array:
+def position_error(mission: Mission, trace: AgentRun) -> Array:
     """(T,) cells between the believed and the true cell, steps along rows plus steps along columns."""
     assert mission.world.grid is not None
     columns = mission.world.grid[1]
@@ -109,7 +109,7 @@ def legend_handles() -> list[Line2D]:
     return [Line2D([], [], label=label, **look) for label, look in LOOKS.items()]
 
 
-def _paths(axes: Axes, mission: Mission, trace: Trace) -> None:
+def _paths(axes: Axes, mission: Mission, trace: AgentRun) -> None:
     assert mission.world.grid is not None
     columns = mission.world.grid[1]
     true = spread_visits(trace.states, columns)
@@ -124,7 +124,7 @@ def _paths(axes: Axes, mission: Mission, trace: Trace) -> None:
     axes.plot(*true[list(trace.times)].T, label="update", **LOOKS["update"])
 
 
-def _expected(mission: Mission, trace: Trace, begin: int, end: int) -> int:
+def _expected(mission: Mission, trace: AgentRun, begin: int, end: int) -> int:
     """The cell where the robot, last updated at `begin`, expects itself at `end`, before an update there."""
     most_likely = mission.update(begin).kernel.most_likely()
     return int(most_likely[trace.believed[end - 1], trace.actions[end - 1]])
@@ -163,7 +163,7 @@ def _frame(axes: Axes) -> None:
         spine.set(visible=True, color=QUIET, linewidth=0.8)
 
 
-def _enlargement(trace: Trace, grid: tuple[int, int]) -> tuple[Box, Box | None]:
+def _enlargement(trace: AgentRun, grid: tuple[int, int]) -> tuple[Box, Box | None]:
     """The busiest few cells, and a corner of the grid that no path enters (None: there is none)."""
     rows, columns = grid
     cells = centres(np.concatenate([trace.states, trace.believed]), columns)
@@ -190,7 +190,7 @@ def _within(points: Array, box: Box) -> np.ndarray:
 def _numbers(
     axes: Axes,
     mission: Mission,
-    trace: Trace,
+    trace: AgentRun,
     which: Indices,
     box: Box,
     *,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import regret as exact_regret
 from replan.model.kernel import Array
 from replan.report.style import (
@@ -30,7 +31,6 @@ from replan.report.style import (
 from replan.schedule.rule import Rule
 from replan.study.paper import METHODS
 from replan.study.protocol import choose, prepare
-from replan.study.trace import trace_mission
 from replan.worlds.mars_rover import PiecewiseDrift
 from replan.worlds.settings import RoverSetting, load_setting, make_mission
 
@@ -76,7 +76,7 @@ def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
         slip=setting.drift.profile(setting.horizon),
         intervals=setting.drift.intervals(setting.horizon),
         schedules={
-            name: trace_mission(missions["map"], rules[name]).times for name in SHOWN_TIMES if name in rules
+            name: run_agent(missions["map"], rules[name]).times for name in SHOWN_TIMES if name in rules
         },
         regrets={
             name: {how: exact_regret(mission, rule, best=bench.best) for how, mission in missions.items()}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
+from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
@@ -30,7 +31,6 @@ from replan.report.style import (
 )
 from replan.schedule.rule import Rule
 from replan.study.protocol import HELD_OUT_SEEDS
-from replan.study.trace import Trace, trace_mission
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +103,7 @@ def _row(part: SubFigure, row: TrajectoryRow, across: int, seeds: ArrayLike) -> 
     for (grid, strip), (name, rule), regret in zip(
         axes.T, row.rules.items(), regrets[:, chosen], strict=False
     ):
-        trace = trace_mission(mission, rule, seed=seed)
+        trace = run_agent(mission, rule, seed=seed)
         draw_mission(grid, mission, trace)
         grid.set_title(f"{name}\n", fontsize=9)
         grid.text(0, 1.03, f"regret {regret:.2f}", transform=grid.transAxes, va="bottom")
@@ -116,7 +116,7 @@ def _row(part: SubFigure, row: TrajectoryRow, across: int, seeds: ArrayLike) -> 
 
 
 def _strip(
-    axes: Axes, mission: Mission, trace: Trace, intervals: Sequence[tuple[int, int]], *, apart: float
+    axes: Axes, mission: Mission, trace: AgentRun, intervals: Sequence[tuple[int, int]], *, apart: float
 ) -> None:
     """How far the believed cell is from the true one, over time, with the numbered updates above."""
     error = position_error(mission, trace)

@@ -1,30 +1,25 @@
 """When to spend an update."""
 
+from replan.schedule.ask import decision_at, named_update, next_updates
 from replan.schedule.best_offset import BestOffset, offset_candidates, offset_times
-from replan.schedule.budget import (
-    check_budget,
-    check_times,
-    decide,
-    next_update,
-    next_update_law,
-    pacing_limit,
-    planned_decision,
-)
+from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.loaded import BackLoaded, FrontLoaded
 from replan.schedule.local_drift import LocalDrift
 from replan.schedule.lookahead import Lookahead
+from replan.schedule.pacing import paced, pacing_limit
 from replan.schedule.periodic import Periodic, periodic_times
-from replan.schedule.random import DrawnTimes, Random
-from replan.schedule.registry import RULES, make_rule, parse_parameters, rule_parameters
+from replan.schedule.random import Random
+from replan.schedule.registry import RULES, make_rule, parse_parameters, register, rule_parameters
 from replan.schedule.regret_guided import THRESHOLDS, WEIGHTS, RegretGuided
-from replan.schedule.rule import Context, Decision, Explains, PlansAhead, PlansManyAhead, RandomRule, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.score import ScoreTerms, proxy_terms, stale_drift, theorem_terms
 from replan.schedule.self_triggered import SelfTriggered
 
 __all__ = [
+    "FIRST_UPDATE",
     "RULES",
     "THRESHOLDS",
     "WEIGHTS",
@@ -32,37 +27,34 @@ __all__ = [
     "BestOffset",
     "Context",
     "Decision",
-    "DrawnTimes",
     "DriftThreshold",
-    "Explains",
     "FixedTimes",
     "FrontLoaded",
     "LazyValue",
     "LocalDrift",
     "Lookahead",
+    "Need",
     "Periodic",
-    "PlansAhead",
-    "PlansManyAhead",
     "Random",
-    "RandomRule",
     "RegretGuided",
     "Rule",
     "ScoreTerms",
     "SelfTriggered",
     "check_budget",
     "check_times",
-    "decide",
+    "decision_at",
     "lazy_score",
     "make_rule",
-    "next_update",
-    "next_update_law",
+    "named_update",
+    "next_updates",
     "offset_candidates",
     "offset_times",
+    "paced",
     "pacing_limit",
     "parse_parameters",
     "periodic_times",
-    "planned_decision",
     "proxy_terms",
+    "register",
     "rule_parameters",
     "stale_drift",
     "theorem_terms",

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from replan.errors import InputError
 from replan.schedule.periodic import periodic_times
-from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.rule import Context, Decision, Rule
 
 
 def offset_period(horizon: int, budget: int) -> int:
@@ -41,16 +40,13 @@ def offset_candidates(horizon: int, budget: int) -> dict[int, tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class BestOffset:
+class BestOffset(Rule):
     """A period begun `offset` steps after the first update; offset 0 is the uniform schedule itself."""
 
     offset: int = 0
     period: int | None = None  # q; None: the paper's
 
-    name: ClassVar[str] = "best-offset"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "best-offset"
 
     def __post_init__(self) -> None:
         if self.offset < 0:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from replan.schedule.rule import Context, Decision, Knowledge
+import numpy as np
+
+from replan.model.kernel import Indices
+from replan.schedule.rule import Context, Decision, Rule
 
 
 @dataclass(frozen=True)
-class FixedTimes:
+class FixedTimes(Rule):
     """Update at these times."""
 
     times: tuple[int, ...]
 
-    name: ClassVar[str] = "fixed"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "fixed"
 
     def __init__(self, times: Sequence[int]) -> None:
         object.__setattr__(self, "times", tuple(int(t) for t in times))
 
-    def next_update(self, context: Context) -> int:
-        """The first of the times after the last update."""
-        return next((t for t in self.times if t > context.last_update), context.horizon)
+    def next_update(self, context: Context, states: Indices) -> Indices:
+        """(R,) the first of the times after the last update."""
+        time = next((t for t in self.times if t > context.last_update), context.horizon)
+        return np.full(len(states), time)
 
     def decide(self, context: Context) -> Decision:
         """Whether the time is one of them."""

@@ -6,19 +6,15 @@ The paper's Front and Back. Front is {1..B}: the paper's {1..B-1} has one update
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.rule import Context, Decision, Rule
 
 
 @dataclass(frozen=True)
-class FrontLoaded:
+class FrontLoaded(Rule):
     """{1, ..., B}."""
 
-    name: ClassVar[str] = "front-loaded"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "front-loaded"
 
     def decide(self, context: Context) -> Decision:
         """At once, as long as the budget lasts."""
@@ -26,13 +22,10 @@ class FrontLoaded:
 
 
 @dataclass(frozen=True)
-class BackLoaded:
+class BackLoaded(Rule):
     """{1, T-B+1, ..., T-1}."""
 
-    name: ClassVar[str] = "back-loaded"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "back-loaded"
 
     def decide(self, context: Context) -> Decision:
         """Whether only as many steps are left as updates."""

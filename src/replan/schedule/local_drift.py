@@ -9,26 +9,24 @@ at the kernel that an update would reveal, P_{t-1}: what it cannot show is no re
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices
-from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.pacing import paced, pacing_limit
+from replan.schedule.rule import Context, Decision, Need, Rule
 
 
 @dataclass(frozen=True, eq=False)
-class LocalDrift:
+class LocalDrift(Rule):
     """Update when the accumulated drift of some cell on the planned way reaches the threshold."""
 
     bounds: Array = field(repr=False)  # (T-1, S, A) epsilon_t(s, a); what lies ahead is not read
     threshold: float
 
-    name: ClassVar[str] = "local-drift"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = True
-    paced: ClassVar[bool] = True
+    name = "local-drift"
+    needs = frozenset({Need.STATE})
 
     def __post_init__(self) -> None:
         if self.bounds.ndim != 3 or not (self.bounds >= 0).all():
@@ -43,7 +41,8 @@ class LocalDrift:
         drift = float(since[:, states, actions].sum(axis=0).max())
         due = drift >= self.threshold
         reason = f"drift on the planned way {'reached' if due else 'is below'} the threshold"
-        return Decision(due, reason, score=drift, threshold=self.threshold, terms={"drift": drift})
+        decision = Decision(due, reason, score=drift, threshold=self.threshold, terms={"drift": drift})
+        return paced(decision, context, pacing_limit(context))
 
 
 def planned_way(context: Context) -> tuple[Indices, Indices]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from math import ceil, inf
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from replan.errors import InputError
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan, plan
 from replan.schedule.forecast import growing
-from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.skip.segments import course
 
@@ -31,7 +31,7 @@ CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not 
 
 
 @dataclass(frozen=True)
-class Lookahead:
+class Lookahead(Rule):
     """Place the next update where the forecast says that it is worth most.
 
     `frozen` holds the last estimate fixed. `grow` lets it drift on in the direction last seen, by the drift
@@ -49,9 +49,8 @@ class Lookahead:
     )
     drift: Drift = "held"  # the drift bounds ahead, for `grow`
 
-    name: ClassVar[str] = "lookahead"
-    uses_state: ClassVar[bool] = True
-    paced: ClassVar[bool] = False
+    name = "lookahead"
+    needs = frozenset({Need.STATE})
 
     def __post_init__(self) -> None:
         if self.forecast not in get_args(Forecast):
@@ -64,54 +63,40 @@ class Lookahead:
             raise InputError(f"tolerance must lie between 0 and 0.01, not {self.tolerance}")
         if not self.effort > 0:
             raise InputError(f"effort must be positive, not {self.effort}")
-
-    @property
-    def knows(self) -> Knowledge:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The drift profile, if that or the kernels themselves are given for the steps ahead."""
-        ahead = self.forecast == "profile" or (self.forecast == "grow" and self.drift == "known")
-        return "drift profile" if ahead else "nothing"
-
-    @property
-    def compares_estimates(self) -> bool:
-        """Whether the direction between two estimates matters: if the forecast is `grow`."""
-        return self.forecast == "grow"
+        needs = {Need.STATE}
+        if self.forecast == "profile" or self.drift == "known":
+            needs.add(Need.DRIFT_AHEAD)
+        if self.forecast == "grow":
+            needs |= {Need.EARLIER_ESTIMATE, Need.DRIFT_SO_FAR}
+        object.__setattr__(self, "needs", frozenset(needs))
 
     def decide(self, context: Context) -> Decision:
-        """Whether this is the time that was chosen at the last update."""
-        chosen, worth = self._choice(context)
-        due = context.time >= chosen
-        reason = f"the best next update is at {chosen}"
+        """Decide whether this is the time that is best according to the last update."""
+        times, worth = self._choice(context, np.array([context.state]))
+        due = context.time >= times[0]
+        reason = f"the best next update is at {times[0]}"
         return Decision(due, reason, score=worth, terms={"expected return": worth})
 
-    def explain(self, context: Context) -> Decision:
-        """The decision at the chosen time."""
-        return self.decide(context)
+    def next_update(self, context: Context, states: Indices) -> Indices:
+        """(R,) the best next update time (T: none).
 
-    def next_update(self, context: Context) -> int:
-        """The best next update time (T: none)."""
-        return self._choice(context)[0]
-
-    def next_updates(self, context: Context, states: Indices) -> Indices:
-        """(R,) the best next update times of robots that saw `states` and otherwise share the context.
-
-        Where some of them are left out of a single decision as hardly ever reached, the two can differ by as
-        much as the tolerance is worth.
+        States that a single decision hardly ever reaches are left out of it, so a decision for many states at
+        once can differ from it by as much as the tolerance is worth.
         """
-        if context.budget_left == 0:
-            return np.full(len(states), context.horizon)
-        everyone = np.arange(context.kernel.states)
-        together = len(everyone) <= ALL_STATES_LIMIT
-        asked = everyone if together else np.asarray(states, dtype=np.int64)
-        times, _ = _answers(_Question(self, context, context.budget - 1, asked.tobytes()))
-        return times[states if together else slice(None), context.budget_left]
+        return self._choice(context, states)[0]
 
-    def _choice(self, context: Context) -> tuple[int, float]:
-        """The best next update time and the return expected from the last update on."""
-        left = context.budget_left
-        if left == 0:
-            return context.horizon, 0.0
-        times, best = _answers(_Question(self, context, left, np.array([context.state]).tobytes()))
-        return int(times[0, left]), float(best[0, left])
+    def _choice(self, context: Context, states: Indices) -> tuple[Indices, float]:
+        """(R,) best next update times, and the return expected from the last update on in the first state."""
+        together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
+        asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
+        most = context.budget - 1 if len(states) > 1 else context.budget_left
+        key = (self, most, asked.tobytes(), context.earlier if self.forecast == "grow" else None)
+        if key not in context.cache:
+            solution = self.solve(context, asked, most)
+            context.cache[key] = solution.next_times, solution.best
+        times, best = context.cache[key]
+        rows = states if together else slice(None)
+        return times[rows, context.budget_left], float(best[rows, context.budget_left][0])
 
     def solve(self, context: Context, states: Indices, budget_left: int) -> Programme:
         """The dynamic programme behind the decision."""
@@ -126,7 +111,7 @@ class Lookahead:
         kernel = self._forecast(context)
         along = course(kernel, context.reward, first=context.last_update, horizon=context.horizon)
 
-        @lru_cache
+        @cache
         def plan_at(time: int) -> tuple[Plan, Kernel]:
             if time == context.last_update:
                 return context.plan, context.kernel
@@ -151,12 +136,13 @@ class Lookahead:
         if self.profile is not None:
             return self.profile
         if self.forecast == "grow":
+            earlier_update, earlier_kernel = context.earlier or (0, None)
             return growing(
                 context.kernel,
                 self.bounds(context),
                 since=context.plan.time - 1,
-                earlier=context.earlier_kernel,
-                earlier_since=context.earlier_update - 1,
+                earlier=earlier_kernel,
+                earlier_since=earlier_update - 1,
                 at_most=1.0 if self.drift == "held" else inf,
             )
         return lambda t: context.kernel
@@ -167,29 +153,3 @@ class Lookahead:
             return context.drift_bounds
         past = context.drift_bounds[: context.last_update]
         return np.pad(past, (0, context.horizon - 1 - len(past)), mode="edge")
-
-
-@dataclass(frozen=True)
-class _Question:
-    """What answers depend on: two with the same estimate at the same update are one question."""
-
-    rule: Lookahead
-    context: Context = field(compare=False)
-    budget_left: int
-    states: bytes
-    key: tuple = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        at = self.context
-        key = (at.last_update, at.horizon, at.planning_horizon, at.budget, at.kernel, at.plan.ties, at.reward)
-        if self.rule.forecast == "grow":
-            key = (*key, at.earlier_update, at.earlier_kernel, self.rule.bounds(at).tobytes())
-        object.__setattr__(self, "key", (*key, at.execution))
-
-
-@lru_cache(maxsize=256)
-def _answers(question: _Question) -> tuple[Indices, Array]:
-    """(R, B + 1) best next update times by updates left, and what they are worth."""
-    states = np.frombuffer(question.states, dtype=np.int64)
-    solution = question.rule.solve(question.context, states, question.budget_left)
-    return solution.next_times, solution.best

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.rule import Context, Decision, Rule
 
 
 def periodic_times(horizon: int, budget: int) -> tuple[int, ...]:
@@ -16,13 +15,10 @@ def periodic_times(horizon: int, budget: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Periodic:
+class Periodic(Rule):
     """Uniform spacings, whatever the drift."""
 
-    name: ClassVar[str] = "periodic"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "periodic"
 
     def decide(self, context: Context) -> Decision:
         """Whether the time is on the uniform raster."""

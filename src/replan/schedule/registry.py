@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
 from math import isnan
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from replan.errors import InputError
 from replan.schedule.best_offset import BestOffset
@@ -23,52 +22,30 @@ from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.schedule.self_triggered import SelfTriggered
 
-ELSEWHERE = {"certified": ("replan.certificates.certified", "Certified")}  # needs more than schedules do
+RuleClass = TypeVar("RuleClass", bound=type[Rule])
+RULES: dict[str, type[Rule]] = {}
+"""Rule classes by name. `certified` is registered by `replan.certificates`."""
 
 
-class Rules(Mapping[str, type]):
-    """Rule classes by name; those of `ELSEWHERE` are imported when they are first asked for."""
-
-    def __init__(self, rules: Iterable[type]) -> None:
-        self._loaded: dict[str, type] = {rule.name: rule for rule in rules}
-
-    def __getitem__(self, name: str) -> type:
-        if name not in self._loaded and name in ELSEWHERE:
-            module, kind = ELSEWHERE[name]
-            self.add(getattr(import_module(module), kind))
-        return self._loaded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._loaded, *ELSEWHERE)))
-
-    def __len__(self) -> int:
-        return len(self._loaded.keys() | ELSEWHERE.keys())
-
-    def add(self, rule: type) -> None:
-        """Add a rule class by its name."""
-        self._loaded[rule.name] = rule
-
-
-RULES = Rules(
-    (
-        RegretGuided,
-        Periodic,
-        BestOffset,
-        Random,
-        FrontLoaded,
-        BackLoaded,
-        DriftThreshold,
-        SelfTriggered,
-        LazyValue,
-        Lookahead,
-    )
-)
-
-
-def register(rule: type) -> type:
-    """Add a rule class of one's own, by its name; as a decorator or as a call."""
-    RULES.add(rule)
+def register(rule: RuleClass) -> RuleClass:
+    """Add a rule class by its name; a decorator or a call."""
+    RULES[rule.name] = rule
     return rule
+
+
+for _rule in (
+    RegretGuided,
+    Periodic,
+    BestOffset,
+    Random,
+    FrontLoaded,
+    BackLoaded,
+    DriftThreshold,
+    SelfTriggered,
+    LazyValue,
+    Lookahead,
+):
+    register(_rule)
 
 
 def make_rule(name: str, **parameters: Any) -> Rule:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isnan
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from replan.errors import InputError
-from replan.schedule.budget import Pacing, named_pacing
-from replan.schedule.rule import Context, Decision, Knowledge
+from replan.schedule.pacing import Pacing, named_pacing, paced
+from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.score import Phi, ScoreTerms, compared, named_phi, proxy_terms, reaches, theorem_terms
 
 Family = Literal["gap", "drift", "gap+drift", "theorem"]
@@ -25,7 +25,7 @@ THRESHOLDS: dict[Family, float] = {"gap": 0.15, "drift": 0.25, "gap+drift": 0.30
 
 
 @dataclass(frozen=True)
-class RegretGuided:
+class RegretGuided(Rule):
     """The paper's adaptive rule. `diameter` 0 switches the residual term off."""
 
     score: Family = "drift"
@@ -37,10 +37,8 @@ class RegretGuided:
     phi: str | Phi = "log"
     pacing: str | Pacing = "even"  # L_t
 
-    name: ClassVar[str] = "regret-guided"
-    knows: ClassVar[Knowledge] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = True
+    name = "regret-guided"
+    needs = frozenset({Need.DRIFT_SO_FAR})
 
     def __post_init__(self) -> None:
         if self.score not in get_args(Family):
@@ -60,7 +58,7 @@ class RegretGuided:
         named_phi(self.phi)
         named_pacing(self.pacing)
         if self.score == "theorem":  # its mismatches reach to the end of the horizon
-            object.__setattr__(self, "knows", "drift profile")
+            object.__setattr__(self, "needs", frozenset({Need.DRIFT_AHEAD}))
 
     def raw_terms(self, context: Context) -> ScoreTerms:
         """R_t, I_t, A_t before phi and the weights."""
@@ -77,8 +75,5 @@ class RegretGuided:
         score = sum(terms.values())
         due = reaches(score, threshold)
         parts = " + ".join(f"{name} {terms[name]:.4g}" for name, w in zip(terms, weights, strict=True) if w)
-        return Decision(due, compared(score, threshold, due, parts), score, threshold, terms)
-
-    def pacing_limit(self, context: Context) -> float:
-        """L_t, asked for by the one place that paces."""
-        return named_pacing(self.pacing)(context)
+        decision = Decision(due, compared(score, threshold, due, parts), score, threshold, terms)
+        return paced(decision, context, named_pacing(self.pacing)(context))

@@ -36,7 +36,7 @@ class Problem:
         repr=False
     )  # what an update at this time plans, with what
     execution: Execution
-    exact_budget: bool = True
+    spend_all: bool = True
     shared_until: int = -1  # updates up to here have one and the same plan and segments
     tolerance: float = 0.0  # masses below this are dropped
 
@@ -117,7 +117,7 @@ class _Table:
         self.latest = np.full(
             budget_left, self.times[-1] if self.times else -1
         )  # (B,) that leaves room for c more
-        if problem.exact_budget:
+        if problem.spend_all:
             room = self.times[::-1][:budget_left]
             self.latest[:] = [*room, *[-1] * (budget_left - len(room))]
         self.shared: list[Segments] = []
@@ -166,7 +166,7 @@ class _Table:
         chosen = np.full((len(states), columns + 1), horizon)
         for block, rows, places in self.blocks(time, states):
             best[places, 0] = block.gained[rows, horizon - time]
-            if not self.problem.exact_budget:
+            if not self.problem.spend_all:
                 best[places, 1:] = best[places, :1]
             self._improve(block, rows, places, time, block.gained, values, best, chosen)
         return best, chosen

@@ -7,7 +7,7 @@ from replan.skip.propagation import (
     Execution,
     MapPropagation,
     Propagation,
-    propagation,
+    make_propagation,
 )
 
 __all__ = [
@@ -17,6 +17,6 @@ __all__ = [
     "MapPropagation",
     "Propagation",
     "SkipStep",
-    "propagation",
+    "make_propagation",
     "skip_interval",
 ]

@@ -77,7 +77,7 @@ class BeliefPropagation:
         return self.kernel.push(estimate, actions)
 
 
-def propagation(execution: Execution, plan: Plan, kernel: Kernel) -> Propagation:
+def make_propagation(execution: Execution, plan: Plan, kernel: Kernel) -> Propagation:
     """The propagation of that name for a plan and the kernel it was made with."""
     if execution == "map":
         following = kernel.most_likely()[np.arange(kernel.states), plan.policy]

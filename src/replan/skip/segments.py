@@ -17,7 +17,7 @@ from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan
 from replan.planning.ties import TIE_TOLERANCE, Ties
-from replan.skip.propagation import Execution, propagation
+from replan.skip.propagation import Execution, make_propagation
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def commands(
             states,
             steps,
         )
-    how = propagation(execution, plan, kernel)
+    how = make_propagation(execution, plan, kernel)
     estimate = how.begin(states)
     actions = np.empty((len(states), steps), dtype=np.int64)
     for k in range(steps):

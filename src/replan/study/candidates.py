@@ -19,7 +19,7 @@ from replan.certificates.blind import given_away
 from replan.certificates.certified import Certified
 from replan.errors import InputError
 from replan.execute.mission import Mission
-from replan.execute.timeline import timeline
+from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array
 from replan.schedule.best_offset import BestOffset, offset_candidates
 from replan.schedule.budget import FIRST_UPDATE
@@ -29,7 +29,7 @@ from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.periodic import periodic_times
 from replan.schedule.registry import make_rule
 from replan.schedule.regret_guided import Family, RegretGuided
-from replan.schedule.rule import Rule
+from replan.schedule.rule import Need, Rule
 from replan.schedule.self_triggered import SelfTriggered
 
 Search = Literal["paper", "equal"]
@@ -99,9 +99,7 @@ def lazy_thresholds(scores: Array) -> list[float]:
 
 def certified_amounts(mission: Mission) -> list[float]:
     """What may be given away in multiples of the even interval after the first update, ascending."""
-    context = mission.context(
-        Certified(), FIRST_UPDATE, last_update=FIRST_UPDATE, budget_left=1, state=mission.world.start
-    )
+    context = mission.context(Certified(), mission.progress(FIRST_UPDATE, 1), mission.world.start)
     even = (mission.horizon - 1) / mission.budget
     lengths = (min(max(round(multiplier * even), 1), mission.horizon - 1) for multiplier in MULTIPLIERS)
     found = {float(given_away(context, length)[mission.world.start]) for length in lengths}
@@ -119,7 +117,7 @@ def log_thresholds(paper: Iterable[float], low: float, high: float, count: int) 
 
 def schedule_of(mission: Mission, rule: Rule) -> Rule:
     """The fixed times that a rule makes of a mission; a rule that depends on the states seen, itself."""
-    return rule if rule.uses_state else FixedTimes(timeline(mission, rule).times)
+    return rule if Need.STATE in rule.needs else FixedTimes(make_timeline(mission, rule, explain=False).times)
 
 
 def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[Rule, list[Rule]]:

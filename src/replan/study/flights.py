@@ -11,7 +11,7 @@ from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.planning.ties import Ties
-from replan.schedule.rule import RandomRule, Rule
+from replan.schedule.rule import Rule
 from replan.skip.propagation import Execution
 from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.flight import Flight, Flown, Progress, fly
@@ -30,6 +30,7 @@ class Job:
     number: int  # of the layout
     rule: Rule
     execution: Execution = "map"
+    draws: int = 0  # seed of a rule that draws its times
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def fly_one(
 ) -> tuple[Flown, Track]:
     """One flight: in simulated physics, or over a cflib link with the wind simulated in its setpoints."""
     air = wind(job.density, job.number, trial=seed)
-    agent = Agent.on(_mission(job, seed, ties or Ties()), seeded(job.rule, seed))
+    agent = Agent.on(_mission(job, seed, ties or Ties()), job.rule, seed=seed)
     if link is None:
         physics = Physics(1)
         flown = fly(CrazyflowFlight(physics, [air]), [agent], progress=progress)
@@ -84,7 +85,8 @@ def fly_batch(
         key = (job.density, job.number, job.execution)
         if key not in missions:
             missions[key] = _mission(job, seed, ties or Ties())
-        agents.append(Agent.on(missions[key], job.rule, planner=_shared_planner(missions[key])))
+        planner = _shared_planner(missions[key])
+        agents.append(Agent.on(missions[key], job.rule, planner=planner, seed=job.draws, trial=False))
     winds = [wind(job.density, job.number, trial=seed) for job in jobs]
     return fly(CrazyflowFlight(physics, winds), agents, progress=progress)
 
@@ -97,11 +99,6 @@ def track(job: Job, flown: Flown, drone: int = 0) -> Track:
     updates = np.array(places).reshape(-1, 2)
     path = flown.log.positions[flown.log.moves < made.moves, drone, :2]
     return Track(job.density, job.number, job.rule.name, job.execution, path, updates, times, made)
-
-
-def seeded(rule: Rule, seed: int) -> Rule:
-    """The rule with its draws fixed, where it draws."""
-    return rule.with_seed(seed) if isinstance(rule, RandomRule) else rule
 
 
 def _mission(job: Job, seed: int, ties: Ties) -> Mission:

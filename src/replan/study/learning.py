@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from replan.estimate import MISSPECIFICATIONS
+from replan.evaluation.agent_runs import learned_returns
 from replan.evaluation.exact import regret
-from replan.evaluation.learned import learned_returns
 from replan.evaluation.rollouts import SampledRegret, sampled_regret
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices

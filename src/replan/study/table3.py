@@ -23,7 +23,7 @@ from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.skip.propagation import EXECUTIONS, Execution
 from replan.study.candidates import candidates, schedule_of
-from replan.study.flights import Job, Track, fly_batch, seeded, track
+from replan.study.flights import Job, Track, fly_batch, track
 from replan.study.protocol import bootstrap_interval, parameters
 from replan.worlds.crazyflie.layouts import DENSITIES, FIRST_VALIDATION_LAYOUT, Density, layout
 from replan.worlds.crazyflie.metrics import Outcome
@@ -124,7 +124,7 @@ def table3(
     physics = Physics(min(count, LARGEST_BATCH))  # builds itself while thresholds are chosen
     tell("choosing thresholds on validation layouts", 0.0)
     jobs = [
-        Job(density, number, seeded(rule, seed * layouts + number), execution)
+        Job(density, number, rule, execution, draws=seed * layouts + number)
         for (density, execution), chosen in _choose_all(rules, densities, executions, ties).items()
         for number in range(layouts)
         for rule in chosen

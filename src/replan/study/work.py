@@ -14,22 +14,21 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
+from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.exact import all_returns
 from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.learned import learned_returns
 from replan.evaluation.placement import placement
 from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
 from replan.execute.mission import Mission
-from replan.execute.timeline import timeline
+from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, oracle
-from replan.schedule.rule import Decision, Rule, draws
+from replan.schedule.rule import Decision, Need, Rule
 from replan.study.cells import Cell, canonical
 from replan.study.definition import given_rule
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.protocol import VALIDATION_SEEDS, Bench, bootstrap_interval, choose, parameters
 from replan.study.simulation import high_drift_intervals
-from replan.study.trace import trace_mission
 from replan.study.versions import code_version
 from replan.worlds.settings import Setting, make_mission, parse_setting
 
@@ -199,7 +198,7 @@ def _placement(stage: _Stage, rule: Rule, seeds: Indices) -> dict[str, Any]:
 def _decisions(cell: Cell, mission: Mission, rule: Rule) -> Sequence[tuple[int, Decision]]:
     """Every decision of the first seed."""
     seed = cell.seeds[0]
-    if cell.estimator == TRUE_KERNEL and not rule.uses_state:
-        return timeline(mission, rule.with_seed(seed) if draws(rule) else rule).decisions
+    if cell.estimator == TRUE_KERNEL and Need.STATE not in rule.needs:
+        return make_timeline(mission, rule, seed=seed).decisions
     estimator = ESTIMATORS[cell.estimator](mission)
-    return tuple(trace_mission(mission, rule, seed=seed, estimator=estimator).decisions)
+    return run_agent(mission, rule, seed=seed, estimator=estimator).decisions

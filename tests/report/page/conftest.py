@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.placement import placement
 from replan.report.page import write_page
 from replan.schedule import RegretGuided
@@ -11,7 +12,6 @@ from replan.study.candidates import candidates
 from replan.study.paper import METHODS, TABLE_1
 from replan.study.protocol import Choice, measure, prepare
 from replan.study.simulation import Entry, SettingResult, high_drift_intervals, simulate_setting
-from replan.study.trace import trace_mission
 from replan.worlds.settings import load_setting, make_mission
 
 SETTINGS = ("two-burst", "narrow-late")
@@ -29,7 +29,7 @@ def quick_result(name: str) -> SettingResult:
     for method in METHODS:
         rules = candidates(method, bench.mission)
         rule = FIRES if method == FIRES.name else rules[len(rules) // 2]
-        times = trace_mission(bench.mission, rule).times
+        times = run_agent(bench.mission, rule).times
         placements = (placement(times, bench.mission.world.drift_bounds, intervals),)
         choice = Choice(rule, None, len(rules), 1)
         entries[method] = Entry(

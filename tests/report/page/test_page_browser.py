@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from replan.execute.timeline import timeline
+from replan.evaluation.agent_runs import run_agent
+from replan.execute.timeline import make_timeline
 from replan.report.page import write_records_page
 from replan.study.simulation import high_drift_intervals
-from replan.study.trace import trace_mission
 from replan.worlds.settings import make_mission
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
@@ -97,7 +97,7 @@ def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, rep
     page.clock.install(time="2026-01-01T00:00:00")
     page.clock.pause_at("2026-01-01T00:01:00")  # only the test moves the time on
     setting = results[0].setting
-    trace = trace_mission(make_mission(setting), results[0].entries["regret-guided"].choice.rule)
+    trace = run_agent(make_mission(setting), results[0].entries["regret-guided"].choice.rule)
 
     def assert_frame(t):
         assert page.locator("#time").input_value() == str(t)
@@ -165,7 +165,7 @@ def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms
         assert drawn["layout"]["yaxis2"]["ticktext"] == list(result.entries)
         shaded = [(s["x0"] + 0.5, s["x1"] + 0.5) for s in drawn["layout"]["shapes"] if s["type"] == "rect"]
         assert shaded == high_drift_intervals(result.setting, mission)
-        asked = timeline(mission, result.entries["regret-guided"].choice.rule).decisions[1:]
+        asked = make_timeline(mission, result.entries["regret-guided"].choice.rule).decisions[1:]
         bars = [trace for trace in drawn["data"] if trace.get("type") == "bar"]
         assert bars[0]["x"] == [t for t, _ in asked]
         stack = [sum(parts) for parts in zip(*(bar["y"] for bar in bars), strict=True)]

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass, replace
 from math import inf
 from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from replan.report.page.headline import headline
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.page.sortable import note_html
 from replan.report.page.tables import flight_table, regret_table
-from replan.schedule import Decision, Lookahead, Periodic
+from replan.schedule import Decision, Lookahead, Periodic, Rule
 from replan.study.beyond import BeyondResult
 from replan.study.beyond import Entry as BeyondEntry
 from replan.study.paper import METHODS
@@ -93,13 +92,10 @@ def test_what_lies_past_the_paper_is_shown_where_it_is_given(results, tmp_path):
 
 
 @dataclass(frozen=True)
-class Endless:
+class Endless(Rule):
     """A rule whose score is infinite at every third time, where it updates."""
 
-    name: ClassVar[str] = "endless"
-    knows: ClassVar[str] = "nothing"
-    uses_state: ClassVar[bool] = False
-    paced: ClassVar[bool] = False
+    name = "endless"
 
     def decide(self, context):
         score = inf if context.time % 3 == 0 else 0.5

@@ -6,11 +6,11 @@ import pytest
 
 from page_data import SMALL, data_of
 from replan.cli import run
+from replan.evaluation.agent_runs import run_agent
 from replan.report.page import write_records_page
 from replan.report.page.records import RULES_DRAWN, SETTINGS_DRAWN
 from replan.report.page.run_tables import CELLS_SHOWN, records_table, rule_table
 from replan.schedule import DriftThreshold
-from replan.study.trace import trace_mission
 from replan.worlds.settings import load_setting, make_mission
 
 
@@ -58,7 +58,7 @@ def test_belief_estimators_and_rules_with_a_name_are_drawn(run_page, tmp_path):
     view = data_of(page)["small"]
     assert list(view["rules"]) == ["my drift, belief", "my drift, belief, slip-transitions"]
     mission = make_mission(load_setting(tmp_path / "small.toml"), execution="belief")
-    walked = trace_mission(mission, DriftThreshold(threshold=0.05))
+    walked = run_agent(mission, DriftThreshold(threshold=0.05))
     shown = view["rules"]["my drift, belief"]
     assert (shown["times"], shown["states"]) == (list(walked.times), walked.states.tolist())
     assert view["budgets"]["execution"] == "belief"

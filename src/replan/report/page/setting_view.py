@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.decomposition import Decomposition, decompose
-from replan.evaluation.exact import regret
+from replan.evaluation.exact import draws_times, regret
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute.mission import Mission
 from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.periodic import Periodic
-from replan.schedule.rule import Decision, Rule, draws
+from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.simulation import high_drift_intervals
-from replan.study.trace import Trace, trace_mission
 from replan.worlds.settings import Setting, make_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
@@ -37,10 +37,10 @@ class Shown:
     execution: Execution = "map"
     estimator: str = TRUE_KERNEL
 
-    def trace(self, mission: Mission) -> Trace:
+    def trace(self, mission: Mission) -> AgentRun:
         """The mission that is shown."""
         mission = replace(mission, execution=self.execution)
-        return trace_mission(mission, self.rule, seed=SEED, estimator=ESTIMATORS[self.estimator](mission))
+        return run_agent(mission, self.rule, seed=SEED, estimator=ESTIMATORS[self.estimator](mission))
 
 
 def setting_view(
@@ -66,7 +66,7 @@ def setting_view(
     }
 
 
-def _rule_view(trace: Trace) -> dict[str, Any]:
+def _rule_view(trace: AgentRun) -> dict[str, Any]:
     """Update times with their reasons, the score at every time it was asked for, and the way taken."""
     scored = [(t, d) for t, d in trace.decisions if d.terms and d.threshold is not None]
     reasons = {t: decision.reason for t, decision in trace.decisions if decision.update}
@@ -139,7 +139,7 @@ def _parts(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> Parts:
     return {
         label: decompose(replace(mission, execution=each.execution), each.rule, best=best)
         for label, each in shown.items()
-        if not draws(each.rule)
+        if not draws_times(mission, each.rule)
     }
 
 

@@ -1,0 +1,85 @@
+"""Missions run by an `Agent` in a simulated world.
+
+With estimates that depend on what was seen, returns can only be sampled. The numbers drawn are those of
+`replan.evaluation.rollouts`, so estimators, rules and the oracle are compared on paired runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.estimate.estimator import Estimator
+from replan.execute.agent import Agent
+from replan.execute.mission import Mission
+from replan.model.kernel import Array, Indices
+from replan.model.streams import uniforms
+from replan.schedule.rule import Decision, Rule
+
+
+@dataclass(frozen=True)
+class AgentRun:
+    """One mission, step by step."""
+
+    times: tuple[int, ...]
+    """Of the updates."""
+    decisions: tuple[tuple[int, Decision], ...] = field(repr=False)
+    """Of every t from 1 on."""
+    states: Indices = field(repr=False)
+    """(T + 1,) true states."""
+    believed: Indices = field(repr=False)
+    """(T,) believed states, the likeliest one of a belief."""
+    actions: Indices = field(repr=False)
+    """(T,)."""
+    total_reward: float
+
+
+def run_agent(
+    mission: Mission, rule: Rule, *, seed: int = 0, estimator: Estimator | None = None, **options: Any
+) -> AgentRun:
+    """Run an agent through the mission once, with the numbers of `seed`; options are those of `Agent`."""
+    world = mission.world
+    agent = Agent.on(mission, rule, estimator=estimator, seed=seed, trial=False, **options)
+    numbers = uniforms(seed, np.arange(mission.horizon))
+    state, previous, total = world.start, None, 0.0
+    agent.start(state)
+    times, decisions, states, believed, actions = [], [], [state], [], []
+    for t in range(mission.horizon):
+        decision = agent.due()
+        if t > 0:
+            decisions.append((t, decision))
+        if decision.update:
+            agent.update(state, previous)
+            times.append(t)
+        believed.append(int(agent.estimate if mission.execution == "map" else np.argmax(agent.estimate)))
+        actions.append(agent.act())
+        here, taken = np.array([state]), np.array([actions[-1]])
+        following = world.kernel(t).sample(here, taken, numbers[t : t + 1])
+        total += float(world.reward(t).realised(here, taken, following)[0])
+        previous, state = state, int(following[0])
+        states.append(state)
+    return AgentRun(
+        tuple(times), tuple(decisions), np.array(states), np.array(believed), np.array(actions), total
+    )
+
+
+def learned_returns(
+    mission: Mission,
+    rule: Rule,
+    make_estimator: Callable[[Mission], Estimator],
+    seeds: ArrayLike,
+    **options: Any,
+) -> Array:
+    """(N,) returns of missions on estimated kernels, one estimator each; options are those of `Agent`."""
+    return np.array(
+        [
+            run_agent(
+                mission, rule, seed=int(seed), estimator=make_estimator(mission), **options
+            ).total_reward
+            for seed in np.atleast_1d(seeds)
+        ]
+    )

@@ -1,0 +1,74 @@
+"""Checks of states, kernels and plans before a control loop acts on them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import GeneralKernel, Kernel
+from replan.planning.backward_induction import Plan
+from replan.skip.propagation import Execution
+
+ROW_TOLERANCE = 1e-6
+"""By which the probabilities of an estimated row may miss 1."""
+
+
+def validate_number(value: Any, below: int, name: str = "state") -> int:
+    """Return a whole number from 0 to below - 1 as a plain int, or raise `InputError`."""
+    try:
+        number = -1 if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < below:
+        raise InputError(f"{name} must be a whole number from 0 to {below - 1}, not {value!r}")
+    return number
+
+
+def validate_kernel(kernel: Any, *, like: Kernel) -> Kernel:
+    """Return the kernel, or raise `InputError` if it is none or has other states and actions than another."""
+    if not isinstance(kernel, Kernel):
+        raise InputError(f"the estimator returned {type(kernel).__name__}, not a kernel")
+    if (kernel.states, kernel.actions) != (like.states, like.actions):
+        raise InputError(
+            f"the estimated kernel has {kernel.states} states and {kernel.actions} actions, "
+            f"not {like.states} and {like.actions}"
+        )
+    if isinstance(kernel, GeneralKernel):
+        rows, least = kernel.probabilities.sum(axis=2), kernel.probabilities.min()
+    else:
+        rows, least = kernel.expect(np.ones(kernel.states)), 0.0
+    if not (least >= -ROW_TOLERANCE and (np.abs(rows - 1.0) <= ROW_TOLERANCE).all()):
+        raise InputError("the rows of the estimated kernel are not probabilities")
+    return kernel
+
+
+def validate_update(kernel: Kernel, made: Any, *, time: int, execution: Execution) -> None:
+    """Raise `InputError` unless every later step can act on the plan."""
+    if not isinstance(made, Plan):
+        raise InputError(f"the planner returned {type(made).__name__}, not a plan")
+    states, actions = kernel.states, kernel.actions
+    if made.time != time:
+        raise InputError(f"the plan is made for time {made.time}, not {time}")
+    if not _actions_within(made.policy, states, actions):
+        raise InputError(f"the plan's policy is not {states} whole numbers from 0 to {actions - 1}")
+    if not _finite(made.next_values, (states,)):
+        raise InputError(f"the plan's next_values are not {states} finite numbers")
+    if execution == "belief" and not _finite(made.q_values, (states, actions)):
+        raise InputError(f"the plan's q_values are not {states} x {actions} finite numbers")
+
+
+def _actions_within(policy: Any, states: int, actions: int) -> bool:
+    return (
+        isinstance(policy, np.ndarray)
+        and policy.shape == (states,)
+        and np.issubdtype(policy.dtype, np.integer)
+        and int(policy.min()) >= 0
+        and int(policy.max()) < actions
+    )
+
+
+def _finite(values: Any, shape: tuple[int, ...]) -> bool:
+    return isinstance(values, np.ndarray) and values.shape == shape and bool(np.isfinite(values).all())

@@ -1,0 +1,102 @@
+"""Asking a rule. All rules are asked here, so that none overspends its budget or falls short of it.
+
+An update reveals the state; nothing is learned until the next one. Exact evaluation therefore asks for the
+distribution of the next update time, for many states at once (`next_updates`), and a robot asks for one draw
+from it (`named_update`) and then step by step (`decision_at`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Indices
+from replan.model.streams import RULE, uniforms
+from replan.schedule.rule import Context, Decision, Need, Rule
+
+ContextAt = Callable[[int, int | None], Context]
+"""(state seen, time or None for the update itself) -> context."""
+FORCED = "as many updates are left as steps"
+
+
+def next_updates(rule: Rule, context_at: ContextAt, states: Indices, *, spend_all: bool) -> Array:
+    """(R, T + 1) probability of each next update time after an update that reveals `states`; T: none."""
+    asked = states if Need.STATE in rule.needs else states[:1]
+    at_update = context_at(int(asked[0]), None)
+    named = _named(rule, at_update, asked, spend_all=spend_all)
+    if named is None:
+        named = np.array([_first_yes(rule, context_at, int(s), at_update, spend_all) for s in asked])
+    if named.ndim == 1:
+        named = (named[:, None] == np.arange(at_update.horizon + 1)).astype(float)
+    return np.broadcast_to(named, (len(states), at_update.horizon + 1))
+
+
+def named_update(
+    rule: Rule, at_update: Context, state: int, *, seed: int | None, spend_all: bool
+) -> int | None:
+    """Return the next update time (T: none) that the rule names or draws, None if it decides step by step."""
+    named = _named(rule, at_update, np.array([state]), spend_all=spend_all)
+    if named is None or named.ndim == 1:
+        return None if named is None else int(named[0])
+    return draw(named[0], seed, after=at_update.last_update, rule=rule)
+
+
+def decision_at(rule: Rule, context: Context, named: int | None, *, spend_all: bool) -> Decision:
+    """Decide at context.time, given the time that the rule named at the last update, if any."""
+    if context.budget_left == 0:
+        return Decision(False, "the budget is spent")
+    if named is not None and context.time != named:
+        return Decision(context.time > named, f"planned at {context.last_update} for {named}")
+    decision = rule.decide(context)
+    if not isinstance(decision, Decision):
+        raise TypeError(f"{rule.name} decided {decision!r}, not a Decision")
+    if named is not None:
+        reason = decision.reason if decision.update else FORCED
+        return replace(decision, update=True, reason=f"planned at {context.last_update}: {reason}")
+    if not decision.update and spend_all and context.budget_left >= context.horizon - context.time:
+        return replace(decision, update=True, reason=FORCED)
+    return decision
+
+
+def draw(distribution: Array, seed: int | None, *, after: int, rule: Rule) -> int:
+    """Draw a next update time from its distribution (T + 1,), T for none, by the stream of a seed.
+
+    Time t is taken with its probability given that no earlier one was, by the number that the seed has for t.
+    """
+    possible = np.flatnonzero(distribution)
+    if len(possible) == 1:
+        return int(possible[0])
+    if seed is None:
+        raise InputError(f"the rule {rule.name} draws its times: give a seed")
+    times = np.arange(after + 1, len(distribution) - 1)
+    from_now_on = distribution[::-1].cumsum()[::-1][times]
+    taken = uniforms(seed, times, RULE) * from_now_on < distribution[times]
+    return int(times[np.argmax(taken)]) if taken.any() else len(distribution) - 1
+
+
+def _named(rule: Rule, at_update: Context, states: Indices, *, spend_all: bool) -> Array | Indices | None:
+    """(R,) times or (R, T + 1) probabilities within the budget, None for a rule that decides step by step."""
+    horizon, left = at_update.horizon, at_update.budget_left
+    if left == 0:
+        return np.full(len(states), horizon)
+    named = rule.next_update(at_update, states)
+    if named is None:
+        return None
+    named = np.asarray(named)
+    if named.shape == (len(states),) and np.issubdtype(named.dtype, np.integer):
+        return np.clip(named, at_update.last_update + 1, horizon - left if spend_all else horizon)
+    if named.shape == (len(states), horizon + 1):
+        return named
+    raise TypeError(
+        f"{rule.name} named {named.dtype} of shape {named.shape}, neither times nor probabilities"
+    )
+
+
+def _first_yes(rule: Rule, context_at: ContextAt, state: int, at_update: Context, spend_all: bool) -> int:
+    for t in range(at_update.last_update + 1, at_update.horizon):
+        if decision_at(rule, context_at(state, t), None, spend_all=spend_all).update:
+            return t
+    return at_update.horizon
