@@ -41,13 +41,13 @@ class Learned(Rule):
     name = "learned"
     needs = frozenset({Need.STATE})
 
-    def next_update(self, context: Context) -> int:
+    def due_at(self, context: Context) -> int:
         """The best next look."""
         return int(self.values[context.last_update, context.budget_left, context.state].argmax())
 
     def decide(self, context: Context) -> Decision:
         """Whether it is now."""
-        return Decision(context.time >= self.next_update(context), "as learned")
+        return Decision(context.time >= self.due_at(context), "as learned")
 
 
 def small_mission() -> Mission:

@@ -42,13 +42,13 @@ class FixedRate(Rule):
 
     name = "fixed rate"
 
-    def next_update(self, context: Context) -> int:
+    def due_at(self, context: Context) -> int:
         """So many steps after the last one."""
         return context.last_update + self.every
 
     def decide(self, context: Context) -> Decision:
         """Whether that is now."""
-        return Decision(context.time >= self.next_update(context), f"every {self.every} steps")
+        return Decision(context.time >= self.due_at(context), f"every {self.every} steps")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Distance(Rule):
     name = "distance"
     needs = frozenset({Need.STATE})
 
-    def next_update(self, context: Context) -> int:
+    def due_at(self, context: Context) -> int:
         """When the robot believes that it has gone that far; never if it believes that it stands still."""
         path = believed_path(context, context.horizon - context.last_update)
         gone = np.cumsum(np.diff(path) != 0)
@@ -69,7 +69,7 @@ class Distance(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Whether it has."""
-        return Decision(context.time >= self.next_update(context), f"after {self.cells} cells")
+        return Decision(context.time >= self.due_at(context), f"after {self.cells} cells")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class PathExpiry(Rule):
     name = "path expiry"
     needs = frozenset({Need.STATE})
 
-    def next_update(self, context: Context) -> int:
+    def due_at(self, context: Context) -> int:
         """When the path, or the wait at its end, is used up so far."""
         path = believed_path(context, context.planning_horizon)
         moving = int((np.diff(path) != 0).sum())
@@ -90,7 +90,7 @@ class PathExpiry(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Whether it is."""
-        return Decision(context.time >= self.next_update(context), f"{self.share:.0%} of the path walked")
+        return Decision(context.time >= self.due_at(context), f"{self.share:.0%} of the path walked")
 
 
 def triggers(mission: Mission) -> dict[str, list[Rule]]:

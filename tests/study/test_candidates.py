@@ -124,7 +124,7 @@ def test_equal_schedules_are_found_once(mission):
 
 def test_certified_amounts_are_reached_after_multiples_of_the_even_interval(mission):
     # T = 16, B = 3: an update every 5 steps; 0.25 to 1.5 times that are 1, 2, 4, 5, 6 and 8 steps
-    context = mission.context(Certified(), 1, last_update=1, budget_left=1, state=mission.world.start)
+    context = mission.context(Certified(), mission.progress(1, 1), mission.world.start)
     reached = [given_away(context, steps)[mission.world.start] for steps in (1, 2, 4, 5, 6, 8)]
     assert certified_amounts(mission) == reached
 

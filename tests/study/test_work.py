@@ -97,7 +97,7 @@ def test_a_cell_that_fails_is_an_outcome_with_its_reason(monkeypatch):
         raise ArithmeticError("the planner\ngave up")
 
     good = cells(settings=["two-burst"], decisions=False)
-    monkeypatch.setattr(work, "timeline", broken)
+    monkeypatch.setattr(work, "make_timeline", broken)
     bad = cells(decisions=True)
     found = compute_batch((*bad, *good))
     assert isinstance(found[0], Failure)

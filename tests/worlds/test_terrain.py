@@ -79,9 +79,7 @@ def test_one_bound_for_the_grid_adds_up_to_several_times_the_drift_on_the_way(de
     mission = mission_with_dunes(degree, shift=0)
     local, uniform = both_bounds(mission.world)
     rule = LocalDrift(local, threshold=1)
-    states, actions = planned_way(
-        mission.context(rule, 1, last_update=1, budget_left=3, state=mission.world.start)
-    )
+    states, actions = planned_way(mission.context(rule, mission.progress(1, 3), mission.world.start))
     on_the_way = local[:, states, actions].sum(axis=0).max()
     assert on_the_way > 0.7  # the sand at the gate does lie on it
     assert uniform[:, 0, 0].sum() > 3.5 * on_the_way
