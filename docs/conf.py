@@ -25,10 +25,11 @@ exclude_patterns = ["_build", "tables"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_type_aliases = {
-    name: name for name in ("Array", "ArrayLike", "Indices", "Kernel", "Knowledge", "Setting")
+    name: name for name in ("Array", "ArrayLike", "Indices", "Kernel", "Setting")
 }
 smartquotes = False  # s' is a state, not a quotation
 autodoc_preserve_defaults = True
+autodoc_default_options = {"exclude-members": "model_config"}
 python_use_unqualified_type_names = True
 nitpicky = False
 

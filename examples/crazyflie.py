@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replan.schedule.registry import make_rule
+from replan import make_rule
 from replan.study.flights import Job, fly_one
 
 

@@ -17,15 +17,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from replan import Context, Decision, Mission
+from replan import (
+    Context,
+    Decision,
+    Mission,
+    Need,
+    Rule,
+    make_rule,
+    optimum,
+    oracle,
+    piecewise,
+    regret,
+    rover,
+)
 from replan.environments import BudgetedObservation, WorldEnvironment
-from replan.evaluation import optimum, regret
-from replan.model import piecewise
-from replan.planning import oracle
-from replan.schedule import make_rule
-from replan.schedule.rule import Need, Rule
 from replan.study.protocol import choose, prepare
-from replan.worlds import rover
 
 EPISODES = (0, 300, 1000, 3000)
 SEEDS = (1, 2, 3)

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan import Context, Decision, Mission, Rule, load_setting, make_mission
+from replan import Context, Decision, Mission, Need, Rule, load_setting, make_mission
 from replan.evaluation import optimum, regret
 from replan.planning import oracle
 from replan.schedule import Lookahead
-from replan.schedule.rule import Need
 from replan.study.protocol import choose, prepare
 from replan.worlds import ThinIce
 

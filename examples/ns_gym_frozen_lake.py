@@ -11,10 +11,7 @@ from ns_gym.schedulers import PeriodicScheduler
 from ns_gym.update_functions import DistributionDecrementUpdate
 from ns_gym.wrappers import NSBridgeWrapper, NSCliffWalkingWrapper, NSFrozenLakeWrapper
 
-from replan import Mission
-from replan.evaluation import evaluate, optimum
-from replan.planning import oracle
-from replan.schedule import Lookahead, Periodic
+from replan import Lookahead, Mission, Periodic, evaluate, optimum, oracle
 from replan.study.protocol import choose, prepare
 from replan.worlds import from_ns_gym
 

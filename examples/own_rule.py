@@ -1,8 +1,14 @@
 """Write your own rule: look when you are no longer sure enough where you are.
 
-A rule is a frozen dataclass with a name and a `decide`. This one pushes the distribution of where the robot
-may be through the last estimate and asks for an update when the likeliest cell is not likely enough. The
-checker then makes sure that it spends the budget, repeats itself and knows only what it says it knows.
+A rule is a frozen dataclass that derives from `Rule` and defines `decide`. This one pushes the distribution
+of where the robot may be through the last estimate and asks for an update when the likeliest cell is not
+likely enough. The checker makes sure that it spends the budget, repeats itself and uses only what it
+declares.
+
+On the command line:
+
+    replan regret two-burst --rule examples/own_rule.py:Confidence --set least=0.7
+    replan compare periodic lookahead examples/own_rule.py:Confidence
 """
 
 from __future__ import annotations
@@ -11,11 +17,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan import Context, Decision, load_setting, make_mission
-from replan.evaluation import check_rule, regret
-from replan.planning import oracle
-from replan.schedule import make_rule
-from replan.schedule.rule import Need, Rule
+from replan import (
+    Context,
+    Decision,
+    Need,
+    Rule,
+    check_rule,
+    load_setting,
+    make_mission,
+    make_rule,
+    oracle,
+    regret,
+)
 from replan.skip import make_propagation
 
 
@@ -25,18 +38,17 @@ class Confidence(Rule):
 
     least: float = 0.5
 
-    name = "confidence"
     needs = frozenset({Need.STATE})
 
     def decide(self, context: Context) -> Decision:
         """Push what was seen at the last update through the steps since."""
-        how = make_propagation(context.execution, context.plan, context.kernel)
-        estimate = how.begin(np.array([context.state]))
+        propagation = make_propagation(context.execution, context.plan, context.kernel)
+        estimate = propagation.begin(np.array([context.state]))
         believed = np.zeros((1, context.kernel.states))
         believed[0, context.state] = 1.0
         for _ in range(context.last_update, context.time):
-            actions = how.act(estimate)
-            estimate = how.advance(estimate, actions)
+            actions = propagation.act(estimate)
+            estimate = propagation.advance(estimate, actions)
             believed = context.kernel.push(believed, actions)
         sure = float(believed.max())
         due = sure < self.least

@@ -10,9 +10,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 
-from replan import TVMDP, Mission, check_tvmdp, from_arrays
-from replan.evaluation import evaluate, optimum
-from replan.schedule import Lookahead, Periodic
+from replan import TVMDP, Lookahead, Mission, Periodic, check_tvmdp, evaluate, from_arrays, optimum
 from replan.worlds import from_gymnasium
 
 OUTSIDE, STAIRS, INSIDE = range(3)

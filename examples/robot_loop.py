@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from replan import Agent, Mission, load_setting, make_mission
-from replan.model import ACTIONS
-from replan.schedule import make_rule
+from replan import ACTIONS, Agent, Mission, load_setting, make_mission, make_rule
 
 
 class SimulatedRobot:

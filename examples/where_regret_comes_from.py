@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from replan.evaluation import decompose, regret
+from replan import Periodic, decompose, load_setting, make_mission, oracle, regret
 from replan.model import local_drift_bounds
-from replan.planning import oracle
-from replan.schedule import LocalDrift, Periodic
-from replan.worlds import load_setting, make_mission
+from replan.schedule import LocalDrift
 
 WORLDS = ("thin-ice", "crosswind", "terrain")
 SETTINGS = tuple(f"{world}-{degree}" for world in WORLDS for degree in ("mild", "medium", "hard"))

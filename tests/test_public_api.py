@@ -25,9 +25,6 @@ KNOWN_CLASHES = {  # exported functions that bear the name of a module of their 
     ("replan.skip", "propagation"),
 }
 KNOWN_PRIVATE = {  # modules from which docs or examples import, though only packages export
-    "replan.execute.agent",
-    "replan.schedule.registry",
-    "replan.schedule.rule",
     "replan.study.flights",
     "replan.study.protocol",
     "replan.worlds.crazyflie",

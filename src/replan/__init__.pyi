@@ -45,11 +45,13 @@ from replan.schedule import (
     Decision as Decision,
     FixedTimes as FixedTimes,
     Lookahead as Lookahead,
+    Need as Need,
     Periodic as Periodic,
     RegretGuided as RegretGuided,
     Rule as Rule,
-    make_rule as make_rule,
+    register as register,
 )
+from replan.study.rule_source import find_rule as find_rule, make_rule as make_rule
 from replan.worlds import rover as rover
 from replan.worlds.settings import (
     builtin_settings as builtin_settings,

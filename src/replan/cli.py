@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from replan import __version__
 from replan.commands import (
     certify,
+    compare,
     estimate,
     explain,
     explore,
     export,
     fly,
+    listing,
     optimum,
     regret,
     reproduce,
@@ -24,11 +28,30 @@ from replan.errors import InputError
 
 app = typer.Typer(
     name="replan",
-    help="When should a robot replan? Schedules, exact regret, certificates and studies.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"replan {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Schedules, exact regret, certificates and studies: when should a robot replan?"""
+
+
+app.command("compare")(compare.command)
+app.command("list")(listing.command)
 app.command("regret")(regret.regret)
 app.command("schedule")(schedule.schedule)
 app.command("optimum")(optimum.optimum)

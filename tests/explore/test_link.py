@@ -60,6 +60,7 @@ def test_other_commands_read_the_saved_file_as_a_setting(tmp_path, capsys):
         ({"screen.times": "soon"}, "'screen.times' must be a list of whole numbers"),
         ({"screen.execution": "guess"}, "execution must be map or belief, not 'guess'"),
         ({"screen.rule": "dice"}, "rule must be one of"),
+        ({"screen.rule": "rules.py:Dice"}, "rule must be one of"),
         ({"screen.points": "[0.1,7]"}, "points must be two or more slips between 0 and 1"),
         ({"screen.colour": "red"}, "unknown key 'screen.colour'"),
         ({"screen": "3"}, "cannot both be given"),

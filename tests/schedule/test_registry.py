@@ -51,7 +51,7 @@ def test_text_is_read_as_what_the_parameter_takes():
     [
         ("perodic", {}, "unknown rule 'perodic': did you mean periodic?"),
         ("regret-guided", {"alhpa": "1"}, "regret-guided has no parameter 'alhpa': did you mean alpha?"),
-        ("periodic", {"x": 1}, "periodic has no parameter 'x' (it has none)"),
+        ("periodic", {"x": 1}, "periodic has no parameter 'x' (there are none)"),
         (
             "drift-threshold",
             {"x": 1},

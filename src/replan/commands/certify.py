@@ -1,4 +1,4 @@
-"""`replan certify`: what can be promised of a schedule from estimates and drift bounds alone."""
+"""`replan certify`: bounds on the regret of a schedule from estimates and drift bounds alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def certify(
     seed: Annotated[int | None, typer.Option(help="Seed of what is drawn; 0 if not given.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The certificate of a schedule or rule and the paper's bound beside it, or the price of a promise."""
+    """Print the certificate of a schedule or rule with the paper's bound, or the budget of a promise."""
     from replan.worlds.settings import load_setting, make_mission
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))

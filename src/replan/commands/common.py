@@ -1,7 +1,8 @@
-"""What several commands share: options, and the rule that they speak of."""
+"""Options that several commands share, and the rule that they name."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -11,14 +12,17 @@ from replan.errors import InputError
 from replan.evaluation.exact import draws_times
 from replan.execute.mission import Mission
 from replan.schedule import FixedTimes, Rule, check_times
-from replan.schedule.registry import make_rule, parse_parameters
-from replan.study.protocol import Choice, choose, prepare
+from replan.schedule.registry import parse_parameters
+from replan.study.protocol import Bench, Choice, choose, prepare
+from replan.study.rule_source import RuleSource, find_rule
 
 SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 ExecutionOption = Annotated[str, typer.Option(help="How the robot acts between updates: map or belief.")]
 TimesOption = Annotated[str | None, typer.Option(help="Update times, as 1,17,33,49.")]
-RuleOption = Annotated[str | None, typer.Option(help="The update rule.")]
+RuleOption = Annotated[
+    str | None, typer.Option(help="The update rule: its name, file.py:Class or package.module:Class.")
+]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A hyper-parameter of the rule, key=value.")
 ]
@@ -26,7 +30,7 @@ SeedOption = Annotated[int, typer.Option(min=0, max=2**62, help="Seed of what is
 
 
 def parse_times(text: str) -> list[int]:
-    """Update times from "1,17,33,49"."""
+    """Return the update times in a text such as "1,17,33,49"."""
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
@@ -34,7 +38,7 @@ def parse_times(text: str) -> list[int]:
 
 
 def check_execution(text: str):
-    """The execution itself, or an `InputError`."""
+    """Return the execution; anything but map or belief raises an `InputError`."""
     if text not in ("map", "belief"):
         raise InputError(f"--execution must be map or belief, not {text!r}")
     return text
@@ -42,20 +46,23 @@ def check_execution(text: str):
 
 @dataclass(frozen=True)
 class Chosen:
-    """A rule, and how it came about."""
+    """A rule with its record in the answer."""
 
     rule: Rule
     record: dict[str, Any]  # name, hyper-parameters and how they were chosen, for the answer
 
     @classmethod
-    def of(cls, choice: Choice, mission: Mission, seed: int) -> Chosen:
-        """Record the choice of validation; a rule that draws, with the seed of the times shown."""
+    def of(cls, choice: Choice, source: RuleSource, mission: Mission, seed: int) -> Chosen:
+        """Record the choice, a rule of the user's own with its source, a rule that draws with the seed."""
         record = choice.record()
-        drawn = draws_times(mission, choice.rule)
-        return cls(choice.rule, {**record, "seed": seed} if drawn else record)
+        if source.text is not None:
+            record |= {"source": source.name, "source_sha256": source.digest}
+        if draws_times(mission, choice.rule):
+            record["seed"] = seed
+        return cls(choice.rule, record)
 
     def lines(self) -> list[str]:
-        """The rule with its hyper-parameters, for people; nothing of times that they gave themselves."""
+        """Return the rule with its hyper-parameters as a line; no line for given times."""
         if "parameters" not in self.record:
             return []
         parameters = self.record["parameters"].items()
@@ -72,7 +79,7 @@ def _short(value: Any) -> str:
 def chosen_rule(
     mission: Mission, *, times: str | None, rule: str | None, assignments: list[str] | None, seed: int
 ) -> Chosen:
-    """The rule that --times or --rule and --set speak of."""
+    """Return the rule that --times, or --rule and --set, name."""
     if (times is None) == (rule is None):
         raise InputError("give either --times or --rule")
     if times is not None:
@@ -82,5 +89,13 @@ def chosen_rule(
         return Chosen(FixedTimes(checked), {"rule": "fixed"})
     assert rule is not None
     given = parse_parameters(assignments or [])
-    make_rule(rule, **given)
-    return Chosen.of(choose(prepare(mission), rule, given=given), mission, seed)
+    source = find_rule(rule)
+    return Chosen.of(choose_parameters(lambda: prepare(mission), source, given), source, mission, seed)
+
+
+def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:
+    """Return the rule with the given parameters; validation chooses the others of a registered rule."""
+    made = source.make(**given)
+    if source.text is not None:
+        return Choice(made, None, 1, 1)
+    return choose(bench(), source.name, given=given)

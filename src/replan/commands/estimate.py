@@ -18,7 +18,7 @@ def estimate(
     drift_bound: Annotated[float, typer.Option(help="How much a probability can change in one step.")],
     as_json: JsonOption = False,
 ) -> None:
-    """The most likely kernels at the times observed; any state may follow any other."""
+    """Print the most likely kernels at the times observed; any state may follow any other."""
     from replan.estimate import estimate_file
 
     answer = estimate_file(observations, states=states, actions=actions, drift_bound=drift_bound)

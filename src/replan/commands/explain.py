@@ -1,4 +1,4 @@
-"""`replan explain`: what a rule's regret is made of."""
+"""`replan explain`: the causes of a rule's regret."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def explain(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Regret split into what not seeing the state, the stale plan and the wrong model cost."""
+    """Split regret into the cost of not seeing the state, of the stale plan and of the wrong model."""
     from replan.evaluation.decomposition import decompose
     from replan.worlds.settings import load_setting, make_mission
 

@@ -23,7 +23,7 @@ def explore(
     port: Annotated[int, typer.Option(help="Port on this machine.")] = 2718,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> int:
-    """The explorer as a page on this machine, until it is stopped with Ctrl-C."""
+    """Serve the explorer as a page on this machine until Ctrl-C."""
     if find_spec("marimo") is None:
         raise InputError("explore needs marimo: pip install 'replan[app]'")
     from replan import explore as package

@@ -1,4 +1,4 @@
-"""`replan optimum`: the best update times that exist, the floor under every rule."""
+"""`replan optimum`: the best update times, and so the least regret of any rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from replan.commands.output import emit
 def optimum(
     setting: SettingArgument, execution: ExecutionOption = "map", as_json: JsonOption = False
 ) -> None:
-    """The best fixed schedule, and the best one that may depend on the states seen."""
+    """Print the best fixed schedule, and the best one that may depend on the states seen."""
     from replan.evaluation.optimal_schedule import optimum as find
     from replan.worlds.settings import load_setting, make_mission
 

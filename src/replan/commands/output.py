@@ -1,4 +1,4 @@
-"""How commands speak: one JSON object, or lines for people."""
+"""Output of commands: one JSON object, or lines for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def emit(answer: dict[str, Any], *, as_json: bool, lines: list[str]) -> None:
 
 
 def plain(value: Any) -> Any:
-    """NumPy scalars and arrays as plain data; numbers that JSON does not have as null."""
+    """Return NumPy scalars and arrays as plain data, and numbers that JSON does not have as null."""
     if isinstance(value, dict):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

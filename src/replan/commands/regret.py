@@ -1,4 +1,4 @@
-"""`replan regret`: what a schedule or rule costs, exactly and, if asked, by rollouts."""
+"""`replan regret`: the regret of a schedule or rule, exactly and, if asked, by rollouts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def regret(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """The exact regret of a schedule or rule, and the loss of every step."""
+    """Print the exact regret of a schedule or rule, and the loss of every step."""
     from replan.evaluation.exact import evaluate
     from replan.planning import oracle
     from replan.worlds.settings import load_setting, make_mission
@@ -91,7 +91,7 @@ def _exact(
 
 
 def _notes(mission: Mission, rule: Rule, exact: Evaluation, seed: int) -> dict[str, str]:
-    """What the figures alone would leave a reader to guess."""
+    """Return remarks on figures that are missing, or that hold for one seed only."""
     from replan.evaluation.exact import ALL_STARTS_LIMIT, draws_times
 
     notes = {}
@@ -109,7 +109,7 @@ def _notes(mission: Mission, rule: Rule, exact: Evaluation, seed: int) -> dict[s
 
 
 def _times(mission: Mission, rule: Rule, seed: int) -> list[int]:
-    """The update times of one mission."""
+    """Return the update times of one mission."""
     import numpy as np
 
     from replan.evaluation.rollouts import rollout

@@ -1,4 +1,4 @@
-"""`replan results`: ask the store of a run anything, in SQL."""
+"""`replan results`: SQL queries on the store of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def results(
     query: Annotated[str | None, typer.Argument(help="SQL; the regret of every cell if not given.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What a query on the tables meta, starts, settings, cells, results, samples, decisions, ... answers."""
+    """Print the answer of a query on the tables meta, settings, cells, results, samples, decisions, ..."""
     from replan.study.store import Store
 
     with Store.open(run) as store:

@@ -1,4 +1,4 @@
-"""`replan schedule`: when a rule updates, and why."""
+"""`replan schedule`: the update times of a rule and the reason of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def schedule(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """The update times of one mission with the given seed, and the reason of every decision."""
+    """Print the update times of one mission with the given seed, and the reason of every decision."""
     from replan.evaluation.agent_runs import run_agent
     from replan.worlds.settings import load_setting, make_mission
 
@@ -62,7 +62,7 @@ def schedule(
 
 
 def _why(decision: Decision) -> str:
-    """The reason, and those terms of the score that it does not tell itself."""
+    """Return the reason, and those terms of the score that it does not hold."""
     told = decision.reason.replace(":", " ").split()
     terms = {name: f"{value:.4g}" for name, value in decision.terms.items() if value}
     untold = ", ".join(f"{name} {value}" for name, value in terms.items() if value not in told)

@@ -1,9 +1,9 @@
-"""Looking costs: a wrapper in which a learner can learn when to look.
+"""A wrapper in which observations are limited, so that an agent can learn when to observe.
 
-An action is a pair: what to do, and whether to look where that led. At most `budget` looks are granted; in
-between the learner is shown what it saw last, how old that is, and how many looks are left. The look that
-goes with the action of step t shows the state at t + 1, so it is the paper's update at t + 1; deciding one
-step earlier loses nothing, since nothing is seen in between.
+An action is a pair: a move, and whether to look at the state it leads to. At most `budget` looks are granted;
+in between the observation holds the state last seen, its age, and the number of looks left. The look of step
+t shows the state at t + 1, so it is the paper's update at t + 1; deciding one step earlier loses nothing,
+since nothing is seen in between.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class BudgetedObservation(gymnasium.Wrapper, RecordConstructorArgs):
 
     The observation after `reset` is free, as the paper's first step is. A look beyond the budget is refused:
     the step is taken, nothing is shown, and `info["looked"]` is False. The environment's own `info` is passed
-    on only with a look, since it may tell where the robot is.
+    on only with a look, since it may reveal the state.
     """
 
     def __init__(
         self, env: gymnasium.Env, *, budget: int, price: float = 0.0, longest: int | None = None
     ) -> None:
-        """`price` is taken from the reward of each granted look; `longest` is the number of steps at most."""
+        """Subtract `price` from the reward of each granted look; `longest` bounds the steps of an episode."""
         RecordConstructorArgs.__init__(self, budget=budget, price=price, longest=longest)
         gymnasium.Wrapper.__init__(self, env)
         self.budget = whole_number("budget", budget, least=0)
@@ -55,13 +55,13 @@ class BudgetedObservation(gymnasium.Wrapper, RecordConstructorArgs):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The first observation is free."""
+        """Reset the environment; the first observation is free."""
         self._seen, info = self.env.reset(seed=seed, options=options)
         self._age, self._left = 0, self.budget
         return self._observation(), {**info, "looked": True}
 
     def step(self, action: tuple[Any, int]) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Act, and look where that led if it is asked for and can be paid."""
+        """Take a step, and look at the state if the action says so and a look is left."""
         move, look = action
         observation, reward, terminated, truncated, info = self.env.step(move)
         reward = float(reward)
@@ -84,7 +84,7 @@ class BudgetedObservation(gymnasium.Wrapper, RecordConstructorArgs):
 
 
 def _longest(env: gymnasium.Env) -> int:
-    """The number of steps of an episode, from the environment itself or from its registration."""
+    """Return the number of steps of an episode, from the environment or from its registration."""
     if env.has_wrapper_attr("horizon"):
         return env.get_wrapper_attr("horizon")
     if env.spec is not None and env.spec.max_episode_steps is not None:

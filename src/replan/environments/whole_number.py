@@ -1,4 +1,4 @@
-"""Whole numbers given from outside, checked."""
+"""Validation of whole numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from replan.errors import InputError
 
 
 def whole_number(name: str, value: Any, *, least: int) -> int:
-    """The value; anything but a whole number of at least `least` is refused by name."""
+    """Return the value; anything but a whole number of at least `least` raises an `InputError`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)

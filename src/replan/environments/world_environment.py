@@ -1,8 +1,7 @@
 """A time-varying world as a Gymnasium environment that shows its state at every step.
 
-The observation is the time and the state, since neither alone says what the world will do. An episode ends
-with the horizon. That is `terminated`, not `truncated`: nothing can be earned after it, and a learner must
-not reckon with more.
+The observation is the time and the state, since the kernel depends on both. An episode ends with the horizon,
+which is `terminated`, not `truncated`: there is no reward after it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class WorldEnvironment(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Back to t = 0; `options={"state": s}` starts elsewhere than in the world's start."""
+        """Return to t = 0; `options={"state": s}` starts in that state."""
         super().reset(seed=seed)
         state = (options or {}).get("state", self.world.start)
         if not self._states.contains(state):
@@ -51,7 +50,7 @@ class WorldEnvironment(gymnasium.Env):
         return self._observation(), {}
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """One step under the kernel of its time."""
+        """Take one step under the kernel of the present time."""
         if self._time >= self.horizon:
             raise InputError(f"all {self.horizon} steps have been taken: call reset()")
         if not self.action_space.contains(action):
@@ -64,7 +63,7 @@ class WorldEnvironment(gymnasium.Env):
         return self._observation(), float(reward[0]), self._time == self.horizon, False, {}
 
     def render(self) -> str | None:
-        """The grid as text with the robot as R; without a grid, the state's number."""
+        """Return the grid as text with the robot as R; without a grid, the number of the state."""
         if self.render_mode is None:
             return None
         if self.world.grid is None:

@@ -1,4 +1,4 @@
-"""The explorer, a marimo app: `replan explore` runs it. What it shows comes from model.py and drawing.py."""
+"""The explorer, a marimo app: `replan explore` runs it. Its contents come from model.py and drawing.py."""
 
 # /// script
 # [tool.marimo.display]

@@ -1,6 +1,6 @@
-"""The explorer's controls: which there are for a world, and what their values mean.
+"""The explorer's controls for a world, and the setting that their values make.
 
-`mo` is marimo, handed in by the app, so that everything else here can be imported without it.
+`mo` is marimo, an argument, so that this module can be imported without it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from replan.explore import link, model, words
 from replan.explore.drawing import tick_times
 from replan.explore.link import LARGEST
 from replan.model.drift import GREATEST_SLIP
-from replan.schedule.registry import RULES
+from replan.study.rule_source import RULES
 from replan.worlds.parameters import Parameters
 from replan.worlds.settings import RoverSetting, Setting, builtin_settings, load_setting
 
@@ -25,7 +25,7 @@ SIZES = {"n": "n", "horizon": "horizon T", "planning_horizon": "planning horizon
 
 
 class Kept:
-    """What is dragged on the screen, which outlives the controls that show it."""
+    """Update times and drawn slips, which outlive the controls that show them."""
 
     def __init__(self, opened: link.Screen) -> None:
         self.times = opened.times
@@ -34,17 +34,17 @@ class Kept:
 
 
 def rule_names() -> list[str]:
-    """The rules that can be chosen."""
+    """Return the rules that can be chosen."""
     return list(RULES)
 
 
 def choice(mo: Any, name: str, options: list[str], value: str) -> Any:
-    """A list to choose from."""
+    """Return a dropdown list."""
     return mo.ui.dropdown(options, value=value, label=words.label(name))
 
 
 def world_choice(mo: Any, opened: link.Screen) -> Any:
-    """The built-in settings, and what was opened where it is none of them."""
+    """Return the list of built-in settings, and the opened one where it is none of them."""
     names = builtin_settings()
     same = next((name for name in names if load_setting(name) == opened.setting), None)
     options = names if same else [AS_OPENED, *names]
@@ -52,7 +52,7 @@ def world_choice(mo: Any, opened: link.Screen) -> Any:
 
 
 def chosen_world(name: str | None, opened: link.Screen, kept: Kept) -> Setting:
-    """The setting of that name; what was drawn belongs to the one that was opened."""
+    """Return the setting of that name; drawn slips are kept only with the one that was opened."""
     if name is None or name == AS_OPENED:
         kept.points = opened.points
         return opened.setting
@@ -61,7 +61,7 @@ def chosen_world(name: str | None, opened: link.Screen, kept: Kept) -> Setting:
 
 
 def sizes(mo: Any, base: Setting) -> Any:
-    """Whole numbers for n, T, H and B, as far as the world has them."""
+    """Return number fields for n, T, H and B, as far as the world has them."""
     values = {key: value for key, value in base if key in SIZES and value is not None}
     return mo.ui.dictionary(
         {
@@ -87,7 +87,7 @@ def least(parameters: type[Parameters], key: str, *, default: int) -> int:
 
 
 def drift_choice(mo: Any, base: Setting, kept: Kept) -> Any:
-    """The kinds of drift of a rover; other worlds drift in their own way."""
+    """Return the list of kinds of drift; only a rover has several."""
     if not isinstance(base, RoverSetting):
         return choice(mo, "drift", [base.world], base.world)
     value = base.drift.kind if kept.points is None else DRAWN
@@ -95,7 +95,7 @@ def drift_choice(mo: Any, base: Setting, kept: Kept) -> Any:
 
 
 def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
-    """The numbers of a kind of drift; none where it is drawn, or the world's own."""
+    """Return the fields of a kind of drift; none where it is drawn or the world is no rover."""
     fields = {}
     if isinstance(base, RoverSetting) and kind != DRAWN:
         for key, value in model.drift_start(base, kind).items():
@@ -108,7 +108,7 @@ def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
 
 
 def drawing_board(mo: Any, base: Setting, kind: str, sizes: Mapping[str, Any], kept: Kept) -> tuple[Any, str]:
-    """A field with the slips that are drawn, and points to drag that write into it."""
+    """Return a text field of the drawn slips, and draggable points that write into it."""
     if kind != DRAWN:
         return mo.ui.text(), ""
     points = kept.points or model.points_of(base)
@@ -119,12 +119,12 @@ def drawing_board(mo: Any, base: Setting, kind: str, sizes: Mapping[str, Any], k
 
 
 def row(mo: Any, *elements: Any) -> Any:
-    """Controls side by side, as many as there is room for."""
+    """Return controls side by side, wrapped where there is no room."""
     return mo.hstack(list(elements), justify="start", wrap=True, align="end")
 
 
 def drift_rows(mo: Any, kind: Any, drift: Any) -> Any:
-    """The kind of drift and its numbers; bursts have a line of their own."""
+    """Return the controls of the drift; bursts have a line of their own."""
     fields = dict(drift.elements)
     bursts = [fields.pop("bursts")] if "bursts" in fields else []
     return mo.vstack([row(mo, kind, *fields.values()), *bursts])
@@ -138,7 +138,7 @@ def edited(
     slips: str,
     kept: Kept,
 ) -> Setting:
-    """The setting on the screen; slips that are drawn are kept."""
+    """Return the setting on the screen, and keep drawn slips."""
     whole = {key: None if value is None else int(value) for key, value in sizes.items()}
     kept.points = None
     if not isinstance(base, RoverSetting):
@@ -155,19 +155,19 @@ def edited(
 
 
 def times_field(mo: Any, kept: Kept, scene: model.Scene) -> Any:
-    """The update times as text; dragging writes into it."""
+    """Return the text field of the update times; dragging writes into it."""
     mission = scene.mission
     kept.times = link.fit_times(kept.times, budget=mission.budget, horizon=mission.horizon)
     return mo.ui.text(value=",".join(map(str, kept.times)), label="update times", debounce=False)
 
 
 def read_times(text: str) -> tuple[int, ...]:
-    """The update times in the field."""
+    """Return the update times in the field."""
     return link.read_numbers(text, int, what="update times")
 
 
 def marks(kept: Kept, scene: model.Scene) -> str:
-    """The update times as marks along the horizon, before the curve of the drift."""
+    """Return the update times as draggable marks along the horizon, over the curve of the drift."""
     horizon = scene.mission.horizon
     kept.turn += 1
     given = {
@@ -184,7 +184,7 @@ def marks(kept: Kept, scene: model.Scene) -> str:
 
 
 def point_handles(points: tuple[float, ...], *, horizon: int, turn: int) -> str:
-    """The slips of a drawn profile as points to be dragged up and down."""
+    """Return the slips of a drawn profile as draggable points."""
     given = {
         "turn": turn,
         "target": "slips",

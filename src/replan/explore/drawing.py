@@ -20,7 +20,7 @@ TEXT = 'font-size="15" fill="currentColor"'
 
 
 def losses(view: View, *, narrow: bool = False) -> str:
-    """The expected loss of every step, updates told apart from skips."""
+    """Return a bar chart of the expected loss of every step, updates and skips in different colours."""
     width, left = (NARROW, NARROW_LEFT) if narrow else (WIDTH, LEFT)
     horizon = len(view.steps.loss)
     step = (width - left - RIGHT) / horizon
@@ -49,19 +49,19 @@ def losses(view: View, *, narrow: bool = False) -> str:
 
 
 def loss_legend() -> str:
-    """What the bars of the losses mean."""
+    """Return the legend of the losses."""
     update_mark, skip_mark = (f'<span style="color:{colour}">■</span>' for colour in (VERMILLION, BLUE))
     return f"<p>expected loss of each step: {update_mark} at an update, {skip_mark} at a skip</p>"
 
 
 def tick_times(horizon: int) -> list[int]:
-    """Times to be written along the horizon, at most about ten."""
+    """Return the times of the tick labels, about ten at most."""
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, horizon) if horizon <= 11 * step)
     return list(range(0, horizon, step))
 
 
 def path(scene: Scene, trace: AgentRun) -> str:
-    """One robot on the grid: where it was, where it believed itself, and where it updated."""
+    """Return one robot's path on the grid, its estimate of it, and its updates."""
     mission = scene.mission
     if mission.world.grid is None:
         return "<p>The states of this world are not cells of a grid, so there is no path to draw.</p>"
@@ -83,7 +83,7 @@ def path(scene: Scene, trace: AgentRun) -> str:
 
 
 def path_legend(scene: Scene) -> str:
-    """What the lines and marks of the path mean."""
+    """Return the legend of the path."""
     rows = [
         (BLUE, "━", "true path"),
         (ORANGE, "╍", "believed path"),
@@ -102,7 +102,7 @@ def path_legend(scene: Scene) -> str:
 
 
 def _ground(scene: Scene) -> str:
-    """Cells that cannot be entered, that cost, and that drift."""
+    """Return the cells that cannot be entered, that cost, and that drift."""
     kernel = scene.mission.world.kernel(0)
     drawn = []
     if isinstance(kernel, SlipKernel) and kernel.blocked.any():
@@ -134,7 +134,7 @@ def _places(scene: Scene) -> str:
 
 
 def _hazards(scene: Scene) -> Indices:
-    """The cells that cost more than any distance on the grid does."""
+    """Return the cells that cost more than any distance on the grid."""
     world = scene.mission.world
     rewarded = world.reward(0).next_state
     if world.grid is None or rewarded is None:
@@ -152,7 +152,7 @@ def _cell(scene: Scene, state: int, colour: str, opacity: float = 1.0) -> str:
 
 
 def _updates(true: Array, trace: AgentRun) -> str:
-    """The updates by number; those at one point share a mark."""
+    """Return the updates by number; those at one point share a mark."""
     together: dict[tuple[float, float], list[int]] = {}
     for number, t in enumerate(trace.times, start=1):
         x, y = (true[t] + 0.5) * CELL

@@ -1,4 +1,4 @@
-"""What is on the explorer's screen, as the query of a link or as a TOML file, and back.
+"""The explorer's screen as the query of a link or as a TOML file, and back.
 
 The file is a setting with a section [screen]; other commands read the setting and leave the section alone.
 The link holds the same keys, nested ones with dots between and values as JSON.
@@ -17,8 +17,8 @@ from urllib.parse import urlencode
 from replan.errors import InputError
 from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
 from replan.schedule.periodic import periodic_times
-from replan.schedule.registry import RULES
 from replan.skip.propagation import Execution
+from replan.study.rule_source import RULES
 from replan.worlds.settings import Setting, builtin_settings, load_setting, make_mission, parse_setting
 
 SCREEN = "screen"
@@ -27,7 +27,7 @@ LARGEST = {"n": 40, "horizon": 500}  # beyond which dragging a mark takes many s
 
 @dataclass(frozen=True)
 class Screen:
-    """Everything that a person has chosen."""
+    """Everything chosen on the screen."""
 
     setting: Setting
     times: tuple[int, ...]  # of the B updates
@@ -36,7 +36,7 @@ class Screen:
     points: tuple[float, ...] | None = None  # the slips that were drawn, where the profile was
 
     def record(self) -> dict[str, Any]:
-        """As plain data, in the shape of the file."""
+        """Return plain data in the shape of the file."""
         screen = {"times": list(self.times), "execution": self.execution, "rule": self.rule}
         if self.points is not None:
             screen["points"] = list(self.points)
@@ -44,12 +44,12 @@ class Screen:
 
 
 def setting_record(setting: Setting) -> dict[str, Any]:
-    """A setting as the plain data of its file."""
+    """Return the plain data of a setting's file."""
     return setting.model_dump(mode="json", exclude_none=True)
 
 
 def check_size(setting: Setting) -> None:
-    """A world too large to be explored by hand is refused."""
+    """Raise an `InputError` for a world too large to be explored by hand."""
     for key, most in LARGEST.items():
         value = getattr(setting, key, None)
         if value is not None and value > most:
@@ -57,7 +57,7 @@ def check_size(setting: Setting) -> None:
 
 
 def open_screen(source: str | Path) -> Screen:
-    """From the path of a setting or of a saved screen, or the name of a built-in setting."""
+    """Return the screen in a setting or saved screen (a TOML file), or of a built-in setting."""
     setting = load_setting(source)
     path = Path(source)
     shown = tomllib.loads(path.read_text()).get(SCREEN, {}) if str(source) not in builtin_settings() else {}
@@ -65,23 +65,23 @@ def open_screen(source: str | Path) -> Screen:
 
 
 def parse_screen(record: Mapping[str, Any], *, where: str = "screen") -> Screen:
-    """From plain data in the shape of the file."""
+    """Return the screen in plain data in the shape of the file."""
     return _screen(parse_setting(dict(record), where=where), record.get(SCREEN, {}), where=where)
 
 
 def to_toml(screen: Screen) -> str:
-    """The file."""
+    """Return the text of the file."""
     return _table(screen.record())
 
 
 def to_query(screen: Screen) -> str:
-    """The query of the link, without its question mark."""
+    """Return the query of the link, without its question mark."""
     flat = _flatten(screen.record())
     return urlencode({key: value if isinstance(value, str) else _compact(value) for key, value in flat})
 
 
 def from_query(query: Mapping[str, str]) -> Screen:
-    """From the keys and values of a link's query."""
+    """Return the screen in a link's query. A link never loads a file."""
     record: dict[str, Any] = {}
     for key, text in query.items():
         *path, last = key.split(".")
@@ -97,7 +97,7 @@ def from_query(query: Mapping[str, str]) -> Screen:
 
 
 def read_numbers(text: str, kind: type, *, what: str) -> tuple:
-    """Numbers with commas between."""
+    """Return the numbers of a text with commas between them."""
     try:
         return tuple(kind(part) for part in text.split(","))
     except ValueError:
@@ -139,9 +139,9 @@ def _numbers(shown: Mapping[str, Any], key: str, kind: type) -> tuple | None:
 
 
 def fit_times(times: Iterable[int], *, budget: int, horizon: int) -> tuple[int, ...]:
-    """Times that fit another budget and horizon, as near to the given ones as can be.
+    """Return times that fit another budget and horizon, as near to the given ones as possible.
 
-    Where some are missing, each goes into the middle of the widest gap.
+    Each missing time is put into the middle of the widest gap.
     """
     kept = sorted({FIRST_UPDATE} | {t for t in times if FIRST_UPDATE <= t < horizon})[:budget]
     while len(kept) < min(budget, horizon - 1):
@@ -164,7 +164,7 @@ def _compact(value: Any) -> str:
 
 
 def _value(text: str) -> Any:
-    """JSON where it is JSON, else the text itself."""
+    """Return the JSON value of the text, or the text itself."""
     try:
         return json.loads(text)
     except ValueError:
@@ -172,7 +172,7 @@ def _value(text: str) -> Any:
 
 
 def _table(record: Mapping[str, Any], name: str = "") -> str:
-    """A TOML table: plain keys first, then a section for each table within."""
+    """Return a TOML table: plain keys first, then a section for each table within."""
     lines = [f"[{name}]"] if name else []
     lines += [f"{key} = {_literal(value)}" for key, value in record.items() if not isinstance(value, dict)]
     text = "\n".join(lines) + "\n"

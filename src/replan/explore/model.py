@@ -1,4 +1,4 @@
-"""From what is chosen on the screen to what it shows; nothing here knows of a browser.
+"""The computations behind the explorer's screen, independent of the browser.
 
 A `Scene` is made when the world changes, a `View` whenever an update is moved, so moving is cheap.
 """
@@ -35,7 +35,7 @@ DRIFT_KINDS = {"linear": LinearDrift, "sinusoidal": SinusoidalDrift, "piecewise"
 
 @dataclass(frozen=True)
 class Scene:
-    """A mission, with what every view of it shares."""
+    """A mission with its oracle and its drift, which all views of it share."""
 
     mission: Mission
     best: Oracle = field(repr=False)
@@ -46,7 +46,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class View:
-    """What the given update times cost, and one robot that flies by them."""
+    """Regret of update times, and one robot's path under them."""
 
     times: tuple[int, ...]
     regret: float
@@ -57,7 +57,7 @@ class View:
 
 @dataclass(frozen=True)
 class RuleView:
-    """What a rule does in the mission."""
+    """Update times and regret of a rule in the mission."""
 
     name: str
     times: tuple[int, ...]  # of one robot, where they depend on the states seen
@@ -66,7 +66,7 @@ class RuleView:
 
 
 def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
-    """The mission of a setting, its oracle, and the drift as a curve."""
+    """Return the mission of a setting, its oracle, and its drift as a curve."""
     check_size(setting)
     mission = make_mission(setting, execution=execution)
     best = oracle(mission.world)
@@ -78,7 +78,7 @@ def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
 
 
 def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:
-    """The exact regret of the times, the loss of every step, and one robot's path."""
+    """Return the exact regret of the times, the loss of every step, and one robot's path."""
     mission = scene.mission
     times = check_times(times, budget=mission.budget, horizon=mission.horizon)
     rule = FixedTimes(times)
@@ -89,12 +89,12 @@ def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:
 
 
 def best_times(scene: Scene) -> Optimum:
-    """The best update times that exist."""
+    """Return the best update times."""
     return optimum(scene.mission)
 
 
 def rule_view(scene: Scene, name: str, *, seed: int = 0) -> RuleView:
-    """The rule with the hyper-parameters that validation chooses, as `replan regret --rule` has it."""
+    """Return the times and regret of a rule with the hyper-parameters that validation chooses."""
     choice = choose(prepare(scene.mission), name)
     rule = choice.rule
     times = run_agent(scene.mission, rule, seed=seed).times
@@ -104,7 +104,7 @@ def rule_view(scene: Scene, name: str, *, seed: int = 0) -> RuleView:
 
 
 def edit_setting(setting: Setting, **changes: Any) -> Setting:
-    """The setting with other values; those that are None or that its world does not have are left alone."""
+    """Return the setting with other values, except those that are None or unknown to its world."""
     record = setting_record(setting)
     known = type(setting).model_fields
     record |= {key: value for key, value in changes.items() if value is not None and key in known}
@@ -114,7 +114,7 @@ def edit_setting(setting: Setting, **changes: Any) -> Setting:
 
 
 def drift_start(setting: Setting, kind: str) -> dict[str, Any]:
-    """The values that the controls of a kind of drift begin with: the setting's own where it is of it."""
+    """Return the initial values of a kind of drift, the setting's own if it is of that kind."""
     if isinstance(setting, RoverSetting) and setting.drift.kind == kind:
         return setting_record(setting)["drift"]
     fields = DRIFT_KINDS[kind].model_fields
@@ -122,12 +122,12 @@ def drift_start(setting: Setting, kind: str) -> dict[str, Any]:
 
 
 def drawn_times(horizon: int, count: int) -> list[int]:
-    """The times at which a profile is drawn, the first and the last step among them."""
+    """Return the times at which a profile is drawn, from the first step to the last."""
     return [int(t) for t in np.round(np.linspace(0, horizon - 1, min(count, horizon)))]
 
 
 def drawn_drift(points: Sequence[float], horizon: int) -> dict[str, Any]:
-    """The drift whose slip goes in straight lines from point to point, as a piecewise one."""
+    """Return the piecewise drift whose slip goes in straight lines from point to point."""
     times = drawn_times(horizon, len(points))
     bursts = [
         [begin / horizon, end / horizon, (after - before) / (end - begin)]
@@ -137,14 +137,14 @@ def drawn_drift(points: Sequence[float], horizon: int) -> dict[str, Any]:
 
 
 def points_of(setting: Setting) -> tuple[float, ...]:
-    """The slips with which drawing begins: those of the setting."""
+    """Return the slips of the setting, with which drawing begins."""
     assert isinstance(setting, RoverSetting)
     profile = setting.drift.profile(setting.horizon)
     return tuple(round(float(profile[t]), 3) for t in drawn_times(setting.horizon, POINTS))
 
 
 def read_bursts(text: str) -> list[list[float]]:
-    """Bursts from "0.2, 0.34, 0.018; 0.62, 0.82, 0.018"."""
+    """Return the bursts in a text such as "0.2, 0.34, 0.018; 0.62, 0.82, 0.018"."""
     try:
         bursts = [[float(part) for part in burst.split(",")] for burst in text.split(";") if burst.strip()]
     except ValueError:
@@ -155,5 +155,5 @@ def read_bursts(text: str) -> list[list[float]]:
 
 
 def write_bursts(bursts: Sequence[Sequence[float]]) -> str:
-    """Bursts as text that `read_bursts` reads."""
+    """Return bursts as text that `read_bursts` reads."""
     return "; ".join(", ".join(f"{part:g}" for part in burst) for burst in bursts)

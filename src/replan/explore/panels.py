@@ -1,4 +1,4 @@
-"""What the explorer says, as HTML."""
+"""The explorer's panels as HTML."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STILL = 0.3  # seconds that the marks have to be still before a certificate is c
 
 
 def result(view: View) -> str:
-    """The regret."""
+    """Return the regret."""
     return (
         f'<p style="font-size:1.5rem;margin:0">{label("regret")} <b id="regret">{view.regret:.4f}</b> '
         f'<span style="font-size:1rem">&ensp;a robot that always sees and knows returns '
@@ -36,7 +36,7 @@ def result(view: View) -> str:
 
 
 def pictures(scene: Scene, view: View) -> str:
-    """The loss of every step, and the path with what its lines mean."""
+    """Return the losses and the path with their legends."""
     return (
         f"{drawing.loss_legend()}{drawing.losses(view)}{drawing.losses(view, narrow=True)}"
         '<div style="display:flex;flex-wrap:wrap;gap:1.5rem;margin-top:1rem">'
@@ -47,12 +47,12 @@ def pictures(scene: Scene, view: View) -> str:
 
 
 def pending() -> str:
-    """While the certificate is not there yet."""
+    """Return the panel that is shown until the certificate is computed."""
     return '<p id="certificate" style="margin:0">certificate: follows when the marks are still</p>'
 
 
 def certificate(scene: Scene, view: View) -> str:
-    """What can be promised of the schedule, without knowing the true kernels."""
+    """Return the certificate of the schedule, or the reason why there is none."""
     try:
         found = certify(scene.mission, view.times)
     except InputError as error:
@@ -65,13 +65,13 @@ def certificate(scene: Scene, view: View) -> str:
 
 
 def superseded(thread: Any) -> bool:
-    """Wait until the marks are still; whether they moved meanwhile."""
+    """Wait until the marks are still, and return whether they moved meanwhile."""
     sleep(STILL)
     return thread.should_exit
 
 
 def best(found: Optimum) -> str:
-    """What the best times cost."""
+    """Return the best times and their regret."""
     return (
         f'<p id="found">best times: regret {found.fixed_regret:.4f} ({found.fixed_label}); choosing each '
         f"next time by the state just seen, {found.feedback_regret:.4f}</p>"
@@ -79,7 +79,7 @@ def best(found: Optimum) -> str:
 
 
 def rule(shown: RuleView) -> str:
-    """What a rule costs, and the parameters that validation chose."""
+    """Return the regret of a rule, and the parameters that validation chose."""
     chosen = ", ".join(
         f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}"
         for key, value in shown.parameters.items()
@@ -92,7 +92,7 @@ def rule(shown: RuleView) -> str:
 
 
 def links(screen: Screen) -> str:
-    """The link that shows this screen again, and the command that prints its regret."""
+    """Return the link to this screen, and the command that prints its regret."""
     times = ",".join(map(str, screen.times))
     command = f"replan regret explored.toml --times {times} --execution {screen.execution}"
     if screen.setting.world == "arrays":  # a link does not carry the file

@@ -1,4 +1,4 @@
-"""What the names of the explorer's controls mean: shown over each, and all of them in a list that unfolds."""
+"""Explanations of the explorer's controls: a tooltip for each, and a list of all."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MEANINGS = {
 
 
 def label(name: str, note: str = "") -> str:
-    """A control's name that tells its meaning where the pointer rests on it."""
+    """Return a control's name with its explanation as a tooltip."""
     return f'<span title="{html.escape(MEANINGS[name])}">{name}{note}</span>'
 
 
 def unfolding() -> str:
-    """The meanings of all names."""
+    """Return the list of all explanations."""
     rows = "".join(f"<dt><b>{name}</b></dt><dd>{meaning}</dd>" for name, meaning in MEANINGS.items())
     return f'<details id="words"><summary>What the words mean</summary><dl>{rows}</dl></details>'

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from math import isnan
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from replan.errors import InputError
+from replan.errors import InputError, did_you_mean
 from replan.schedule.best_offset import BestOffset
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.lazy_value import LazyValue
@@ -49,24 +48,43 @@ for _rule in (
 
 
 def make_rule(name: str, **parameters: Any) -> Rule:
-    """The rule of that name. Values given as text are read as what the parameter takes."""
+    """Return the registered rule of that name; parameters given as text are read as the field's type."""
+    return build_rule(registered_rule(name), **parameters)
+
+
+def registered_rule(name: str) -> type[Rule]:
+    """Return the rule class of that name."""
     if name not in RULES:
-        raise InputError(f"unknown rule {name!r}{_suggestion(name, RULES)}")
-    kind = RULES[name]
+        raise InputError(f"unknown rule {name!r}{did_you_mean(name, RULES)}")
+    return RULES[name]
+
+
+def build_rule(kind: type[Rule], /, **parameters: Any) -> Rule:
+    """Return a rule of that class; parameters given as text are read as the field's type."""
     known = rule_parameters(kind)
     read = {}
     for key, value in parameters.items():
         if key not in known:
-            raise InputError(f"{name} has no parameter {key!r}{_suggestion(key, known)}")
+            raise InputError(f"{kind.name} has no parameter {key!r}{did_you_mean(key, known)}")
         read[key] = _read(key, value, known[key]) if isinstance(value, str) else value
+    for field in _fields(kind):
+        if field.name not in read and field.default is MISSING and field.default_factory is MISSING:
+            raise InputError(f"{kind.name} needs a value for its parameter {field.name!r}")
     return kind(**read)
 
 
 @cache
-def rule_parameters(kind: type) -> dict[str, Any]:
-    """The parameters of a rule class and the types that they take."""
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind) if field.init}
+def rule_parameters(kind: type[Rule]) -> dict[str, Any]:
+    """Return the parameters of a rule class and the types that they take."""
+    try:
+        hints = get_type_hints(kind)
+    except NameError as error:
+        raise InputError(f"{kind.name}: the type of a field is unknown: {error}") from None
+    return {field.name: hints[field.name] for field in _fields(kind)}
+
+
+def _fields(kind: type[Rule]) -> list[Field]:
+    return [field for field in fields(kind) if field.init] if is_dataclass(kind) else []
 
 
 def parse_parameters(texts: Iterable[str]) -> dict[str, str]:
@@ -110,9 +128,3 @@ def _in_words(hint: Any) -> str:
     }
     options = (get_origin(option) or option for option in get_args(hint) or (hint,))
     return " or ".join(str(words.get(option, option)) for option in options)
-
-
-def _suggestion(word: str, known: Mapping[str, Any]) -> str:
-    if close := get_close_matches(word, known, n=2):
-        return f": did you mean {' or '.join(close)}?"
-    return f" (there are {', '.join(known)})" if known else " (it has none)"

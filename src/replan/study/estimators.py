@@ -1,4 +1,4 @@
-"""The estimators that a study may name. A new one is one line here."""
+"""The estimators that a study may name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,32 @@ from replan.model.slip import SlipKernel
 
 TRUE_KERNEL = "true-kernel"  # its estimate depends on the time alone, so that exact values exist
 
+
+def _true_kernel(mission: Mission) -> Estimator:
+    """The true kernel of the step before the update, as in the paper's simulator."""
+    return TrueKernel(mission.world)
+
+
+def _drift_bounded_mle(mission: Mission) -> Estimator:
+    """Maximum likelihood of every kernel so far, with drift within the stated bounds."""
+    return DriftBoundedMLE(mission.world.kernel(0), mission.world.drift_bounds)
+
+
+def _slip_transitions(mission: Mission) -> Estimator:
+    """One slip for all cells, from the last transition before each update."""
+    return _pooled_slip(mission, "transitions")
+
+
+def _slip_intervals(mission: Mission) -> Estimator:
+    """One slip for all cells, from where the robot was found after each skip interval."""
+    return _pooled_slip(mission, "intervals")
+
+
 ESTIMATORS: dict[str, Callable[[Mission], Estimator]] = {
-    TRUE_KERNEL: lambda mission: TrueKernel(mission.world),
-    "drift-bounded-mle": lambda mission: DriftBoundedMLE(mission.world.kernel(0), mission.world.drift_bounds),
-    "slip-transitions": lambda mission: _pooled_slip(mission, "transitions"),
-    "slip-intervals": lambda mission: _pooled_slip(mission, "intervals"),
+    TRUE_KERNEL: _true_kernel,
+    "drift-bounded-mle": _drift_bounded_mle,
+    "slip-transitions": _slip_transitions,
+    "slip-intervals": _slip_intervals,
 }
 
 

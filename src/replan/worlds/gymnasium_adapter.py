@@ -3,7 +3,7 @@
     lake = gymnasium.make("FrozenLake-v1")
     world = from_gymnasium(lake, horizon=40)
 
-How a table becomes a kernel and a reward is settled in `replan.worlds.model_table`.
+`replan.worlds.model_table` turns a table into a kernel and a reward.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from replan.worlds.model_table import ModelTable, world_of_tables
 
 
 def from_gymnasium(environment: Any, *, horizon: int | None = None, start: int | None = None) -> TVMDP:
-    """The world of an environment that does not drift, or of a list of them, one for each time.
+    """Return the world of an environment that does not drift, or of a list of them, one for each time.
 
-    Without a `horizon` it is the environment's own limit of steps, or the length of the list.
+    The horizon defaults to the environment's own limit of steps, or the length of the list.
     """
     drifts = isinstance(environment, Sequence)
     environments = list(environment) if drifts else [environment]
@@ -37,7 +37,7 @@ def from_gymnasium(environment: Any, *, horizon: int | None = None, start: int |
 
 
 def read_table(environment: Any) -> ModelTable:
-    """The table of an environment as it stands now."""
+    """Return the table of an environment in its present state."""
     states, actions = numbered_spaces(environment)
     table = getattr(environment.unwrapped, "P", None)
     if table is None:
@@ -46,7 +46,7 @@ def read_table(environment: Any) -> ModelTable:
 
 
 def numbered_spaces(environment: Any) -> tuple[int, int]:
-    """The numbers of states and actions, where both are counted from 0."""
+    """Return the numbers of states and actions; both spaces must be discrete and start at 0."""
     if not hasattr(environment, "unwrapped"):
         raise InputError(f"{type(environment).__name__} is not a Gymnasium environment")
     sizes = []
@@ -60,7 +60,7 @@ def numbered_spaces(environment: Any) -> tuple[int, int]:
 
 
 def start_probabilities(environment: Any) -> Array:
-    """(S,) where an episode begins; without a stated law, the state in which `reset` puts it."""
+    """Return (S,) probabilities of the first state; where none are stated, the state after `reset` has 1."""
     law = getattr(environment.unwrapped, "initial_state_distrib", None)
     if law is not None:
         return np.asarray(law, dtype=float)
@@ -70,7 +70,7 @@ def start_probabilities(environment: Any) -> Array:
 
 
 def name_of(environment: Any) -> str:
-    """The registered id, or the class."""
+    """Return the registered id, or the class."""
     spec = getattr(environment, "spec", None)
     return type(environment.unwrapped).__name__ if spec is None else spec.id
 

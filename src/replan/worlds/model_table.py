@@ -1,6 +1,6 @@
 """The model table `P` of toy-text environments: P[s][a] is a list of (probability, s', reward, end).
 
-What a table leaves open is settled here, for every adapter alike.
+Every adapter reads tables by the same conventions:
 
 - Two outcomes that lead to the same state are one entry of the kernel.
 - A state that ends the episode is absorbing and pays nothing, whatever its own row says. If the same state is
@@ -41,7 +41,7 @@ class ModelTable:
 
     @classmethod
     def read(cls, table: Table, *, states: int, actions: int) -> ModelTable:
-        """From the nested lists; a row that is missing or malformed is named."""
+        """Read nested lists; a row that is missing or malformed raises an `InputError` that names it."""
         rows = [[_row(table, s, a) for a in range(actions)] for s in range(states)]
         width = max(len(row) for of_state in rows for row in of_state)
         shape = (states, actions, width)
@@ -59,13 +59,13 @@ class ModelTable:
 
     @cached_property
     def terminal(self) -> np.ndarray:
-        """(S,) bool: entering it ends the episode."""
+        """(S,) bool, states that end the episode."""
         terminal = np.zeros(len(self.successors), dtype=bool)
         terminal[self.successors[self.ends]] = True
         return terminal
 
     def kernel(self) -> GeneralKernel:
-        """The kernel, its terminal states absorbing."""
+        """Return the kernel, with absorbing terminal states."""
         states, actions, width = self.successors.shape
         successors = self.successors.reshape(states, actions * width).copy()
         probabilities = np.zeros((states, actions, actions, width))
@@ -79,7 +79,7 @@ class ModelTable:
         return GeneralKernel(np.where(used, successors, first[:, None]), probabilities)
 
     def possible_successors(self) -> Indices:
-        """(S, A k) where the rows of each state lead, outcomes of probability zero included."""
+        """Return (S, A k) successors of each state, outcomes of probability zero included."""
         lists = np.where(self.listed, self.successors, self.successors[:, :, :1]).reshape(
             len(self.terminal), -1
         )
@@ -87,7 +87,7 @@ class ModelTable:
         return lists
 
     def arrival_rewards(self) -> Array | None:
-        """(S,) what entering each state pays, or None if that depends on the way."""
+        """Return (S,) rewards for entering each state, or None if they depend on the way."""
         outcomes = self.listed & ~self.terminal[:, None, None]
         entered, paid = self.successors[outcomes], self.rewards[outcomes]
         low, high = np.full(len(self.terminal), np.inf), np.full(len(self.terminal), -np.inf)
@@ -98,12 +98,12 @@ class ModelTable:
         return np.where(np.isfinite(high), high, 0.0)
 
     def expected_rewards(self) -> Array:
-        """(S, A) mean reward of a step under this table; nothing in terminal states."""
+        """Return (S, A) mean rewards of a step under this table; zero in terminal states."""
         mean = (self.probabilities * self.rewards).sum(axis=2)
         return np.where(self.terminal[:, None], 0.0, mean)
 
     def reachable(self, starts: Indices) -> np.ndarray:
-        """(S,) bool: can be reached from the starts, through states that do not end the episode."""
+        """Return (S,) bool, states reached from the starts through states that do not end the episode."""
         found = np.zeros(len(self.terminal), dtype=bool)
         waiting = [int(s) for s in starts]
         while waiting:
@@ -115,7 +115,7 @@ class ModelTable:
         return found
 
     def with_ends_apart(self, starts: Indices) -> ModelTable:
-        """The same table, with a state S for ends in states that are also entered without an end."""
+        """Return the table with a state S for ends in states that are also entered without an end."""
         from_here = self.reachable(starts) & ~self.terminal
         going_on = self.successors[self.listed & ~self.ends & from_here[:, None, None]]
         both = np.zeros(len(self.terminal), dtype=bool)
@@ -140,10 +140,10 @@ class ModelTable:
 def world_of_tables(
     tables: Sequence[ModelTable], *, horizon: int, start: int | None, start_probabilities: Array
 ) -> TVMDP:
-    """The world of one table, or of one table for each time.
+    """Return the world of one table, or of one table for each time.
 
-    Without a `start` it begins in the likeliest one (the lowest among equals); dynamic regret is taken over
-    all starts that have a probability.
+    The start defaults to the likeliest one (the lowest among equals); dynamic regret is taken over all starts
+    with positive probability.
     """
     if len(tables) not in (1, horizon):
         raise InputError(f"{len(tables)} tables do not fit a horizon of {horizon}: give 1 or {horizon}")
@@ -164,7 +164,7 @@ def world_of_tables(
 
 
 def _rewards(tables: Sequence[ModelTable]) -> list[Reward]:
-    """One reward for all times where entering a state always pays the same, else one for each table."""
+    """Return one reward for all times where entering a state always pays the same, else one a table."""
     arrival = tables[0].arrival_rewards()
     if arrival is not None and all(_same(table.arrival_rewards(), arrival) for table in tables[1:]):
         # A terminal state leads to itself and pays nothing: what arriving there pays is taken back.

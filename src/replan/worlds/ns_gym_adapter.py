@@ -3,11 +3,11 @@
     lake = NSFrozenLakeWrapper(gymnasium.make("FrozenLake-v1", is_slippery=False), {"P": update_function})
     world = from_ns_gym(lake, horizon=40)
 
-NS-Gym says when the environment changes, replan when the agent should look. The drift of these environments
+NS-Gym defines when the environment changes, replan when the agent looks. The drift of these environments
 depends on the time alone, so one pass over the horizon reads every kernel; an update function that draws at
-random gives the one course that belongs to the seed. The drift bounds are the largest entrywise changes, as
-in every world without stated ones. How a table becomes a kernel and a reward is settled in
-`replan.worlds.model_table`.
+random gives the sequence of kernels that belongs to the seed. The drift bounds are the largest entrywise
+changes, as in every world without stated ones. `replan.worlds.model_table` turns a table into a kernel and a
+reward.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from replan.worlds.model_table import ModelTable, world_of_tables
 
 
 def from_ns_gym(environment: Any, *, horizon: int, start: int | None = None, seed: int = 0) -> TVMDP:
-    """The world of a fresh NS-Gym environment, which is used up by reading it."""
+    """Return the world of a fresh NS-Gym environment, which is stepped through the horizon."""
     states, actions = numbered_spaces(environment)
     if not (environment.has_wrapper_attr("has_reset") and environment.has_wrapper_attr("tunable_params")):
         raise InputError(f"{name_of(environment)} is not an NS-Gym environment: see from_gymnasium")
@@ -42,7 +42,7 @@ def from_ns_gym(environment: Any, *, horizon: int, start: int | None = None, see
 
 
 def _read_tables(environment: Any, states: int, actions: int, *, horizon: int, seed: int) -> list[ModelTable]:
-    """The table of each time. It changes within `step`, before the move, so it is read after each."""
+    """Return the table of each time. It changes within `step`, before the move: it is read after each."""
     inner = environment.unwrapped
     environment.reset(seed=seed)
     begin, tables = inner.s, []

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
-from replan.errors import InputError
+from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
 from replan.planning.ties import Ties
 from replan.skip.propagation import Execution
@@ -94,14 +94,14 @@ _ADAPTER: TypeAdapter[Setting] = TypeAdapter(Annotated[Setting, Field(discrimina
 
 
 def builtin_settings() -> list[str]:
-    """The names of the settings that come with replan, the paper's first."""
+    """Return the names of the settings that come with replan, the paper's first."""
     folder = resources.files("replan.worlds") / "setting_files"
     names = {Path(file.name).stem for file in folder.iterdir() if file.name.endswith(".toml")}
     return [*PAPER_SETTINGS, *sorted(names - set(PAPER_SETTINGS))]
 
 
 def load_setting(source: str | Path) -> Setting:
-    """From the path of a TOML file, or the name of a built-in setting."""
+    """Return the setting in a TOML file, or the built-in one of that name."""
     text, where = _read(source)
     try:
         data = tomllib.loads(text)
@@ -111,7 +111,10 @@ def load_setting(source: str | Path) -> Setting:
 
 
 def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
-    """From plain data; the first fault is named with its key. A section [screen] is the explorer's own."""
+    """Return the setting in plain data. The section [screen], which the explorer adds, is ignored.
+
+    The first fault raises an `InputError` that names its key.
+    """
     data = {key: value for key, value in data.items() if key != "screen"}
     try:
         setting = _ADAPTER.validate_python(data)
@@ -125,7 +128,7 @@ def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
 
 
 def make_mission(setting: Setting, *, execution: Execution = "map", budget: int | None = None) -> Mission:
-    """The mission that a setting describes."""
+    """Return the mission of a setting, with its budget or another."""
     return Mission(
         world=setting.build(),
         budget=setting.budget if budget is None else budget,
@@ -141,8 +144,9 @@ def _read(source: str | Path) -> tuple[str, str]:
         return (resources.files("replan.worlds") / "setting_files" / f"{name}.toml").read_text(), name
     path = Path(source)
     if path.suffix != ".toml" and not path.exists():
-        known = ", ".join(builtin_settings())
-        raise InputError(f"{name!r} is neither a TOML file nor a built-in setting ({known})")
+        raise InputError(
+            f"{name!r} is neither a TOML file nor a built-in setting{did_you_mean(name, builtin_settings())}"
+        )
     try:
         return path.read_text(), name
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""The Mars rover of the paper's example 1: a slippery grid, a goal in the far corner."""
+"""The slippery grid of the paper's example 1, built from a slip for each time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rover(
     terrain: ArrayLike | None = None,
     stated_bounds: ArrayLike | None = None,
 ) -> TVMDP:
-    """An n x n grid whose slip at time t is slip[t], times terrain[i, j] where a terrain is given.
+    """Return an n x n grid whose slip at time t is slip[t], times terrain[i, j] where a terrain is given.
 
     The reward is -d1(s', goal) / 20 for the realised next cell. A blocked cell is never entered.
     """
@@ -55,7 +55,7 @@ def rover(
 
 
 def distances(n: int, goal: Cell) -> Array:
-    """(S,) the L1 distance of every cell to the goal."""
+    """Return (S,) the L1 distance of every cell to the goal."""
     i, j = np.divmod(np.arange(n * n), n)
     return (np.abs(i - goal[0]) + np.abs(j - goal[1])).astype(float)
 

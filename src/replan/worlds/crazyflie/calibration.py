@@ -32,7 +32,7 @@ MIDDLE = state_of((GRID // 2, GRID // 2 - 3))  # room downwind, which is to the 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How often a move ends one cell further along or against a wind of a given mean force."""
+    """Frequencies with which a move ends one cell further along or against a wind of a given mean force."""
 
     force: Array  # (K,) N, ascending from 0
     along: Array  # (K,) frequency
@@ -48,7 +48,7 @@ class Calibration:
                 raise InputError(f"a calibration's {name} must be frequencies")
 
     def drift(self, component: float) -> Array:
-        """(3,) probability of -1, 0 and +1 cells along an axis, by the wind's component on it in newtons."""
+        """Return (3,) probabilities of -1, 0 and +1 cells along an axis for a wind of `component` newtons."""
         size = abs(component)
         if size > self.force[-1]:
             raise InputError(
@@ -60,7 +60,7 @@ class Calibration:
         return law if component >= 0 else law[::-1]
 
     def write(self, path: str | Path) -> None:
-        """As a CSV file."""
+        """Write the table as a CSV file."""
         with Path(path).open("w", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["force", "along", "against", "moves"])
@@ -71,19 +71,19 @@ class Calibration:
 
 
 def read_calibration(path: str | Path) -> Calibration:
-    """What `Calibration.write` wrote."""
+    """Read a table that `Calibration.write` wrote."""
     return _parse(Path(path).read_text().splitlines(), str(path))
 
 
 @cache
 def calibration() -> Calibration:
-    """The table that comes with the package."""
+    """Return the table that comes with the package."""
     lines = resources.files("replan.worlds.crazyflie").joinpath(TABLE).read_text().splitlines()
     return _parse(lines, TABLE)
 
 
 def calibrate(*, forces: Sequence[float] = FORCES, drones: int = DRONES, stretches: int = 3) -> Calibration:
-    """Fly in the simulator and count."""
+    """Fly in the simulator and count how far each move leads."""
     from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
     from replan.worlds.crazyflie.physics import Physics
 
@@ -110,7 +110,7 @@ def calibrate(*, forces: Sequence[float] = FORCES, drones: int = DRONES, stretch
 
 
 def _anywhere_in(state: int, drones: int, *, seed: int) -> Array:
-    """(N, 2) places in a cell: a blind drone may be anywhere in the one it is in."""
+    """Return (N, 2) positions in a cell; a drone without localisation may be anywhere in its cell."""
     return (
         centres(state) + (uniforms(seed, np.arange(2 * drones), WORLD).reshape(drones, 2) - 0.5) * CELL_SIZE
     )

@@ -26,7 +26,7 @@ WALL = CELL_SIZE / 2  # m; the walls are felt, so a setpoint stays this far from
 class CrazyflowFlight:
     """A `Flight` of simulated drones, each in its own world and wind.
 
-    A move is simulated while the caller goes on; whatever needs to know how it ended waits for it.
+    A move is simulated in the background; calls that need its result wait for it.
     """
 
     def __init__(self, physics: Physics, winds: Sequence[Wind], *, start: Array | None = None) -> None:
@@ -53,19 +53,19 @@ class CrazyflowFlight:
         return self._drones
 
     def take_off(self) -> None:
-        """Up, in still air, and a moment to settle."""
+        """Take off in still air and settle for a moment."""
         self._in_air = True
         for _ in range(2):
             here = self._positions()
             self._begin(here, _at_height(here, HEIGHT), self._still, number=-1)
 
     def localise(self, which: Sequence[int]) -> Array:
-        """(len(which), 2) positions; these drones' next setpoint is made from where they are."""
+        """Return (len(which), 2) positions; the next setpoint of these drones starts from them."""
         self._knows_place[list(which)] = True
         return self._positions()[list(which), :2]
 
     def move(self, actions: Indices) -> None:
-        """One move of every drone; a setpoint beyond the walls is moved to the outermost cell's middle."""
+        """Move every drone; a setpoint beyond the walls is moved to the middle of the outermost cell."""
         spare = np.full(self._physics.drones - len(actions), ACTIONS.index("stay"))
         here = self._positions()
         base = np.where(self._knows_place[:, None], centres(cells_at(here[:, :2])), here[:, :2])
@@ -77,7 +77,7 @@ class CrazyflowFlight:
         self._moves += 1
 
     def land(self) -> None:
-        """Down to the floor in still air."""
+        """Land in still air."""
         if self._in_air:
             here = self._positions()
             samples = list(self._samples)
@@ -87,7 +87,7 @@ class CrazyflowFlight:
             self._in_air = False
 
     def log(self) -> FlightLog:
-        """Samples at 10 Hz, take-off included and landing not."""
+        """Return samples at 10 Hz, from take-off until before landing."""
         self._positions()
         times, moves, positions, setpoints = (
             np.concatenate(part) for part in zip(*self._samples, strict=True)
@@ -101,7 +101,7 @@ class CrazyflowFlight:
         self._under_way = (end[: self._drones], number)
 
     def _positions(self) -> Array:
-        """(N, 3) where the drones are once the move under way is over."""
+        """Return (N, 3) positions after the move under way."""
         if self._under_way is not None:
             setpoints, number = self._under_way
             self._under_way = None
@@ -115,5 +115,5 @@ class CrazyflowFlight:
 
 
 def _at_height(positions: Array, height: float) -> Array:
-    """(N, 3) the same places at another height."""
+    """Return (N, 3) the same positions at another height."""
     return np.column_stack([positions[:, :2], np.full(len(positions), height)])

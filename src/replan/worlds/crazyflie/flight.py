@@ -20,12 +20,12 @@ Progress = Callable[[int, "Flight", Sequence[Agent]], None]  # called after ever
 
 
 class FlightAborted(RuntimeError):
-    """Why a flight was broken off. Whoever raises it leaves the landing to `fly`."""
+    """Raised to break off a flight, with the reason. `fly` then lands the drones."""
 
 
 @dataclass(frozen=True)
 class FlightLog:
-    """Where the drones were, and where they were told to be, sample by sample."""
+    """Positions and setpoints of the drones, sample by sample."""
 
     times: Array = field(repr=False)  # (M,) seconds since the log began
     moves: Indices = field(repr=False)  # (M,) which move the sample belongs to; -1 before the first
@@ -33,16 +33,16 @@ class FlightLog:
     setpoints: Array = field(repr=False)  # (M, N, 3) metres
 
     def after_move(self, t: int) -> Array:
-        """(N, 3) where the drones were at the end of move t (-1: when the first began)."""
+        """Return (N, 3) positions at the end of move t (-1: at the beginning of the first)."""
         return self.positions[np.flatnonzero(self.moves <= t)[-1]]
 
     def cells(self) -> Indices:
-        """(moves + 1, N) the states at t = 0, 1, ..."""
+        """Return (moves + 1, N) states at t = 0, 1, ..."""
         return np.stack([cells_at(self.after_move(t)[:, :2]) for t in range(-1, int(self.moves.max()) + 1)])
 
 
 class Flight(Protocol):
-    """N drones that fly from cell to cell. Anything that makes going on unsafe raises `FlightAborted`."""
+    """N drones that fly from cell to cell. Methods raise `FlightAborted` where going on would be unsafe."""
 
     @property
     def drones(self) -> int:
@@ -50,41 +50,41 @@ class Flight(Protocol):
         ...
 
     def take_off(self) -> None:
-        """From the start cell to flying height."""
+        """Take off from the start cell to flying height."""
         ...
 
     def localise(self, which: Sequence[int]) -> Array:
-        """(len(which), 2) positions of these drones, which then know where they are."""
+        """Return (len(which), 2) positions of these drones and correct their own estimates with them."""
         ...
 
     def move(self, actions: Indices) -> None:
-        """One move of each drone, (N,) actions, relative to where it believes itself to be."""
+        """Move each drone by (N,) actions, relative to its own estimate of its position."""
         ...
 
     def land(self) -> None:
-        """Down, wherever the drones are; safe to call at any time and more than once."""
+        """Land the drones where they are; safe to call at any time and more than once."""
         ...
 
     def log(self) -> FlightLog:
-        """All samples so far."""
+        """Return all samples so far."""
         ...
 
 
 @dataclass(frozen=True)
 class Flown:
-    """A flight that is over."""
+    """Result of a flight."""
 
     log: FlightLog
     agents: Sequence[Agent] = field(repr=False)
     aborted: str | None = None  # why it was broken off
 
     def updates(self, drone: int) -> list[tuple[int, str]]:
-        """Time and reason of each update of one drone."""
+        """Return time and reason of each update of one drone."""
         return [(event.time, event.why) for event in self.agents[drone].log if event.what == "update"]
 
 
 def fly(flight: Flight, agents: Sequence[Agent], *, progress: Progress | None = None) -> Flown:
-    """One mission, an agent for each drone. However it ends, and Ctrl-C is one way, the drones are landed."""
+    """Fly one mission with an agent for each drone. The drones are landed however it ends, by Ctrl-C too."""
     aborted = None
     try:
         flight.take_off()

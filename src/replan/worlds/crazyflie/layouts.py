@@ -46,7 +46,7 @@ FIRST_VALIDATION_LAYOUT = (
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the poles stand. Rows count down (y), columns right (x)."""
+    """Positions of the poles. Rows count down (y), columns right (x)."""
 
     density: Density
     number: int
@@ -89,7 +89,7 @@ class Layout:
 
 
 def layout(density: Density, number: int) -> Layout:
-    """The layout of that density and number, always the same one."""
+    """Return the layout of that density and number; the same arguments give the same layout."""
     if density not in OBSTACLES:
         raise InputError(f"density must be one of {', '.join(DENSITIES)}, not {density!r}")
     if number < 0:
@@ -107,25 +107,25 @@ def layout(density: Density, number: int) -> Layout:
 
 
 def state_of(cell: Cell) -> int:
-    """The state of a cell."""
+    """Return the state of a cell."""
     return cell[0] * GRID + cell[1]
 
 
 def centres(states: ArrayLike) -> Array:
-    """(..., 2) x and y in metres of the middle of (...,) states."""
+    """Return (..., 2) x and y in metres of the middle of (...,) states."""
     i, j = np.divmod(np.asarray(states, dtype=np.int64), GRID)
     return (np.stack([j, i], axis=-1) + 0.5) * CELL_SIZE
 
 
 def cells_at(positions: ArrayLike) -> Indices:
-    """(...,) the states that (..., 2) positions lie in; outside the grid it is the nearest cell."""
+    """Return (...,) states in which (..., 2) positions lie; outside the grid the nearest cell."""
     column, row = np.moveaxis(np.floor(np.asarray(positions, dtype=float) / CELL_SIZE), -1, 0)
     row, column = np.clip(row, 0, GRID - 1), np.clip(column, 0, GRID - 1)
     return (row * GRID + column).astype(np.int64)
 
 
 def moves_to(goal: Cell, blocked: np.ndarray) -> Array:
-    """(S,) least number of moves to the goal over cells that are not blocked."""
+    """Return (S,) least numbers of moves to the goal over cells that are not blocked."""
     found = np.full(GRID * GRID, np.inf)
     found[state_of(goal)] = 0
     waiting = deque([state_of(goal)])
@@ -139,6 +139,6 @@ def moves_to(goal: Cell, blocked: np.ndarray) -> Array:
 
 
 def beside(state: int) -> list[int]:
-    """The states of a cell and of those that share an edge with it."""
+    """Return the states of a cell and of those that share an edge with it."""
     cells = np.array(divmod(state, GRID)) + MOVES
     return [state_of((int(i), int(j))) for i, j in cells if 0 <= i < GRID and 0 <= j < GRID]

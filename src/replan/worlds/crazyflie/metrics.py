@@ -23,7 +23,7 @@ from replan.worlds.crazyflie.world import COLLISION_LENGTH
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one flight comes to."""
+    """Measurements of a finished flight."""
 
     success: (
         bool  # the goal cell was reached within the horizon, at the end of a move, without touching a pole

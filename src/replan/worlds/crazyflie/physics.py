@@ -48,17 +48,17 @@ class Physics:
         self._end = weakref.finalize(self, _stop, self._process)
 
     def place(self, positions: Array) -> None:
-        """Put the drones at rest at (N, 3) positions."""
+        """Place the drones at rest at (N, 3) positions."""
         self._say(("place", np.asarray(positions, dtype=np.float32)))
         self._hear()
 
     def begin_move(self, begin: Array, end: Array, force: Array, seconds: float) -> None:
-        """Let setpoints go from (N, 3) begin to end under (K, N, 2) forces; the caller may do other work."""
+        """Start to move setpoints from (N, 3) begin to end under (K, N, 2) forces; returns at once."""
         arrays = [np.asarray(part, dtype=np.float32) for part in (begin, end, force)]
         self._say(("move", *arrays, seconds))
 
     def end_move(self) -> Array:
-        """(K, N, 3) positions, one at the end of each force."""
+        """Return (K, N, 3) positions, one at the end of each force."""
         return np.asarray(self._hear(), dtype=float)
 
     def close(self) -> None:

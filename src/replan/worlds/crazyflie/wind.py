@@ -51,7 +51,7 @@ def wind(
     gust: float = GUST_DEVIATION,
     horizon: int = HORIZON,
 ) -> Wind:
-    """The wind over a layout in a trial, always the same one."""
+    """Return the wind over a layout in a trial; the same arguments give the same wind."""
     seed = (number * len(DENSITIES) + DENSITIES.index(density)) * 1_000 + trial
     profile = strength * piecewise(horizon, slip=0.03, quiet=0.001, bursts=THREE_SHORT)
     first, turn = uniforms(seed + _DIRECTION_STREAM, np.arange(2), WORLD)
@@ -63,7 +63,7 @@ def wind(
 
 
 def constant_wind(mean: Array, *, horizon: int, gust: float = GUST_DEVIATION, seed: int = 0) -> Wind:
-    """One mean (2,) at all times, with gusts: for calibration."""
+    """Return gusts around one mean (2,) at all times, for calibration."""
     steady = np.broadcast_to(np.asarray(mean, dtype=float), (horizon, 2))
     steps = horizon * FORCES_PER_MOVE
     gusts = ornstein_uhlenbeck(steps, deviation=gust, step=MOVE_SECONDS / FORCES_PER_MOVE, seed=seed)
@@ -71,7 +71,7 @@ def constant_wind(mean: Array, *, horizon: int, gust: float = GUST_DEVIATION, se
 
 
 def ornstein_uhlenbeck(steps: int, *, deviation: float, step: float, seed: int) -> Array:
-    """(steps, 2) a stationary Ornstein-Uhlenbeck process in two components, exact at the sampled times."""
+    """Return (steps, 2) a stationary Ornstein-Uhlenbeck process in two components, exact at these times."""
     from scipy.special import ndtri
 
     keep = np.exp(-step / GUST_SECONDS)

@@ -1,4 +1,4 @@
-"""The grid model of a flight: what the planner knows of layout and wind.
+"""The grid model of a flight, on which the planner works.
 
 A move leads to the commanded cell plus what the wind adds, one cell at most along each axis, with the
 calibrated frequencies of the mean wind at that time. Walls clip a move; poles do not, but cost.
@@ -32,7 +32,7 @@ SHIFTS = np.array(_SQUARE)[_REACHED]  # (21, 2) rows and columns that one move m
 
 
 def crazyflie_world(layout: Layout, wind: Wind, *, table: Calibration | None = None) -> TVMDP:
-    """The time-varying decision process of one layout and wind."""
+    """Return the time-varying decision process of one layout and wind."""
     table = table or calibration()
     successors = _successors()
 
@@ -62,13 +62,13 @@ def crazyflie_mission(
     planning_horizon: int = PLANNING_HORIZON,
     table: Calibration | None = None,
 ) -> Mission:
-    """The paper's n/T/H/B = 12/60/7/6 on one layout and wind."""
+    """Return the paper's mission, n/T/H/B = 12/60/7/6, on one layout and wind."""
     world = crazyflie_world(layout, wind, table=table)
     return Mission(world, budget, planning_horizon, ties or Ties(), execution)
 
 
 def displacement_law(table: Calibration, mean: Array) -> Array:
-    """(A, 21) probability of each shift of rows and columns, under a mean wind (2,) in newtons."""
+    """Return (A, 21) probabilities of each shift of rows and columns under a mean wind (2,) in newtons."""
     by_column, by_row = table.drift(float(mean[0])), table.drift(float(mean[1]))
     law = np.zeros((len(MOVES), 5, 5))
     for a, (i, j) in enumerate(MOVES):
@@ -77,7 +77,7 @@ def displacement_law(table: Calibration, mean: Array) -> Array:
 
 
 def next_cell_reward(layout: Layout) -> Array:
-    """(S,) -(moves to the goal)/20, and the cost of a collision where a pole stands."""
+    """Return (S,) -(moves to the goal)/20, less the cost of a collision where a pole stands."""
     distances = layout.distances.copy()
     for s in np.flatnonzero(np.isinf(distances)):  # poles, and cells that poles shut in
         nearest = layout.distances[beside(int(s))].min()
@@ -86,7 +86,7 @@ def next_cell_reward(layout: Layout) -> Array:
 
 
 def _successors() -> Indices:
-    """(S, 21) the cell that each shift leads to, clipped at the walls."""
+    """Return (S, 21) the cell that each shift leads to, clipped at the walls."""
     i, j = np.divmod(np.arange(GRID * GRID), GRID)
     to_i = np.clip(i[:, None] + SHIFTS[:, 0], 0, GRID - 1)
     to_j = np.clip(j[:, None] + SHIFTS[:, 1], 0, GRID - 1)

@@ -1,0 +1,155 @@
+"""Rules by name: a registered one, `file.py:Class` or `package.module:Class`.
+
+Importing this module registers every rule that comes with replan.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import replan.certificates  # noqa: F401  (registers `certified`)
+from replan.errors import InputError
+from replan.schedule.registry import RULES, build_rule, registered_rule
+from replan.schedule.rule import Rule
+
+
+@dataclass(frozen=True)
+class RuleSource:
+    """A rule class, and the text of the file that defines it where it does not come with replan."""
+
+    name: str
+    """The name as it was given."""
+    kind: type[Rule]
+    text: str | None = field(default=None, repr=False)
+    """Source of a rule of the user's own; None for a registered one."""
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the text, in hexadecimal."""
+        return None if self.text is None else sha256(self.text.encode()).hexdigest()
+
+    def make(self, **parameters: Any) -> Rule:
+        """Return the rule with the given parameters; those given as text are read as the field's type."""
+        return build_rule(self.kind, **parameters)
+
+
+def find_rule(name: str, *, text: str | None = None) -> RuleSource:
+    """Return the rule class of that name.
+
+    Parameters
+    ----------
+    name : a registered name, `file.py:Class` or `package.module:Class`
+    text : source to use in place of the contents of `file.py`, for a machine that does not hold the file
+    """
+    place, colon, class_name = name.rpartition(":")
+    if not colon and not name.endswith(".py"):
+        return RuleSource(name, registered_rule(name))
+    if not (place and class_name.isidentifier()):
+        raise InputError(f"a rule is a registered name, file.py:Class or package.module:Class, not {name!r}")
+    if place.endswith(".py"):
+        text = _read(Path(place)) if text is None else text
+        module = _execute(Path(place), text)
+    else:
+        module = _import(place)
+        with _one_line(place):
+            text = inspect.getsource(module)
+    return RuleSource(name, _rule_class(module, class_name, place), text)
+
+
+def make_rule(name: str, **parameters: Any) -> Rule:
+    """Return the rule of that name (see `find_rule`) with the given parameters."""
+    return find_rule(name).make(**parameters)
+
+
+def neighbours(path: Path, text: str) -> list[str]:
+    """Return the modules beside the file `path` that its text imports."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            found.add(node.module or ".")
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    folder = path.parent
+    return sorted(name for name in found if (folder / f"{name}.py").exists() or (folder / name).is_dir())
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+
+
+def _execute(path: Path, text: str) -> ModuleType:
+    """Return the module that the text makes; its name is that of the text, so that two never mix."""
+    module = ModuleType(f"replan_rule_{sha256(text.encode()).hexdigest()[:16]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses and type hints look their module up
+    with _on_path(path.parent), _one_line(str(path)):
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def _import(place: str) -> ModuleType:
+    with _on_path(Path.cwd()), _one_line(place):
+        return import_module(place)
+
+
+@contextmanager
+def _on_path(folder: Path) -> Iterator[None]:
+    entry = str(folder.resolve())
+    sys.path.insert(0, entry)
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)
+
+
+@contextmanager
+def _one_line(place: str) -> Iterator[None]:
+    """Turn whatever importing a user's file raises into one line that names the place."""
+    try:
+        yield
+    except InputError:
+        raise
+    except SyntaxError as error:
+        raise InputError(f"{error.filename or place}, line {error.lineno}: {error.msg}") from None
+    except Exception as error:
+        raise InputError(f"{place}: {type(error).__name__}: {error}") from None
+
+
+def _rule_class(module: ModuleType, name: str, place: str) -> type[Rule]:
+    kind = vars(module).get(name)
+    if kind is None:
+        rules = [key for key, value in vars(module).items() if _is_rule(value)]
+        close = get_close_matches(name, rules, n=1) or rules
+        raise InputError(f"{place} has no class {name!r}{f': did you mean {close[0]}?' if close else ''}")
+    if not _is_rule(kind):
+        raise InputError(f"{name} in {place} is not a rule: derive it from replan.Rule")
+    if inspect.isabstract(kind):
+        raise InputError(f"{name} in {place} does not define decide")
+    if kind.__hash__ is None:
+        raise InputError(f"{name} in {place} must be frozen: write @dataclass(frozen=True)")
+    return kind
+
+
+def _is_rule(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Rule) and value is not Rule
+
+
+__all__ = ["RULES", "RuleSource", "find_rule", "make_rule", "neighbours"]
