@@ -7,7 +7,7 @@ import pytest
 
 from replan import TVMDP, Reward, SlipKernel, constant, oracle
 from replan.planning import oracle_return
-from replan.planning.sweep import open_course
+from replan.planning.optimal_values import open_course
 from replan.worlds import rover
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from replan import Mission
 from replan.evaluation import optimum, regret
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.report.beyond_table import parts_table, records, regret_table, write_beyond
 from replan.schedule import Lookahead
 from replan.study import beyond

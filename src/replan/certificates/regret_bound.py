@@ -21,7 +21,7 @@ from replan.certificates.mixing import Chains, overlap, overlap_profile
 from replan.certificates.printed import printed_bound
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.budget import check_times
 
 NO_OVERLAP = "eta = 0 for every m: the theorem promises nothing"

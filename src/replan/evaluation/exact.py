@@ -17,7 +17,7 @@ import numpy as np
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.ask import next_updates
 from replan.schedule.budget import FIRST_UPDATE, check_times
 from replan.schedule.fixed import FixedTimes

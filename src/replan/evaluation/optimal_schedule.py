@@ -13,7 +13,7 @@ import numpy as np
 
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import oracle_return
+from replan.planning.optimal_values import oracle_return
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.skip.interval import skip_interval

@@ -20,7 +20,7 @@ from replan.model.kernel import Array, Indices
 from replan.model.slip_course import slip_course
 from replan.model.streams import uniforms
 from replan.model.tvmdp import TVMDP
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.planning.ties import Ties
 from replan.schedule.ask import draw
 from replan.schedule.rule import Need, Rule

@@ -21,7 +21,7 @@ from replan.execute.mission import Mission
 from replan.explore.link import check_size, setting_record
 from replan.model.drift import local_drift_bounds
 from replan.model.kernel import Array
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.budget import check_times
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution

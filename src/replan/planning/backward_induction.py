@@ -1,8 +1,7 @@
-"""Planning by backward induction: on one kernel held fixed, and over the whole time-varying world.
+"""Planning at an update by backward induction, with the estimated kernel held fixed.
 
-`plan` solves the paper's equation (policy optimisation) at an update: W_h(s) = max_a r_{t+h}(s, a) +
-E[W_{h+1}] under the estimated kernel, and keeps the first step. `oracle` is V*_t of the appendix's "Value
-Functions".
+`plan` solves the paper's equation (policy optimisation): W_h(s) = max_a r_{t+h}(s, a) + E[W_{h+1}], and keeps
+the first step.
 """
 
 from __future__ import annotations
@@ -17,32 +16,35 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.model.tvmdp import TVMDP
-from replan.planning.sweep import open_course, passes, sweep
 from replan.planning.ties import TIE_TOLERANCE, Ties
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do, as far as the kernel at hand holds."""
+    """The first step of an H-step plan, kept until the next update."""
 
-    time: int  # when it was made
-    policy: Indices = field(repr=False)  # (S,) first-step action of each state
-    next_values: Array = field(repr=False)  # (S,) W_1
-    kernel: Kernel = field(repr=False)  # planned on
-    reward: Reward = field(repr=False)  # of the first step
+    time: int
+    """Of the update that made it."""
+    policy: Indices = field(repr=False)
+    """(S,) first-step action of each state."""
+    next_values: Array = field(repr=False)
+    """(S,) W_1."""
+    kernel: Kernel = field(repr=False)
+    """Planned on."""
+    reward: Reward = field(repr=False)
+    """Of the first step."""
     ties: Ties = field(default_factory=Ties)
 
     @cached_property
     def q_values(self) -> Array:
-        """(S, A) Z_0, made when first asked for."""
+        """(S, A) Z_0, computed on first use."""
         return self.reward.q_values(self.kernel, self.next_values)
 
 
 def plan(
     kernel: Kernel, reward: Callable[[int], Reward], *, time: int, horizon: int, ties: Ties | None = None
 ) -> Plan:
-    """The plan at `time` for `horizon` steps with the kernel held fixed."""
+    """Plan at `time` for `horizon` steps."""
     if horizon < 1:
         raise InputError(f"a plan needs a horizon of at least 1, not {horizon}")
     ties = ties or Ties()
@@ -59,54 +61,12 @@ def plan(
     return Plan(time, policy, values, kernel, first, ties)
 
 
-_scratch = threading.local()  # one array a thread, kept: fresh memory costs as much as the work done in it
+_scratch = threading.local()  # one array per thread: fresh memory costs as much as the work done in it
 
 
 def _buffers(states: int, *, swaps: int) -> tuple[Array, Array]:
-    """Two (S,) arrays; after so many swaps the first is a fresh one that may be given away."""
+    """Return two (S,) arrays, so chosen that after `swaps` swaps the first is not the scratch array."""
     if getattr(_scratch, "array", np.empty(0)).size != states:
         _scratch.array = np.empty(states)
     fresh = np.empty(states)
     return (fresh, _scratch.array) if swaps % 2 == 0 else (_scratch.array, fresh)
-
-
-@dataclass(frozen=True)
-class Oracle:
-    """The best that full knowledge and full sight can do."""
-
-    world: TVMDP
-    values: Array = field(repr=False)  # (T + 1, S) V*_t
-
-    def q_values(self, t: int) -> Array:
-        """(S, A) Q*_t."""
-        return self.world.reward(t).q_values(self.world.kernel(t), self.values[t + 1])
-
-    def loss(self, t: int) -> Array:
-        """(S, A) V*_t - Q*_t, what each action gives away."""
-        return self.values[t][:, None] - self.q_values(t)
-
-
-def oracle(world: TVMDP) -> Oracle:
-    """The optimal values of every time and state."""
-    values = np.empty((world.horizon + 1, world.states))
-    values[-1] = 0.0
-    if (course := open_course(world)) is not None:
-        for begin, end in passes(world.horizon):
-            sweep(course, values[end], values[begin:end], begin=begin, end=end)
-        return Oracle(world, values)
-    for t in range(world.horizon - 1, -1, -1):
-        world.reward(t).backup(world.kernel(t), values[t + 1], out=values[t])
-    return Oracle(world, values)
-
-
-def oracle_return(world: TVMDP) -> Array:
-    """(S,) V*_0 alone, in the memory of two value functions."""
-    values, spare = np.zeros(world.states), np.empty(world.states)
-    if (course := open_course(world)) is not None:
-        for begin, end in passes(world.horizon):
-            sweep(course, values, spare, begin=begin, end=end)
-            values, spare = spare, values
-        return values
-    for t in range(world.horizon - 1, -1, -1):
-        values, spare = world.reward(t).backup(world.kernel(t), values, out=spare), values
-    return values

@@ -14,7 +14,7 @@ from replan.evaluation.decomposition import Decomposition, decompose
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import Optimum, optimum
 from replan.execute.mission import Mission
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Rule
 from replan.skip.propagation import EXECUTIONS, Execution

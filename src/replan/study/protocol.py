@@ -14,7 +14,7 @@ from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.rollouts import SampledRegret, oracle_rollout, rollout, sampled_regret
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules

@@ -17,7 +17,7 @@ from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.planning.ties import Ties
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule

@@ -22,7 +22,7 @@ from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.rule import Decision, Need, Rule
 from replan.study.cells import Cell, canonical
 from replan.study.definition import given_rule

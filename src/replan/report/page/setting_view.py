@@ -14,7 +14,7 @@ from replan.evaluation.decomposition import Decomposition, decompose
 from replan.evaluation.exact import draws_times, regret
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute.mission import Mission
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution

@@ -1,0 +1,94 @@
+"""Optimal values of the whole time-varying world: V*_t of the appendix's "Value Functions".
+
+Over a large open grid several steps of backward induction are made in one pass over memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from replan import _loops
+from replan.model.bands import in_bands
+from replan.model.kernel import Array
+from replan.model.slip import SlipKernel
+from replan.model.slip_course import SlipCourse, slip_course
+from replan.model.tvmdp import TVMDP
+
+STEPS_PER_PASS = 8
+"""Three rows of values for each step must fit into a core's cache."""
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Optimal values of a robot that knows all kernels and sees its state at every step."""
+
+    world: TVMDP
+    values: Array = field(repr=False)
+    """(T + 1, S) V*_t."""
+
+    def q_values(self, t: int) -> Array:
+        """(S, A) Q*_t."""
+        return self.world.reward(t).q_values(self.world.kernel(t), self.values[t + 1])
+
+    def loss(self, t: int) -> Array:
+        """(S, A) V*_t - Q*_t, the loss of each action."""
+        return self.values[t][:, None] - self.q_values(t)
+
+
+def oracle(world: TVMDP) -> Oracle:
+    """Return the optimal values of every time and state."""
+    values = np.empty((world.horizon + 1, world.states))
+    values[-1] = 0.0
+    if (course := _open_course(world)) is not None:
+        for begin, end in _passes(world.horizon):
+            _sweep(course, values[end], values[begin:end], begin=begin, end=end)
+        return Oracle(world, values)
+    for t in range(world.horizon - 1, -1, -1):
+        world.reward(t).backup(world.kernel(t), values[t + 1], out=values[t])
+    return Oracle(world, values)
+
+
+def oracle_return(world: TVMDP) -> Array:
+    """(S,) V*_0 alone, in the memory of two value functions."""
+    values, spare = np.zeros(world.states), np.empty(world.states)
+    if (course := _open_course(world)) is not None:
+        for begin, end in _passes(world.horizon):
+            _sweep(course, values, spare, begin=begin, end=end)
+            values, spare = spare, values
+        return values
+    for t in range(world.horizon - 1, -1, -1):
+        values, spare = world.reward(t).backup(world.kernel(t), values, out=spare), values
+    return values
+
+
+def _open_course(world: TVMDP) -> SlipCourse | None:
+    """Return the course of a grid without blocked cells, with one slip per time and one reward, else None."""
+    kernel = world.kernel(0)
+    if not isinstance(kernel, SlipKernel) or kernel.blocked.size > 1 or kernel.slip.size > 1:
+        return None
+    course = slip_course(world)
+    return course if course is not None and len(course.reward) == 1 else None
+
+
+def _sweep(course: SlipCourse, values: Array, out: Array, *, begin: int, end: int) -> None:
+    """Write V*_begin to V*_{end-1} (or, where `out` has one row, V*_begin alone) from (S,) V*_end."""
+    rows, columns = course.shape
+    in_bands(
+        _loops.open_stencil.backups,
+        rows,
+        rows * columns,
+        np.repeat(course.slip[begin:end], columns, axis=1),
+        course.law[begin:end],
+        values.reshape(course.shape),
+        course.reward.reshape(course.shape),
+        out.reshape(-1, rows, columns),
+    )
+
+
+def _passes(horizon: int) -> Iterator[tuple[int, int]]:
+    """Yield the times [begin, end) of each pass, from the last back to the first."""
+    for end in range(horizon, 0, -STEPS_PER_PASS):
+        yield max(end - STEPS_PER_PASS, 0), end
