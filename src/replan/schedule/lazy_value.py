@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.kernel import Array, Kernel
-from replan.schedule.pacing import paced, pacing_limit
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.score import compared, reaches
 
@@ -27,9 +26,8 @@ class LazyValue(Rule):
     needs = frozenset({Need.CURRENT_KERNEL})
 
     def decide(self, context: Context) -> Decision:
-        """Whether the value-weighted drift has reached the threshold."""
+        """Update if the value-weighted drift reaches the threshold."""
         score = lazy_score(context.current_kernel, context.kernel, context.plan.next_values)
         due = reaches(score, self.threshold)
         reason = compared(score, self.threshold, due, "value-weighted drift")
-        decision = Decision(due, reason, score, self.threshold, {"value_drift": score})
-        return paced(decision, context, pacing_limit(context))
+        return Decision(due, reason, score, self.threshold, {"value_drift": score})
