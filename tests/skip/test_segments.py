@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.skip.interval import skip_interval
-from replan.skip.segments import course, segments
+from replan.skip.segments import stack_world, walk_segments
 from tiny_worlds import tiny_missions
 
 
 def made(mission, time, tolerance=0.0):
-    along = course(mission.world.kernel, mission.world.reward, first=time, horizon=mission.horizon)
+    along = stack_world(mission.world.kernel, mission.world.reward, first=time, horizon=mission.horizon)
     update, states = mission.update(time), np.arange(mission.world.states)
-    return segments(
+    return walk_segments(
         along, update.plan, update.kernel, mission.execution, states, begin=time, tolerance=tolerance
     )
 

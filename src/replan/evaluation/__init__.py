@@ -1,4 +1,4 @@
-"""How much a schedule or rule costs."""
+"""The cost of a schedule or rule."""
 
 from replan.evaluation.agent_runs import AgentRun, learned_returns, run_agent
 from replan.evaluation.decomposition import Decomposition, Switches, decompose

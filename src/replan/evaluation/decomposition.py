@@ -1,4 +1,4 @@
-"""What the regret is made of: the state not seen, the stale plan, the wrong model.
+"""The regret split by cause: the state not seen, the stale plan, the wrong model.
 
 Three switches turn the robot into the oracle, one by one or together. At time t, with the last update at tau:
 
@@ -41,7 +41,7 @@ from replan.skip.propagation import Propagation, make_propagation
 
 
 class Switches(NamedTuple):
-    """Which of the robot's three shortcomings are lifted."""
+    """The robot's shortcomings that are lifted."""
 
     look: bool = False
     replan: bool = False
@@ -57,9 +57,9 @@ ROBOT, ORACLE = COMBINATIONS[0], COMBINATIONS[-1]
 class Decomposition:
     """Regret from the start state in three parts that add up to it."""
 
-    state: float  # what not seeing the state cost
-    plan: float  # what the stale plan cost
-    model: float  # what the wrong model cost
+    state: float  # cost of not seeing the state
+    plan: float  # cost of the stale plan
+    model: float  # cost of the wrong model
     regret: float
     combinations: Mapping[Switches, float] = field(repr=False)  # expected return of each of the eight
 
@@ -175,12 +175,12 @@ class _SwitchedRobot:
 
     @cached_property
     def _propagation(self):
-        """How a robot that does not see acts at t after an update at tau, and moves its estimate on."""
+        """(tau, t) -> propagation at t of a robot that does not see its state, after an update at tau."""
 
         @lru_cache(maxsize=2 * self.mission.horizon)
-        def how(tau: int, t: int) -> Propagation:
+        def at(tau: int, t: int) -> Propagation:
             update = self.mission.update(tau)
             kernel = self.mission.world.kernel(t) if self.on.know else update.kernel
             return make_propagation(self.mission.execution, self._plan(tau, t), kernel)
 
-        return how if self.on.replan or self.on.know else lambda tau, t: self.mission.update(tau).propagation
+        return at if self.on.replan or self.on.know else lambda tau, t: self.mission.update(tau).propagation

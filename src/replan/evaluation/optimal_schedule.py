@@ -17,7 +17,7 @@ from replan.planning.optimal_values import oracle_return
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.skip.interval import skip_interval
-from replan.skip.segments import course
+from replan.skip.segments import stack_world
 
 NODES = 20_000  # partial schedules that branch and bound extends before it gives up the proof
 TOLERANCE = 1e-12  # probabilities below this are dropped; on two-burst that moves regret by 2e-10
@@ -35,7 +35,7 @@ class Optimum:
 
     @property
     def fixed_label(self) -> str:
-        """Whether the fixed schedule is known to be the best."""
+        """`optimal`, or `best found` if the search gave up the proof."""
         return "optimal" if self.fixed_proved else "best found"
 
 
@@ -53,7 +53,7 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
 def feedback(mission: Mission, states: Indices) -> Programme:
     """The best feedback schedule after a first update that sees one of `states`."""
     world = mission.world
-    along = course(world.kernel, world.reward, first=FIRST_UPDATE, horizon=mission.horizon)
+    along = stack_world(world.kernel, world.reward, first=FIRST_UPDATE, horizon=mission.horizon)
 
     def plan_at(time: int):
         update = mission.update(time)
@@ -72,10 +72,10 @@ def feedback_regrets(mission: Mission, largest: int) -> Array:
 
 
 def _first_step(mission: Mission) -> tuple[float, Array]:
-    """What the free step at t = 0 gains, and (S,) where it leads."""
-    world, how = mission.world, mission.update(0).propagation
+    """Return the expected reward of the free step at t = 0, and (S,) the distribution after it."""
+    world, propagation = mission.world, mission.update(0).propagation
     start = np.array([world.start])
-    (step,) = skip_interval(world.kernel, world.reward, how, start, begin=0, end=FIRST_UPDATE)
+    (step,) = skip_interval(world.kernel, world.reward, propagation, start, begin=0, end=FIRST_UPDATE)
     return float(step.reward[0]), step.after[0]
 
 

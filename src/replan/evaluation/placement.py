@@ -1,4 +1,4 @@
-"""Where updates are placed: the paper's diagnostics of Table 2, equation (precision coverage).
+"""Placement of updates: the paper's diagnostics of Table 2, equation (precision coverage).
 
 Intervals are whole times [begin, end). Of piecewise drift they are the configured bursts
 (`replan.model.burst_intervals`), of sinusoidal drift `top_quartile_intervals`.
@@ -22,7 +22,7 @@ QUARTILE_TOLERANCE = 1e-12  # equal drifts of a periodic profile differ by round
 
 @dataclass(frozen=True)
 class Placement:
-    """How the updates after the first lie to the high-drift intervals."""
+    """Counts of updates and high-drift intervals that meet, and stale drift."""
 
     updates: int  # after the first
     updates_inside: int

@@ -25,7 +25,7 @@ from replan.planning.ties import Ties
 from replan.schedule.ask import draw
 from replan.schedule.rule import Need, Rule
 from replan.skip.propagation import Propagation
-from replan.skip.walk import walk
+from replan.skip.walk import sample_walk
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class _Fleet:
         """Move the robots `rows` through intervals that begin at the given times, up to `end`."""
         states, returns = self.states[rows], self.returns[rows]
         if self.course:
-            states, returns = walk(self.course, intervals, self.seeds[rows], states, returns, end=end)
+            states, returns = sample_walk(self.course, intervals, self.seeds[rows], states, returns, end=end)
         else:
             ((begin, propagation),) = intervals.items()
             if self.trace:

@@ -42,7 +42,7 @@ def oracle(world: TVMDP) -> Oracle:
     """Return the optimal values of every time and state."""
     values = np.empty((world.horizon + 1, world.states))
     values[-1] = 0.0
-    if (course := _open_course(world)) is not None:
+    if (course := open_course(world)) is not None:
         for begin, end in _passes(world.horizon):
             _sweep(course, values[end], values[begin:end], begin=begin, end=end)
         return Oracle(world, values)
@@ -54,7 +54,7 @@ def oracle(world: TVMDP) -> Oracle:
 def oracle_return(world: TVMDP) -> Array:
     """(S,) V*_0 alone, in the memory of two value functions."""
     values, spare = np.zeros(world.states), np.empty(world.states)
-    if (course := _open_course(world)) is not None:
+    if (course := open_course(world)) is not None:
         for begin, end in _passes(world.horizon):
             _sweep(course, values, spare, begin=begin, end=end)
             values, spare = spare, values
@@ -64,7 +64,7 @@ def oracle_return(world: TVMDP) -> Array:
     return values
 
 
-def _open_course(world: TVMDP) -> SlipCourse | None:
+def open_course(world: TVMDP) -> SlipCourse | None:
     """Return the course of a grid without blocked cells, with one slip per time and one reward, else None."""
     kernel = world.kernel(0)
     if not isinstance(kernel, SlipKernel) or kernel.blocked.size > 1 or kernel.slip.size > 1:

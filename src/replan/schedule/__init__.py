@@ -1,4 +1,4 @@
-"""When to spend an update."""
+"""Rules that decide when to spend an update."""
 
 from replan.schedule.ask import decision_at, named_update, next_updates
 from replan.schedule.best_offset import BestOffset, offset_candidates, offset_times

@@ -61,7 +61,7 @@ class BestOffset(Rule):
         return offset_times(horizon, budget, self.offset, self.period)
 
     def decide(self, context: Context) -> Decision:
-        """Whether the time is on the shifted raster."""
+        """Update if the time is one of them."""
         due = context.time in self.times(context.horizon, context.budget)
         return Decision(
             due, f"{context.time} is {'' if due else 'not '}on the raster of offset {self.offset}"

@@ -28,7 +28,7 @@ class DriftThreshold(Rule):
             raise InputError(f"pace_weight must not be negative, not {self.pace_weight}")
 
     def decide(self, context: Context) -> Decision:
-        """Whether the score has reached the threshold; the decision's terms add up to the score."""
+        """Update if the score reaches the threshold or at the pacing limit; the terms add up to it."""
         limit = pacing_limit(context)
         pace = self.pace_weight * (context.time - context.last_update) / limit
         terms = {"drift": stale_drift(context), "pace": pace}

@@ -28,6 +28,6 @@ class FixedTimes(Rule):
         return np.full(len(states), time)
 
     def decide(self, context: Context) -> Decision:
-        """Whether the time is one of them."""
+        """Update if the time is one of them."""
         due = context.time in self.times
         return Decision(due, f"{context.time} is {'' if due else 'not '}an update time")

@@ -1,4 +1,4 @@
-"""Where a kernel may drift: on from its last estimate, as far as the drift bounds allow."""
+"""Kernels expected after the last estimate, moved as far as the drift bounds allow."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def towards_chance(kernel: Kernel) -> Course:
 
 
 def _same_slips(one: SlipKernel, other: SlipKernel) -> bool:
-    """Whether the two differ in nothing but how much they slip."""
+    """Return whether two kernels differ in their slip alone."""
     return one.same_moves(other) and np.array_equal(one.law, other.law)
 
 

@@ -17,7 +17,7 @@ class FrontLoaded(Rule):
     name = "front-loaded"
 
     def decide(self, context: Context) -> Decision:
-        """At once, as long as the budget lasts."""
+        """Update at once, as long as the budget lasts."""
         return Decision(True, f"{context.time} is among the first {context.budget} times")
 
 
@@ -28,7 +28,7 @@ class BackLoaded(Rule):
     name = "back-loaded"
 
     def decide(self, context: Context) -> Decision:
-        """Whether only as many steps are left as updates."""
+        """Update if only as many steps are left as updates."""
         last = context.budget - 1
         due = context.time >= context.horizon - last
         return Decision(due, f"{context.time} is {'' if due else 'not '}among the last {last} times")

@@ -35,7 +35,7 @@ class LocalDrift(Rule):
             raise InputError(f"threshold must be above 0, not {self.threshold:g}")
 
     def decide(self, context: Context) -> Decision:
-        """Whether the drift from P_{tau-1} to P_{t-1}, on the way ahead, has reached the threshold."""
+        """Update if the drift from P_{tau-1} to P_{t-1} on the way ahead reaches the threshold."""
         states, actions = planned_way(context)
         since = self.bounds[max(context.last_update - 1, 0) : context.time - 1]
         drift = float(since[:, states, actions].sum(axis=0).max())
@@ -46,7 +46,7 @@ class LocalDrift(Rule):
 
 
 def planned_way(context: Context) -> tuple[Indices, Indices]:
-    """States and actions from now to H steps ahead (or T), the most likely ones under the stale plan."""
+    """Return the likeliest states and actions of the stale plan from now to H steps ahead (or T)."""
     policy = context.plan.policy
     following = context.kernel.most_likely()[np.arange(len(policy)), policy]
     last = min(context.time + context.planning_horizon, context.horizon)

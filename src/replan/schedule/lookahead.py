@@ -21,7 +21,7 @@ from replan.planning.backward_induction import Plan, plan
 from replan.schedule.forecast import growing
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
-from replan.skip.segments import course
+from replan.skip.segments import stack_world
 
 Forecast = Literal["frozen", "grow", "profile"]
 Drift = Literal["held", "known"]
@@ -38,7 +38,7 @@ class Lookahead(Rule):
     bounds: that of the last step `held`, and no further than the estimate was seen to move, or those of the
     steps ahead `known`. `profile` takes the kernels of the future as given.
 
-    What `tolerance` and `effort` save and cost is measured in benchmarks/lookahead.py.
+    benchmarks/lookahead.py measures the effect of `tolerance` and `effort` on time and value.
     """
 
     forecast: Forecast = "frozen"
@@ -109,7 +109,7 @@ class Lookahead(Rule):
     def problem(self, context: Context) -> Problem:
         """The world as forecast from the last update on."""
         kernel = self._forecast(context)
-        along = course(kernel, context.reward, first=context.last_update, horizon=context.horizon)
+        along = stack_world(kernel, context.reward, first=context.last_update, horizon=context.horizon)
 
         @cache
         def plan_at(time: int) -> tuple[Plan, Kernel]:

@@ -21,6 +21,6 @@ class Periodic(Rule):
     name = "periodic"
 
     def decide(self, context: Context) -> Decision:
-        """Whether the time is on the uniform raster."""
+        """Update if the time is one of them."""
         due = context.time in periodic_times(context.horizon, context.budget)
         return Decision(due, f"{context.time} is {'' if due else 'not '}on the uniform raster")

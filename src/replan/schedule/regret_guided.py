@@ -66,7 +66,7 @@ class RegretGuided(Rule):
         return terms(context, alpha=self.alpha, m=self.m, diameter=self.diameter)
 
     def decide(self, context: Context) -> Decision:
-        """Whether S_t has reached lambda; the decision's terms add up to S_t."""
+        """Update if S_t reaches lambda, or at the pacing limit; the terms of the decision add up to S_t."""
         phi = named_phi(self.phi)
         weights = WEIGHTS[self.score] if self.weights is None else self.weights
         threshold = THRESHOLDS[self.score] if self.threshold is None else self.threshold

@@ -1,7 +1,7 @@
 """The score of Algorithm 1: S_t = w1 phi(R_t) + w2 phi(I_t) + w3 phi(A_t), the paper's equation (score).
 
-R_t is what is lost because the horizon ends (residual), I_t the drift since the last update (immediate), A_t
-what that drift costs over the rest of the horizon (accumulated). `proxy_terms` are the normalised ones of the
+R_t is the loss at the end of the horizon (residual), I_t the drift since the last update (immediate), A_t its
+cost over the rest of the horizon (accumulated). `proxy_terms` are the normalised ones of the
 paper's experiments, equation (score proxy); `theorem_terms` those of the bound, as the proof supports it.
 """
 
@@ -36,12 +36,12 @@ class ScoreTerms(NamedTuple):
 
 
 def reaches(score: float, threshold: float) -> bool:
-    """Whether a score triggers an update."""
+    """Return whether a score triggers an update."""
     return score >= threshold - TRIGGER_TOLERANCE
 
 
 def compared(score: float, threshold: float, due: bool, parts: str) -> str:
-    """A score against its threshold, in words."""
+    """Compare a score with its threshold, in words."""
     return f"score {score:.4g} {'reaches' if due else 'is below'} {threshold:.4g}: {parts}"
 
 
@@ -116,7 +116,7 @@ def geometric_sum(alpha: float, K: int) -> float:
 
 
 def named_phi(phi: str | Phi) -> Phi:
-    """The function of that name, or the function itself."""
+    """Return the function of that name, or the function itself."""
     if callable(phi):
         return phi
     if phi not in PHI:

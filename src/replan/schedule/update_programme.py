@@ -20,7 +20,7 @@ from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
 from replan.skip.propagation import Execution
-from replan.skip.segments import Course, Segments, segments
+from replan.skip.segments import Segments, WorldStack, walk_segments
 
 ENTRIES_AT_ONCE = 20_000_000  # probabilities in a block of rows, at most
 SOON = 8  # candidate times whose states get their shared segments together, since every call costs
@@ -29,12 +29,12 @@ ENTRIES_KEPT = 30_000_000  # probabilities kept for the second of two passes; 12
 
 @dataclass(frozen=True)
 class Problem:
-    """Where updates are to be placed: a course of kernels and rewards, and what an update leaves behind."""
+    """Kernels and rewards by time, and the plan that an update at each time makes."""
 
-    along: Course
+    along: WorldStack
     plan_at: Callable[[int], tuple[Plan, Kernel]] = field(
         repr=False
-    )  # what an update at this time plans, with what
+    )  # time -> plan and estimate of an update
     execution: Execution
     spend_all: bool = True
     shared_until: int = -1  # updates up to here have one and the same plan and segments
@@ -48,11 +48,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Programme:
-    """The solution from one update on."""
+    """The solution of a problem from one update on."""
 
     states: Indices  # (R,) seen at the update
     next_times: Indices = field(repr=False)  # (R, B + 1) best next update with b left; T: none
-    best: Array = field(repr=False)  # (R, B + 1) and what it is worth
+    best: Array = field(repr=False)  # (R, B + 1) its value
     values: Array = field(repr=False)  # (T + 1, S, B + 1) V of later updates; last column 1 where it is known
     error: Array | None = field(repr=False)  # (R, B + 1) by which `best` can be wrong at most
     table: _Table = field(repr=False)
@@ -83,7 +83,7 @@ def solve(
     stride: int = 1,
     with_error: bool = False,
 ) -> Programme:
-    """The best next update after one at `begin`, for every number of updates left up to `budget_left`.
+    """Return the best next update after one at `begin`, for every number of updates left up to `budget_left`.
 
     With a `stride`, later updates are placed only at every so many times from begin + 1 on, and values in
     between are interpolated, so that the next update can still be at any time. `with_error` asks for a bound
@@ -107,7 +107,7 @@ def solve(
 
 
 class _Table:
-    """One solution in the making: candidate times, and segments from each, shared where they are the same."""
+    """Candidate times and the segments from each, shared where they are the same."""
 
     def __init__(self, problem: Problem, begin: int, stride: int, budget_left: int) -> None:
         self.problem, self.begin, self.stride = problem, begin, stride
@@ -226,7 +226,7 @@ class _Table:
         keep = np.arange(self.problem.horizon - begin + 1) % (1 if begin == self.begin else self.stride) == 0
         at_once = max(1, ENTRIES_AT_ONCE // int(keep.sum() * self.problem.along.states))
         for first in range(0, len(states), at_once):
-            yield segments(
+            yield walk_segments(
                 self.problem.along, plan, kernel, self.problem.execution, states[first : first + at_once],
                 begin=begin, keep=keep, tolerance=self.problem.tolerance,
             )  # fmt: skip
@@ -244,7 +244,7 @@ class _Table:
             best[places, 1:], chosen[places, 1:] = value, at
 
 
-def _possible(along: Course, begin: int, states: Indices) -> np.ndarray:
+def _possible(along: WorldStack, begin: int, states: Indices) -> np.ndarray:
     """(T + 1, S) whether any actions lead there."""
     possible = np.zeros((along.horizon + 1, along.states), dtype=bool)
     possible[begin, states] = True

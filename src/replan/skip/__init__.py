@@ -1,4 +1,4 @@
-"""What happens between two updates."""
+"""Acting between two updates."""
 
 from replan.skip.interval import SkipStep, skip_interval
 from replan.skip.propagation import (

@@ -1,4 +1,4 @@
-"""What happens in a skip interval, exactly.
+"""Distributions and rewards in a skip interval, exactly.
 
 Nothing is seen between updates, so from the state at the last one the actions are fixed and the true state's
 distribution is pushed through the world's kernels.
@@ -30,19 +30,19 @@ class SkipStep:
 def skip_interval(
     kernel: Callable[[int], Kernel],
     reward: Callable[[int], Reward],
-    how: Propagation,
+    propagation: Propagation,
     states: Indices,
     *,
     begin: int,
     end: int,
 ) -> Iterator[SkipStep]:
     """The steps begin..end-1 of robots that saw `states` (R,) at `begin` and nothing since."""
-    estimate = how.begin(states)
+    estimate = propagation.begin(states)
     before = np.zeros((len(states), kernel(begin).states))
     before[np.arange(len(states)), states] = 1.0
     for t in range(begin, end):
-        actions = how.act(estimate)
+        actions = propagation.act(estimate)
         after = kernel(t).push(before, actions)
         yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after))
-        estimate = how.advance(estimate, actions)
+        estimate = propagation.advance(estimate, actions)
         before = after

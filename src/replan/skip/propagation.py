@@ -1,4 +1,4 @@
-"""Acting between updates: which action a blind robot takes, and where it then believes itself to be.
+"""Acting between updates: the action of a blind robot, and its estimate of the state afterwards.
 
 `MapPropagation` is the paper's propagated-MAP estimate; `BeliefPropagation` keeps the whole distribution.
 Both treat R robots at once that share one plan and one estimated kernel.
@@ -20,7 +20,7 @@ EXECUTIONS: tuple[Execution, ...] = ("map", "belief")
 
 
 class Propagation(Protocol):
-    """How R robots act on one plan without seeing their states. An estimate is whatever `begin` returns."""
+    """Actions and state estimates of R robots that act on one plan without seeing their states."""
 
     def begin(self, states: Indices) -> Any:
         """The estimate right after (R,) states were seen."""
@@ -78,7 +78,7 @@ class BeliefPropagation:
 
 
 def make_propagation(execution: Execution, plan: Plan, kernel: Kernel) -> Propagation:
-    """The propagation of that name for a plan and the kernel it was made with."""
+    """Return the propagation of that name for a plan and the kernel it was made with."""
     if execution == "map":
         following = kernel.most_likely()[np.arange(kernel.states), plan.policy]
         return MapPropagation(plan.policy, following)

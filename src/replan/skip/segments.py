@@ -1,4 +1,4 @@
-"""What lies between an update and each later time, for many states at once.
+"""State distribution and expected reward k steps after an update, without observations, for many states.
 
 From an update on, the actions of a blind robot are settled (`commands`), so where it can be k steps later and
 what it has gained by then depend on nothing else: not on when the next update is, nor on how many are left.
@@ -21,7 +21,7 @@ from replan.skip.propagation import Execution, make_propagation
 
 
 @dataclass(frozen=True)
-class Course:
+class WorldStack:
     """Kernels and rewards of the times first..T-1, stacked for compiled loops; equal ones are kept once."""
 
     horizon: int
@@ -44,9 +44,9 @@ class Course:
         return not self.reward_of.any()
 
 
-def course(
+def stack_world(
     kernel: Callable[[int], Kernel], reward: Callable[[int], Reward], *, first: int, horizon: int
-) -> Course:
+) -> WorldStack:
     """The course of a world, or of a forecast of it, from `first` on."""
     kernels, kernel_of = _distinct(kernel, first, horizon)
     rewards, reward_of = _distinct(reward, first, horizon)
@@ -61,7 +61,7 @@ def course(
     state_action = _stacked([one.state_action for one in rewards], (states, actions))
     next_state = _stacked([one.next_state for one in rewards], (states,))
     ranges = np.array([high - low for low, high in (one.bounds() for one in rewards)])
-    return Course(
+    return WorldStack(
         horizon, successors, probabilities, kernel_of, state_action, next_state, reward_of, ranges[reward_of]
     )
 
@@ -86,8 +86,8 @@ class Segments:
         return self.gained.shape[1] - 1
 
 
-def segments(
-    along: Course,
+def walk_segments(
+    along: WorldStack,
     plan: Plan,
     kernel: Kernel,
     execution: Execution,
@@ -130,12 +130,12 @@ def commands(
             states,
             steps,
         )
-    how = make_propagation(execution, plan, kernel)
-    estimate = how.begin(states)
+    propagation = make_propagation(execution, plan, kernel)
+    estimate = propagation.begin(states)
     actions = np.empty((len(states), steps), dtype=np.int64)
     for k in range(steps):
-        actions[:, k] = how.act(estimate)
-        estimate = how.advance(estimate, actions[:, k])
+        actions[:, k] = propagation.act(estimate)
+        estimate = propagation.advance(estimate, actions[:, k])
     return actions
 
 

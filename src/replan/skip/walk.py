@@ -15,7 +15,7 @@ from replan.model.slip_course import SlipCourse
 from replan.skip.propagation import MapPropagation, Propagation
 
 
-def walk(
+def sample_walk(
     course: SlipCourse,
     intervals: Mapping[int, Propagation],
     seeds: Indices,
@@ -29,7 +29,7 @@ def walk(
     `intervals` tells by the time of each update, ascending, how the robots act from then on, which must be
     MAP execution.
     """
-    begin, hows = min(intervals), [how for how in intervals.values() if isinstance(how, MapPropagation)]
+    begin, maps = min(intervals), [each for each in intervals.values() if isinstance(each, MapPropagation)]
     states, gained = states.copy(), gained.copy()
     _loops.rollouts.slip_walk(
         *course.shape,
@@ -37,9 +37,9 @@ def walk(
         course.slip[begin:end],
         course.law[begin:end],
         course.reward if len(course.reward) == 1 else course.reward[begin:end],
-        np.stack([how.policy for how in hows]),
-        np.stack([how.following for how in hows]),
-        np.repeat(np.arange(len(hows)), np.diff([*intervals, end])),
+        np.stack([each.policy for each in maps]),
+        np.stack([each.following for each in maps]),
+        np.repeat(np.arange(len(maps)), np.diff([*intervals, end])),
         seeds,
         begin,
         states,
