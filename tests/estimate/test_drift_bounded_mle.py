@@ -157,3 +157,14 @@ def test_padding_is_never_given_mass():
     estimator = DriftBoundedMLE(kernel, 0.5, filling="maximum-entropy")
     estimator.learn(transitions([(0, 0, 0, 0), (1, 1, 0, 1)]))
     assert estimator.kernel(5).probabilities[0, 0] == pytest.approx([1, 0])
+
+
+def test_a_robot_that_was_carried_away_goes_on_learning(caplog):
+    one, two = DriftBoundedMLE(KERNEL, 0.02), DriftBoundedMLE(KERNEL, 0.02)
+    for t, s, a, after in mission(3, steps=6):
+        if t == 3:
+            two.estimate(Observation(4, 11, 0, 0, (0,)))  # no move leads from s=0 to s=11
+            assert "s=11 is no successor of s=0" in caplog.text
+            continue
+        kernels = [each.estimate(Observation(t + 1, after, s, a)) for each in (one, two)]
+        assert np.array_equal(kernels[0].general().probabilities, kernels[1].general().probabilities)

@@ -1,5 +1,7 @@
 """Drift bounds found online hold with their confidence; the wrong ones are wrong in the stated way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,41 @@ def test_missing_actions_are_refused():
     online.observe(Observation(1, 1, 0, 0, (0,)))
     with pytest.raises(InputError, match="t=5: 1 commanded actions for 4 steps"):
         online.observe(Observation(5, 1, 1, 0, (0,)))
+
+
+def test_a_robot_that_was_carried_away_goes_on_learning(caplog):
+    seen = fly(np.random.default_rng(1), np.full(90, 0.1), range(15, 91, 15))
+    online, never_moved = OnlineDriftBounds(GROUND, 100), OnlineDriftBounds(GROUND, 100)
+    for observation in seen[:3]:
+        bounds = online.observe(observation)
+    carried = Observation(46, 0, None, None, (0,))  # from near the far corner to the start in one step
+    assert np.array_equal(online.observe(carried), bounds)
+    assert "no slip leads" in caplog.text
+    for observation in fly(np.random.default_rng(2), np.full(45, 0.1), range(15, 46, 15)):
+        bounds = online.observe(replace(observation, time=observation.time + 46))
+    assert len(online.averages) == 5 and bounds.max() < 0.1
+    for observation in seen:
+        never_moved.observe(observation)
+    assert bounds.max() <= 2 * never_moved.bounds().max()
+
+
+def test_a_state_off_the_grid_is_refused():
+    online = OnlineDriftBounds(GROUND, 50)
+    online.observe(Observation(1, 1, 0, 0, (0,)))
+    with pytest.raises(InputError, match="next=-1 is not a state"):
+        online.observe(Observation(2, -1, None, None, (0,)))
+
+
+def test_entries_change_by_the_merged_steepness():
+    corridor = SlipKernel((1, 40), 0.1, law=[1 / 3, 1 / 3, 1 / 3, 0, 0])
+    open_ground, narrow = (OnlineDriftBounds(kernel, 50) for kernel in (GROUND, corridor))
+    learned = open_ground.save() | {
+        "averages": np.array([[10, 0.1, 0.2, 0.95], [20, 0.3, 0.4, 0.95]]),
+        "centres": np.array([5.0, 15.0]),
+    }
+    for online, steepness in ((open_ground, 0.8), (narrow, 2 / 3)):
+        online.restore(learned)
+        assert online.bounds()[7] == pytest.approx(steepness * 0.3 / 10)
 
 
 def test_misspecified_bounds():

@@ -1,14 +1,14 @@
 """Pooled slip: exact likelihoods, the profile by enumeration, intervals that hold their promise."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from replan.errors import InputError
 from replan.estimate import Observation, PooledSlip
-from replan.estimate.slip_evidence import slip_evidence
-from replan.estimate.slip_profile import CELLS, GRID, NO_EVIDENCE
+from replan.estimate.slip_evidence import CELLS, GRID, Stretch, slip_evidence
+from replan.estimate.slip_profile import NO_EVIDENCE
 from replan.model import SlipKernel
 from replan.model.drift import piecewise
 
@@ -47,23 +47,23 @@ def intervals(slips, updates, missions, evidence, seed=0):
 @pytest.mark.parametrize("slip", [0.05, 0.4, 0.9])
 def test_interval_likelihood_is_what_the_kernel_says(slip):
     kernel = SlipKernel((4, 5), slip, law=[0.4, 0.1, 0.2, 0.2, 0.1])
-    actions, start = [0, 2, 2, 4, 0, 1], 7
+    actions, start = (0, 2, 2, 4, 0, 1), 7
     belief = np.zeros((1, 20))
     belief[0, start] = 1
     for action in actions:
         belief = kernel.push(belief, np.array([action]))
     for end in np.flatnonzero(belief[0]):
-        evidence = slip_evidence(
-            kernel.destinations(), kernel.law, start=start, actions=actions, end=int(end), first_time=0
-        )
+        evidence = slip_evidence(kernel.destinations(), kernel.law, Stretch(0, start, actions, int(end)))
         assert evidence.log_likelihood(np.array([slip])) == pytest.approx(np.log(belief[0, end]))
 
 
-def test_an_impossible_interval_is_refused():
-    with pytest.raises(InputError, match="t=3: no slip at all leads from s=0 to s=19 in 2 steps"):
-        slip_evidence(
-            SlipKernel((4, 5), 0.1).destinations(), UNIFORM, start=0, actions=[0, 0], end=19, first_time=3
-        )
+def test_a_stretch_that_no_slip_explains_says_nothing():
+    grid = SlipKernel((4, 5), 0.1)
+    impossible = slip_evidence(grid.destinations(), UNIFORM, Stretch(3, 0, (0, 0), 19))
+    assert impossible.is_contradiction and np.ptp(impossible.profile) == 0
+    against_all_commands = slip_evidence(GROUND.destinations(), UNIFORM, Stretch(0, 11, (0,) * 11, 0))
+    assert against_all_commands.log_likelihood(GRID).max() < np.log(1e-4)
+    assert against_all_commands.is_contradiction
 
 
 def test_profile_is_the_best_path():
@@ -72,8 +72,7 @@ def test_profile_is_the_best_path():
     drift = np.array([0.0, 0.1, 0.15])
     pieces = [(13, 0, 14), (14, 0, 2), (2, 2, 14)]
     evidence = [
-        slip_evidence(destinations, UNIFORM, start=s, actions=[a], end=end, first_time=t)
-        for t, (s, a, end) in enumerate(pieces)
+        slip_evidence(destinations, UNIFORM, Stretch(t, s, (a,), end)) for t, (s, a, end) in enumerate(pieces)
     ]
     profile = NO_EVIDENCE
     for piece in evidence:
@@ -152,6 +151,16 @@ def test_save_and_restore_go_on_alike():
     assert one.slips == two.slips
 
 
+def test_a_restored_estimator_shows_what_was_learned():
+    one, two = (PooledSlip(GROUND, 0.01, evidence="intervals") for _ in range(2))
+    for observation in fly(np.random.default_rng(1), TWO_BURST, UPDATES):
+        one.estimate(observation)
+    two.restore(one.save())
+    assert two.slips == one.slips
+    with pytest.raises(InputError, match="another grid or terrain"):
+        PooledSlip(GROUND, 0.01, terrain=np.arange(144) % 2).restore(one.save())
+
+
 @pytest.mark.parametrize("evidence", ["transitions", "intervals"])
 def test_interval_covers_in_a_few_missions(evidence):
     rows = intervals(TWO_BURST, UPDATES, 150, evidence)
@@ -195,3 +204,95 @@ def test_bad_options_are_refused(options, message):
 def test_a_state_off_the_grid_is_refused():
     with pytest.raises(InputError, match="t=0: next=999 is not a state"):
         PooledSlip(GROUND, 0.1).estimate(Observation(1, 999, 0, 0, (0,)))
+
+
+def test_the_slip_may_drift_as_far_as_merged_entries_allow():
+    """In a corridor up, down and stay are one cell, and no entry changes by more than 2/3 of the slip."""
+    corridor = SlipKernel((1, 40), 0.1, law=[1 / 3, 1 / 3, 1 / 3, 0, 0])
+    slips = np.linspace(0.05, 0.95, 60)
+    bounds = [
+        SlipKernel((1, 40), low, law=corridor.law)
+        .entrywise_distance(SlipKernel((1, 40), high, law=corridor.law))
+        .max()
+        for low, high in pairwise(slips)
+    ]
+    rng, covered = np.random.default_rng(0), 0
+    for _ in range(60):
+        estimator = PooledSlip(corridor, bounds)
+        for t, slip in enumerate(slips):  # the middle of the corridor, again and again
+            move = 0 if rng.random() >= slip else int(rng.choice(5, p=corridor.law))
+            end = int(corridor.destinations()[20, move])
+            for _ in range(20 if t == 0 else 1):  # the first slip is known well
+                estimator.estimate(Observation(t + 1, 21 if t == 0 else end, 20, 0, (0,)))
+        covered += estimator.slips[0].low <= slips[-1] <= estimator.slips[0].high
+    assert covered >= 0.9 * 60
+
+
+def kidnapped(rng, slips, updates, jump_at, *, land):
+    """As `fly`, but the robot is put down at `land` before step `jump_at`."""
+    destinations, states, actions, seen, last = GROUND.destinations(), [0], [], [], 0
+    for t, slip in enumerate(slips):
+        if t == jump_at:
+            states[-1] = land
+        actions.append(int(rng.choice([0, 2])))
+        move = actions[-1] if rng.random() >= slip else int(rng.integers(5))
+        states.append(int(destinations[states[-1], move]))
+        if t + 1 in updates:
+            seen.append(Observation(t + 1, states[-1], states[-2], actions[-1], tuple(actions[last:])))
+            last = t + 1
+    return seen
+
+
+def test_a_robot_that_was_carried_away_goes_on_learning(caplog):
+    estimator = PooledSlip(GROUND, 0.0, evidence="intervals")
+    for observation in kidnapped(np.random.default_rng(0), np.full(60, 0.1), range(5, 60, 5), 24, land=0):
+        before = estimator.slips[0]
+        estimator.estimate(observation)
+        assert len(caplog.records) == (observation.time >= 25)
+        if observation.time > 25:
+            assert estimator.slips[0].width < before.width
+    assert "t=20: no slip leads" in caplog.text
+    assert estimator.slips[0].low <= 0.1 <= estimator.slips[0].high < 0.4
+
+
+@pytest.mark.parametrize("evidence", ["transitions", "intervals"])
+def test_an_impossible_transition_says_nothing(evidence):
+    estimator = PooledSlip(GROUND, 0.0, evidence=evidence)
+    for t in range(20):
+        estimator.estimate(Observation(t + 1, 14, 13, 0, (0,)))
+    before = estimator.slips[0]
+    estimator.estimate(Observation(21, 143, 13, 0, (0,)))
+    assert (estimator.slips[0].low, estimator.slips[0].high) == (before.low, before.high)
+
+
+def coverage_after_a_jump(missions, slips, evidence, seed=0):
+    """(missions, 2) how likely a jump to any cell made the next look, and whether the interval then holds the
+    slip at both of the two updates after it.
+    """
+    rng, rows = np.random.default_rng(seed), []
+    for _ in range(missions):
+        estimator, inside = PooledSlip(GROUND, 0.8 * np.abs(np.diff(slips)), evidence=evidence), []
+        seen = kidnapped(rng, slips, (1, 10, 19, 28, 37), 14, land=int(rng.integers(144)))
+        for observation in seen:
+            estimator.estimate(observation)
+            true = slips[observation.time - 1]
+            inside.append(estimator.slips[0].low <= true <= estimator.slips[0].high)
+        way = Stretch(10, seen[1].state, seen[2].commanded[:-1], seen[2].previous_state)
+        found = slip_evidence(GROUND.destinations(), UNIFORM, way)
+        rows.append((np.exp(found.log_likelihood(slips[10:18].mean(keepdims=True))[0]), all(inside[3:])))
+    return np.array(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("slips", "evidence"),
+    [(np.full(50, 0.05), "intervals"), (np.full(50, 0.2), "intervals"), (TWO_BURST, "transitions")],
+    ids=["0.05", "0.2", "two-burst, transitions"],
+)
+def test_a_kidnapped_robot_learns_again(slips, evidence):
+    """Jumps after which the look is less likely than 1e-6; of jumps that remain possible it is printed."""
+    likelihood, covered = coverage_after_a_jump(2500, slips, evidence).T
+    unlikely = likelihood < 1e-6
+    assert unlikely.sum() >= 1000
+    print(f"coverage {covered[unlikely][:1000].mean():.3f}, possible jumps {covered[~unlikely].mean():.3f}")
+    assert covered[unlikely][:1000].mean() >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 1000)

@@ -9,6 +9,7 @@ the last solution was.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -23,6 +24,8 @@ from replan.estimate.filling import Filling, check_filling, fill_pair, later_row
 from replan.estimate.observations import Transitions, transitions
 from replan.estimate.pair import PairSolution, solve_pair
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, prepare_kernel
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -74,12 +77,20 @@ class DriftBoundedMLE:
         prepare_kernel(self.kernel(0))
 
     def estimate(self, observation: Observation) -> Kernel:
-        """Learn the transition that the update revealed, if it did, and give the kernel of that step."""
-        t = observation.time - 1
-        if observation.previous_state is not None and observation.previous_action is not None:
-            self.learn(
-                transitions([[t, observation.previous_state, observation.previous_action, observation.state]])
-            )
+        """Learn the transition that the update revealed, if it did, and give the kernel of that step.
+
+        A transition to a state that is no successor (the robot was carried away) is logged and ignored.
+        """
+        t, state, action = observation.time - 1, observation.previous_state, observation.previous_action
+        if state is not None and action is not None:
+            seen = transitions([[t, state, action, observation.state]])
+            seen.check(states=len(self.successors), actions=self.nominal.shape[1])
+            if observation.state in self.successors[state]:
+                self.learn(seen)
+            else:
+                log.warning(
+                    "t=%d: s=%d is no successor of s=%d; nothing is learned", t, observation.state, state
+                )
         return self.kernel(max(t, 0))
 
     def learn(self, seen: Transitions) -> None:

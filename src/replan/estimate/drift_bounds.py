@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.estimate.estimator import Observation
-from replan.estimate.slip_evidence import slip_evidence
+from replan.estimate.slip_evidence import SlipModel, stretches
 from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate
+from replan.model.family import KernelFamily
 from replan.model.kernel import Array
 from replan.model.slip import SlipKernel
 
@@ -37,16 +38,17 @@ class OnlineDriftBounds:
         if not 0 <= initial <= 1:
             raise InputError(f"initial must lie between 0 and 1, not {initial}")
         self.nominal, self.horizon, self.confidence, self.initial = nominal, horizon, confidence, initial
-        self._destinations = nominal.destinations()
+        self._model = SlipModel(nominal)
+        self._steepness = float(KernelFamily.of_one_slip(nominal).steepness().max())
         self._last: tuple[int, int] | None = None
         self.averages: list[SlipEstimate] = []  # of each interval, `time` being its last step
         self.centres: list[float] = []  # the mean time of each interval
 
     def observe(self, seen: Observation) -> Array:
         """Learn from an update and give the bounds as they now stand."""
-        if self._last is not None and seen.time > self._last[0]:
-            self._learn(self._last, seen)
-        self._last = (seen.time, seen.state)
+        last, self._last = self._last, (seen.time, seen.state)
+        if last is not None and seen.time > last[0]:
+            self._learn(last, seen)
         return self.bounds()
 
     def bounds(self) -> Array:
@@ -54,13 +56,10 @@ class OnlineDriftBounds:
         bounds = np.full(self.horizon - 1, self.initial)
         if len(self.centres) < 2:
             return bounds
-        entry = 1 - float(
-            self.nominal.law.min()
-        )  # a kernel entry changes by at most this much of the slip's change
         low = np.array([average.low for average in self.averages])
         high = np.array([average.high for average in self.averages])
         moved = np.maximum(high[1:] - low[:-1], high[:-1] - low[1:])
-        rates = np.minimum(entry * moved / np.diff(self.centres), 1.0)
+        rates = np.minimum(self._steepness * moved / np.diff(self.centres), 1.0)
         step = np.arange(self.horizon - 1) + 0.5
         gap = np.searchsorted(self.centres, step) - 1
         bounds = rates[np.clip(gap, 0, len(rates) - 1)]
@@ -87,35 +86,22 @@ class OnlineDriftBounds:
         self._last = (int(last[0]), int(last[1])) if last.size else None
 
     def _learn(self, last: tuple[int, int], seen: Observation) -> None:
-        """The slip of the interval since `last`, taken as one number."""
-        time, state = last
-        actions = seen.commanded[-(seen.time - time) :]
-        if len(actions) != seen.time - time:
-            raise InputError(f"t={seen.time}: {len(actions)} commanded actions for {seen.time - time} steps")
-        pieces = [(state, actions, seen.state, time)]
-        if seen.previous_state is not None and len(actions) > 1:
-            pieces = [
-                (state, actions[:-1], seen.previous_state, time),
-                (seen.previous_state, actions[-1:], seen.state, seen.time - 1),
-            ]
+        """Add the slip of the interval since `last`, taken as one number, unless no slip explains it."""
+        steps = seen.time - last[0]
+        if len(seen.commanded) < steps:
+            raise InputError(f"t={seen.time}: {len(seen.commanded)} commanded actions for {steps} steps")
         profile, still = NO_EVIDENCE, np.zeros(self.horizon + 1)
-        for start, commanded, end, first in pieces:
-            profile = profile.add(
-                slip_evidence(
-                    self._destinations,
-                    self.nominal.law,
-                    start=start,
-                    actions=commanded,
-                    end=end,
-                    first_time=first,
-                ),
-                still,
-            )
+        for stretch in stretches(last, seen):
+            evidence = None if stretch is None else self._model.evidence(stretch)
+            if evidence is not None:
+                profile = profile.add(evidence, still)
+            elif stretch is not None:
+                return
         j = len(self.averages) + 1
         confidence = 1 - (1 - self.confidence) / (j * (j + 1))
         prior = float(np.mean(self.nominal.slip))
         self.averages.append(profile.at(seen.time - 1, still, prior=prior, confidence=confidence))
-        self.centres.append((time + seen.time - 1) / 2)
+        self.centres.append((last[0] + seen.time - 1) / 2)
 
 
 def too_small(bounds: ArrayLike, factor: float = 4.0) -> Array:

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from replan.errors import InputError
 from replan.estimate.drift_sums import DriftSums
 from replan.estimate.estimator import Observation
-from replan.estimate.slip_evidence import SlipEvidence, reachable, slip_evidence
+from replan.estimate.slip_evidence import CELLS, SlipModel, Stretch, stretches
 from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate, SlipProfile
+from replan.model.family import KernelFamily, with_slip
 from replan.model.kernel import Indices, prepare_kernel
 from replan.model.slip import SlipKernel
 
@@ -45,46 +46,39 @@ class PooledSlip:
             raise InputError(f'evidence must be "transitions" or "intervals", not {evidence!r}')
         if not 0 < confidence < 1:
             raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
-        # An entry of the kernel changes by at most (1 - law) times the slip's change, and one by as much.
-        self._drift = DriftSums(
-            np.asarray(drift_bounds, dtype=float) / (1 - nominal.law.min()), states=0, actions=0
-        )
         self.nominal = nominal
         self.evidence: Evidence = evidence
         self.confidence = confidence
         self.terrain = _classes(terrain, nominal.states)
-        self._destinations = nominal.destinations()
+        self._model = SlipModel(nominal)
         slips = np.broadcast_to(nominal.slip, (nominal.states,))
-        classes = range(int(self.terrain.max()) + 1)
-        self._prior = [
-            float(slips[self.terrain == c].mean()) if (self.terrain == c).any() else 0.0 for c in classes
-        ]
-        self._profiles = [NO_EVIDENCE for _ in classes]
+        steepness = KernelFamily.of_one_slip(nominal).steepness().max(axis=1)
+        self._prior, self._drift = [], []
+        for cells in (self.terrain == c for c in range(int(self.terrain.max()) + 1)):
+            self._prior.append(float(slips[cells].mean()) if cells.any() else 0.0)
+            self._drift.append(_slip_drift(drift_bounds, steepness[cells].max(initial=0.0)))
+        self._profiles = [NO_EVIDENCE for _ in self._prior]
         self._last: tuple[int, int] | None = None  # time and state of the last update
-        self.slips: tuple[SlipEstimate, ...] = tuple(
-            profile.at(0, np.zeros(1), prior=prior, confidence=confidence)
-            for profile, prior in zip(self._profiles, self._prior, strict=True)
-        )
+        self.slips = self._slips_at(0)
         prepare_kernel(nominal)
 
     def estimate(self, observation: Observation) -> SlipKernel:
-        """Learn from the update, then give the kernel of the step before it; `slips` holds the intervals."""
-        time = max(observation.time - 1, 0)
-        drift = self._drift.up_to(time, 0, 0)
-        for terrain, evidence in self._evidence_of(observation):
-            self._profiles[terrain] = self._profiles[terrain].add(evidence, drift)
-        self._last = (observation.time, observation.state)
-        self.slips = tuple(
-            profile.at(time, drift, prior=prior, confidence=self.confidence)
-            for profile, prior in zip(self._profiles, self._prior, strict=True)
-        )
+        """Learn from the update, then give the kernel of the step before it; `slips` holds the intervals.
+
+        Steps that no slip explains, such as those of a robot that was carried away, are logged and ignored.
+        """
+        last, self._last = self._last, (observation.time, observation.state)
+        for stretch in self._stretches(last, observation):
+            if (evidence := self._model.evidence(stretch)) is not None:
+                terrain = int(self.terrain[stretch.start])
+                drift = self._drift[terrain].up_to(observation.time - 1, 0, 0)
+                self._profiles[terrain] = self._profiles[terrain].add(evidence, drift)
+        self.slips = self._slips_at(max(observation.time - 1, 0))
         slip = np.array([estimate.slip for estimate in self.slips])
-        per_cell = slip if len(slip) == 1 else slip[self.terrain]
-        blocked = self.nominal.blocked if self.nominal.blocked.size > 1 else None
-        return SlipKernel(self.nominal.shape, per_cell, law=self.nominal.law, blocked=blocked)
+        return with_slip(self.nominal, slip if len(slip) == 1 else slip[self.terrain])
 
     def save(self) -> dict[str, np.ndarray]:
-        """The profile of each class, where it stands, and the last update."""
+        """The profile of each class, its position, and the last update."""
         centres = [np.nan if profile.centre is None else profile.centre for profile in self._profiles]
         return {
             "profiles": np.array([profile.values for profile in self._profiles]),
@@ -93,41 +87,38 @@ class PooledSlip:
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take up what `save` gave."""
+        """Continue from the arrays of `save`."""
+        if arrays["profiles"].shape != (len(self._prior), CELLS):
+            raise InputError("the saved slip is of another grid or terrain")
         self._profiles = [
             SlipProfile(values, None if np.isnan(centre) else float(centre))
             for values, centre in zip(arrays["profiles"], arrays["centres"], strict=True)
         ]
         last = arrays["last_update"]
         self._last = (int(last[0]), int(last[1])) if last.size else None
+        self.slips = self._slips_at(max(self._last[0] - 1, 0) if self._last else 0)
 
-    def _evidence_of(self, seen: Observation) -> list[tuple[int, SlipEvidence]]:
-        """What the update says, by class: the way to the last transition, then that transition."""
-        if seen.previous_state is None or seen.previous_action is None:
-            return self._stretch(seen.state, seen.commanded) if self.evidence == "intervals" else []
-        last = self._between(seen.previous_state, (seen.previous_action,), seen.state, seen.time - 1)
-        if self.evidence == "transitions":
-            return [last]
-        return [*self._stretch(seen.previous_state, seen.commanded[:-1]), last]
-
-    def _stretch(self, end: int, actions: tuple[int, ...]) -> list[tuple[int, SlipEvidence]]:
-        """From the last update to `end`, if it surely stayed within one class of terrain."""
-        if self._last is None or not actions:
-            return []
-        time, start = self._last
-        crossed = self.terrain[reachable(self._destinations, start, len(actions) - 1)]
-        if (crossed != crossed[0]).any():
-            return []
-        return [self._between(start, actions, end, time)]
-
-    def _between(self, start: int, actions: tuple[int, ...], end: int, time: int) -> tuple[int, SlipEvidence]:
-        for name, value, limit in (("s", start, self.nominal.states), ("next", end, self.nominal.states)):
-            if not 0 <= value < limit:
-                raise InputError(f"t={time}: {name}={value} is not a state (0 to {limit - 1})")
-        found = slip_evidence(
-            self._destinations, self.nominal.law, start=start, actions=actions, end=end, first_time=time
+    def _slips_at(self, time: int) -> tuple[SlipEstimate, ...]:
+        return tuple(
+            profile.at(time, drift.up_to(time, 0, 0), prior=prior, confidence=self.confidence)
+            for profile, drift, prior in zip(self._profiles, self._drift, self._prior, strict=True)
         )
-        return int(self.terrain[start]), found
+
+    def _stretches(self, last: tuple[int, int] | None, seen: Observation) -> list[Stretch]:
+        """The steps to learn from; the way to the last transition only if it stays in one terrain class."""
+        way, transition = stretches(last, seen)
+        found = [] if transition is None else [transition]
+        if way is not None and self.evidence == "intervals":
+            crossed = self.terrain[self._model.reachable(way.start, len(way.actions) - 1)]
+            if (crossed == crossed[0]).all():
+                found.insert(0, way)
+        return found
+
+
+def _slip_drift(drift_bounds: ArrayLike, steepness: float) -> DriftSums:
+    """Bounds on the slip's change: those of kernel entries over how much an entry changes with the slip."""
+    bounds = np.asarray(drift_bounds, dtype=float)
+    return DriftSums(np.minimum(bounds / max(steepness, 1e-12), 1.0), states=0, actions=0)
 
 
 def _classes(terrain: ArrayLike | None, states: int) -> Indices:

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan.estimate.slip_evidence import SlipEvidence
+from replan.estimate.slip_evidence import CELLS, GRID, SlipEvidence
 from replan.model.kernel import Array
 
-CELLS = 400
-GRID = (np.arange(CELLS) + 0.5) / CELLS  # slips strictly between 0 and 1
 CONFIDENCE = 0.95
 
 
@@ -53,7 +51,7 @@ class SlipProfile:
         """With one more stretch; drift (T,) sums the bounds on the slip's change from time 0."""
         centre = float(drift[evidence.times].mean())
         moved = 0.0 if self.centre is None else abs(centre - self.centre)
-        return SlipProfile(_spread(self.values, moved) + evidence.log_likelihood(GRID), centre)
+        return SlipProfile(_spread(self.values, moved) + evidence.profile, centre)
 
     def at(self, time: int, drift: Array, *, prior: float, confidence: float = CONFIDENCE) -> SlipEstimate:
         """The slip at `time`, not before the evidence. Of equally likely ones, the one nearest to `prior`."""
