@@ -12,84 +12,12 @@ The comparison is about the trigger only: here an update also tells the robot wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-
-from replan import Context, Decision, Mission, Need, Rule, load_setting, make_mission
+from replan import Mission, Rule, load_setting, make_mission
 from replan.evaluation import optimum, regret
 from replan.planning import oracle
-from replan.schedule import Lookahead
+from replan.schedule import DistanceTravelled, FixedRate, Lookahead, PathExpired
 from replan.study.protocol import choose, prepare
 from replan.worlds import ThinIce
-
-
-def believed_path(context: Context, steps: int) -> list[int]:
-    """The states of the plan in force, each the likeliest successor of the one before."""
-    following = context.kernel.most_likely()
-    path = [context.state]
-    for _ in range(steps):
-        path.append(int(following[path[-1], context.plan.policy[path[-1]]]))
-    return path
-
-
-@dataclass(frozen=True)
-class FixedRate(Rule):
-    """Replan every so many steps."""
-
-    every: int
-
-    name = "fixed rate"
-
-    def due_at(self, context: Context) -> int:
-        """So many steps after the last one."""
-        return context.last_update + self.every
-
-    def decide(self, context: Context) -> Decision:
-        """Whether that is now."""
-        return Decision(context.time >= self.due_at(context), f"every {self.every} steps")
-
-
-@dataclass(frozen=True)
-class Distance(Rule):
-    """Replan after so many cells of the path."""
-
-    cells: int
-
-    name = "distance"
-    needs = frozenset({Need.STATE})
-
-    def due_at(self, context: Context) -> int:
-        """When the robot believes that it has gone that far; never if it believes that it stands still."""
-        path = believed_path(context, context.horizon - context.last_update)
-        gone = np.cumsum(np.diff(path) != 0)
-        far = np.flatnonzero(gone >= self.cells)
-        return context.last_update + 1 + int(far[0]) if len(far) else context.horizon
-
-    def decide(self, context: Context) -> Decision:
-        """Whether it has."""
-        return Decision(context.time >= self.due_at(context), f"after {self.cells} cells")
-
-
-@dataclass(frozen=True)
-class PathExpiry(Rule):
-    """Replan when a share of the path has been walked; a path ends at rest, or with the planning horizon."""
-
-    share: float
-
-    name = "path expiry"
-    needs = frozenset({Need.STATE})
-
-    def due_at(self, context: Context) -> int:
-        """When the path, or the wait at its end, is used up so far."""
-        path = believed_path(context, context.planning_horizon)
-        moving = int((np.diff(path) != 0).sum())
-        length = moving or context.planning_horizon
-        return context.last_update + max(1, round(self.share * length))
-
-    def decide(self, context: Context) -> Decision:
-        """Whether it is."""
-        return Decision(context.time >= self.due_at(context), f"{self.share:.0%} of the path walked")
 
 
 def triggers(mission: Mission) -> dict[str, list[Rule]]:
@@ -98,8 +26,8 @@ def triggers(mission: Mission) -> dict[str, list[Rule]]:
     return {
         "fixed rate, every step": [FixedRate(1)],
         "fixed rate, best": [FixedRate(every) for every in range(2, even + 3)],
-        "distance, best": [Distance(cells) for cells in (2, 4, 6, 8, 12, 16)],
-        "path expiry, best": [PathExpiry(share) for share in (0.5, 1.0, 1.5, 2.0)],
+        "distance, best": [DistanceTravelled(cells) for cells in (2, 4, 6, 8, 12, 16)],
+        "path expiry, best": [PathExpired(share) for share in (0.5, 1.0, 1.5, 2.0)],
     }
 
 

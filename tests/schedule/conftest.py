@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from replan.model import GeneralKernel, Reward
+from replan.execute import Mission
+from replan.model import GeneralKernel, Reward, from_arrays
 from replan.planning.backward_induction import plan
 from replan.schedule import Context, Need
 
@@ -44,3 +45,11 @@ def context():
 @pytest.fixture(scope="session")
 def context_factory():
     return make_context
+
+
+@pytest.fixture
+def corridor():
+    """Cells 0 to 4 in a row; the only action that pays goes right, so the way is 0, 1, 2, 3, 4, 4, ..."""
+    right, stay = np.minimum(np.arange(5) + 1, 4), np.arange(5)
+    kernel = np.eye(5)[np.stack([right, stay], axis=1)]
+    return Mission(from_arrays(kernel, np.arange(5), horizon=8), budget=2, planning_horizon=3)

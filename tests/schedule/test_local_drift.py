@@ -2,20 +2,10 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.execute import Mission
-from replan.model import from_arrays
 from replan.schedule import LocalDrift
 from replan.schedule.local_drift import planned_way
 
 HORIZON, STATES = 8, 5
-
-
-@pytest.fixture
-def corridor():
-    """Cells 0 to 4 in a row; the only action that pays goes right, so the way is 0, 1, 2, 3, 4, 4, ..."""
-    right, stay = np.minimum(np.arange(STATES) + 1, STATES - 1), np.arange(STATES)
-    kernel = np.eye(STATES)[np.stack([right, stay], axis=1)]
-    return Mission(from_arrays(kernel, np.arange(STATES), horizon=HORIZON), budget=2, planning_horizon=3)
 
 
 def context(mission, rule, time):

@@ -37,6 +37,7 @@ PARAMETERS = {
     "drift-threshold": {"threshold": st.floats(0, 2), "pace_weight": st.floats(0, 1)},
     "self-triggered": {"threshold": st.floats(0, 2)},
     "lazy-value": {"threshold": st.floats(0, 2)},
+    "fixed-rate": {"every": st.integers(1, 20)},
 }
 
 

@@ -9,6 +9,8 @@ from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.loaded import BackLoaded, FrontLoaded
 from replan.schedule.local_drift import LocalDrift
 from replan.schedule.lookahead import Lookahead
+from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue
+from replan.schedule.navigation_triggers import DistanceTravelled, FixedRate, PathExpired
 from replan.schedule.pacing import paced, pacing_limit
 from replan.schedule.periodic import Periodic, periodic_times
 from replan.schedule.random import Random
@@ -23,17 +25,22 @@ __all__ = [
     "RULES",
     "THRESHOLDS",
     "WEIGHTS",
+    "AccumulatedValue",
     "BackLoaded",
     "BestOffset",
     "Context",
     "Decision",
+    "DistanceTravelled",
     "DriftThreshold",
+    "FixedRate",
     "FixedTimes",
     "FrontLoaded",
     "LazyValue",
     "LocalDrift",
     "Lookahead",
+    "MeasuringValue",
     "Need",
+    "PathExpired",
     "Periodic",
     "Random",
     "RegretGuided",

@@ -14,6 +14,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices
+from replan.schedule.believed_path import believed_paths
 from replan.schedule.pacing import paced, pacing_limit
 from replan.schedule.rule import Context, Decision, Need, Rule
 
@@ -47,13 +48,7 @@ class LocalDrift(Rule):
 
 def planned_way(context: Context) -> tuple[Indices, Indices]:
     """Return the likeliest states and actions of the stale plan from now to H steps ahead (or T)."""
-    policy = context.plan.policy
-    following = context.kernel.most_likely()[np.arange(len(policy)), policy]
     last = min(context.time + context.planning_horizon, context.horizon)
-    states = np.empty(last - context.last_update, dtype=np.int64)
-    state = context.state
-    for k in range(len(states)):
-        states[k] = state
-        state = following[state]
-    states = states[context.time - context.last_update :]
-    return states, policy[states]
+    path = believed_paths(context, np.array([context.state]), last - context.last_update - 1)[0]
+    states = path[context.time - context.last_update :]
+    return states, context.plan.policy[states]

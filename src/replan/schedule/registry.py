@@ -15,6 +15,8 @@ from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.lazy_value import LazyValue
 from replan.schedule.loaded import BackLoaded, FrontLoaded
 from replan.schedule.lookahead import Lookahead
+from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue
+from replan.schedule.navigation_triggers import DistanceTravelled, FixedRate, PathExpired
 from replan.schedule.periodic import Periodic
 from replan.schedule.random import Random
 from replan.schedule.regret_guided import RegretGuided
@@ -43,6 +45,11 @@ for _rule in (
     SelfTriggered,
     LazyValue,
     Lookahead,
+    MeasuringValue,
+    AccumulatedValue,
+    FixedRate,
+    DistanceTravelled,
+    PathExpired,
 ):
     register(_rule)
 

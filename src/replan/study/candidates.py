@@ -3,8 +3,8 @@
 `paper` are the sets of the appendix's "Baselines", with our own grids where the paper prints none: alpha, m,
 D of the score and the pace weight of drift-threshold. `equal` gives every rule as many candidates as
 regret-guided has, `EQUAL_COUNT`, by a fine logarithmic grid of thresholds; best-offset may choose its period
-too, and has fewer where fewer schedules of its kind exist. `certified`, which is none of the paper's, has the
-same few in both.
+too, and has fewer where fewer schedules of its kind exist. Rules that are none of the paper's have the same few
+in both.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
+from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue
+from replan.schedule.navigation_triggers import DistanceTravelled, FixedRate, PathExpired
 from replan.schedule.periodic import periodic_times
 from replan.schedule.registry import make_rule
 from replan.schedule.regret_guided import Family, RegretGuided
@@ -42,6 +44,27 @@ PACE_WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
 MULTIPLIERS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)  # of the base threshold; for `certified` of even intervals
 PERCENTILES = (0, 20, 40, 60, 80, 100)  # of lazy-value's positive scores
 FALLBACK_THRESHOLD = 1e-3  # where nothing drifts
+MEASURING_VALUES = (
+    0.001,
+    0.003,
+    0.01,
+    0.02,
+    0.03,
+    0.05,
+    0.08,
+    0.12,
+    0.2,
+    0.3,
+    0.5,
+    0.8,
+    1.2,
+    2.0,
+    3.0,
+    5.0,
+    8.0,
+)
+DISTANCES = (1, 2, 4, 6, 8, 12, 16)  # cells, of distance-travelled
+SHARES = (0.5, 1.0, 1.5, 2.0)  # of the path, of path-expired
 
 
 def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list[Rule]:
@@ -185,6 +208,10 @@ def _certified(mission: Mission, search: Search) -> list[Rule]:
     return [Certified(amount) for amount in certified_amounts(mission)]
 
 
+def _fixed_rate(mission: Mission, search: Search) -> list[Rule]:
+    return [FixedRate(every) for every in range(1, round(mission.horizon / mission.budget) + 3)]
+
+
 def _drift_range(bounds: Array) -> tuple[float, float]:
     """The least single drift and the whole of it."""
     positive = bounds[bounds > 0]
@@ -200,4 +227,9 @@ _CANDIDATES: dict[str, Callable[[Mission, Search], list[Rule]]] = {
     "self-triggered": _self_triggered,
     "lazy-value": _lazy_value,
     "certified": _certified,
+    "measuring-value": lambda mission, search: [MeasuringValue(value) for value in MEASURING_VALUES],
+    "accumulated-value": lambda mission, search: [AccumulatedValue(value) for value in MEASURING_VALUES],
+    "fixed-rate": _fixed_rate,
+    "distance-travelled": lambda mission, search: [DistanceTravelled(cells) for cells in DISTANCES],
+    "path-expired": lambda mission, search: [PathExpired(share) for share in SHARES],
 }

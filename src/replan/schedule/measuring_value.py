@@ -1,0 +1,92 @@
+"""`measuring-value` and `accumulated-value`: look when knowing the state is worth a price.
+
+The rule of Act-Then-Measure (Krale, Simao and Jansen, ICAPS 2023). The measuring value at t is
+
+    MV_t = E_b max_a Q(s, a) - E_b Q(s, a_t),
+
+where Q belongs to the plan in force, b is the robot's own belief (propagated from the state seen at the last
+update with the estimated kernel) and a_t is the action that the robot is about to take. `accumulated-value`
+adds the measuring values up since the last update. Both price looks and know no budget; here they are held to
+one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Indices
+from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches
+from replan.skip.propagation import BeliefPropagation, make_propagation
+
+ALL_STATES_LIMIT = 1_000
+"""States up to which the values of all of them are computed together when several are asked for."""
+
+
+@dataclass(frozen=True)
+class MeasuringValue(Rule):
+    """Update when the measuring value reaches the threshold, in units of reward."""
+
+    threshold: float = 0.1
+
+    needs = frozenset({Need.STATE})
+
+    def __post_init__(self) -> None:
+        if not self.threshold > 0:
+            raise InputError(f"threshold must be above 0, not {self.threshold}")
+
+    def scores(self, values: Array) -> Array:
+        """(R, L) scores from the measuring values (R, L) of tau, tau + 1, ..., T - 1."""
+        return values
+
+    def decide(self, context: Context) -> Decision:
+        """Compare the score with the threshold."""
+        scores = self.scores(_values(context, np.array([context.state])))
+        score = float(scores[0, context.time - context.last_update])
+        due = reaches(score, self.threshold)
+        words = self.name.replace("-", " ")
+        return Decision(
+            due, compared(score, self.threshold, due, words), score, self.threshold, {words: score}
+        )
+
+    def next_update(self, context: Context, states: Indices) -> Indices:
+        """(R,) first times after the last update at which the score reaches the threshold; T: never."""
+        due = self.scores(_values(context, states))[:, 1:] >= self.threshold - TRIGGER_TOLERANCE
+        return np.where(due.any(axis=1), context.last_update + 1 + due.argmax(axis=1), context.horizon)
+
+
+@dataclass(frozen=True)
+class AccumulatedValue(MeasuringValue):
+    """Update when the measuring values since the last update add up to the threshold."""
+
+    def scores(self, values: Array) -> Array:
+        """(R, L) sums of the measuring values (R, L) up to each time."""
+        return values.cumsum(axis=1)
+
+
+def measuring_values(context: Context, states: Indices) -> Array:
+    """(R, T - tau) MV of the times tau, ..., T - 1, for robots that saw `states` at the last update."""
+    q_values = context.plan.q_values
+    acting = make_propagation(context.execution, context.plan, context.kernel)
+    believing = BeliefPropagation(context.plan, context.kernel)
+    estimate, belief = acting.begin(states), believing.begin(states)
+    steps = context.horizon - context.last_update
+    values, rows = np.empty((len(states), steps)), np.arange(len(states))
+    for k in range(steps):
+        actions = acting.act(estimate)
+        values[:, k] = belief @ q_values.max(axis=1) - (belief @ q_values)[rows, actions]
+        estimate, belief = acting.advance(estimate, actions), believing.advance(belief, actions)
+    return values
+
+
+def _values(context: Context, states: Indices) -> Array:
+    """`measuring_values`, kept until the next update."""
+    together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
+    asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
+    key = (measuring_values, context.last_update, asked.tobytes())
+    if key not in context.cache:
+        context.cache[key] = measuring_values(context, asked)
+    return context.cache[key][states] if together else context.cache[key]

@@ -1,0 +1,88 @@
+"""`fixed-rate`, `distance-travelled` and `path-expired`: the replanning triggers of navigation stacks.
+
+Nav2 replans at a fixed rate, after some distance, or when its path has been used up. The robot knows how far
+it has come only by the path that it believes to follow.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Indices
+from replan.schedule.believed_path import believed_paths
+from replan.schedule.rule import Context, Decision, Need, Rule
+
+
+@dataclass(frozen=True)
+class Trigger(Rule):
+    """Base class of triggers: the next update time follows from the last update alone."""
+
+    needs = frozenset({Need.STATE})
+
+    @abstractmethod
+    def next_update(self, context: Context, states: Indices) -> Indices:
+        """(R,) times at which the trigger fires; T: never."""
+
+    def decide(self, context: Context) -> Decision:
+        """Compare the time with that of the trigger."""
+        states = np.array([context.state if Need.STATE in self.needs else 0])
+        at = int(self.next_update(context, states)[0])
+        parameters = ", ".join(f"{name} {value}" for name, value in vars(self).items())
+        return Decision(context.time >= at, f"the trigger ({parameters}) fires at {at}")
+
+
+@dataclass(frozen=True)
+class FixedRate(Trigger):
+    """Update every so many steps; Nav2's default is a fixed rate of one in a second."""
+
+    every: int = 1
+
+    needs = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise InputError(f"every must be at least 1, not {self.every}")
+
+    def next_update(self, context: Context, states: Indices) -> Indices:
+        """(R,) times `every` steps after the last update."""
+        return np.full(len(states), min(context.last_update + self.every, context.horizon))
+
+
+@dataclass(frozen=True)
+class DistanceTravelled(Trigger):
+    """Update after so many cells of the believed path."""
+
+    cells: int = 1
+
+    def __post_init__(self) -> None:
+        if self.cells < 1:
+            raise InputError(f"cells must be at least 1, not {self.cells}")
+
+    def next_update(self, context: Context, states: Indices) -> Indices:
+        """(R,) times at which the robot believes to have gone that far; T if it believes to stand still."""
+        paths = believed_paths(context, states, context.horizon - context.last_update)
+        far = (np.diff(paths) != 0).cumsum(axis=1) >= self.cells
+        return np.where(far.any(axis=1), context.last_update + 1 + far.argmax(axis=1), context.horizon)
+
+
+@dataclass(frozen=True)
+class PathExpired(Trigger):
+    """Update when a share of the path is used up; a path ends at rest, or with the planning horizon."""
+
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.share > 0:
+            raise InputError(f"share must be above 0, not {self.share}")
+
+    def next_update(self, context: Context, states: Indices) -> Indices:
+        """(R,) times at which that share of the path, or of the wait at its end, has passed."""
+        paths = believed_paths(context, states, context.planning_horizon)
+        moving = (np.diff(paths) != 0).sum(axis=1)
+        length = np.where(moving > 0, moving, context.planning_horizon)
+        steps = np.maximum(1, np.rint(self.share * length).astype(np.int64))
+        return np.minimum(context.last_update + steps, context.horizon)
