@@ -24,9 +24,7 @@ html_math_renderer = "mathml"
 exclude_patterns = ["_build", "tables"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_type_aliases = {
-    name: name for name in ("Array", "ArrayLike", "Indices", "Kernel", "Setting")
-}
+autodoc_type_aliases = {name: name for name in ("Array", "ArrayLike", "Indices", "Kernel", "Setting")}
 smartquotes = False  # s' is a state, not a quotation
 autodoc_preserve_defaults = True
 autodoc_default_options = {"exclude-members": "model_config"}

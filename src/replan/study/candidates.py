@@ -3,8 +3,8 @@
 `paper` are the sets of the appendix's "Baselines", with our own grids where the paper prints none: alpha, m,
 D of the score and the pace weight of drift-threshold. `equal` gives every rule as many candidates as
 regret-guided has, `EQUAL_COUNT`, by a fine logarithmic grid of thresholds; best-offset may choose its period
-too, and has fewer where fewer schedules of its kind exist. Rules that are none of the paper's have the same few
-in both.
+too, and has fewer where fewer schedules of its kind exist. Rules that are none of the paper's have the same
+few in both.
 """
 
 from __future__ import annotations
