@@ -21,6 +21,7 @@ from replan.commands import (
     regret,
     reproduce,
     results,
+    ros,
     schedule,
 )
 from replan.commands import run as run_command
@@ -62,6 +63,7 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("fly")(fly.fly)
 app.command("calibrate")(fly.calibrate)
 app.command("run")(run_command.run)
+app.command("ros")(ros.ros)
 app.command("results")(results.results)
 app.command("export")(export.export)
 app.command("explore")(explore.explore)

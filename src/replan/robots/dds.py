@@ -81,7 +81,11 @@ class Bus:
 
     def publisher(self, topic: str, kind: type, *, latched: bool = False) -> Callable[[Any], None]:
         """Return a function that publishes; `latched` keeps the last message for late subscribers."""
-        return self._writer(f"rt{topic}", kind, _topic_qos(latched=latched)).write
+        return self.raw_publisher(f"rt{topic}", kind, latched=latched)
+
+    def raw_publisher(self, name: str, kind: type, *, latched: bool = False) -> Callable[[Any], None]:
+        """Return a function that publishes on a DDS topic, whose name is taken as it is."""
+        return self._writer(name, kind, _topic_qos(latched=latched)).write
 
     def subscribe(
         self,
@@ -277,7 +281,7 @@ def _service_qos(key: str) -> Qos:
 
 
 def _user_data(qos: Qos) -> dict[str, str]:
-    policy: Any = qos[Policy.Userdata] if Policy.Userdata in qos else None
+    policy: Any = qos[Policy.Userdata] if Policy.Userdata in qos else None  # noqa: SIM401 (no get)
     if policy is None:
         return {}
     text = bytes(policy.data).decode(errors="replace")

@@ -1,23 +1,92 @@
 """An occupancy map as a world: a robot drives from start to goal over slippery cells.
 
-One step is the time that the robot takes for one cell at its speed. The reward is -(moves to the goal) / 20 for
-the realised next cell, moves being counted along free cells, so that walls do not hold up a short-sighted plan.
+One step is the time that the robot takes for one cell at its speed. The reward is -(moves to the goal) / 20
+for the realised next cell, moves being counted along free cells, so that walls do not hold up a short-sighted
+plan.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from replan.errors import InputError
 from replan.model import TVMDP, Reward, SlipKernel, constant
 from replan.model.kernel import Array
 from replan.worlds.cell_map import CellMap
-from replan.worlds.rover import DISTANCE_SCALE, KERNELS_KEPT
+from replan.worlds.map_file import OccupancyMap, read_map
+from replan.worlds.mars_rover import Drift
+from replan.worlds.parameters import Fraction, Horizon, Parameters
+from replan.worlds.slip_grid import DISTANCE_SCALE, KERNELS_KEPT
+
+Metres = Annotated[float, Field(gt=0)]
+Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict=False)]
 
 SLACK = 1.5  # steps of a mission for each step of the path, where no horizon is given
+
+
+class Map(Parameters):
+    """A map server's map, cut into cells, with a slip that drifts."""
+
+    file: str | None = None
+    """The map's YAML file, relative to the setting; `replan ros` can take the map from a topic instead."""
+    cell: Metres = 0.5
+    """Side of a cell in metres."""
+    inflation: Annotated[float, Field(ge=0)] = 0.0
+    """Metres that the centre of a free cell is away from obstacles."""
+    unknown_is_free: bool = False
+    """Whether the robot may enter unknown ground."""
+    speed: Annotated[float, Field(gt=0)] = 0.5
+    """Speed of the robot in m/s: a step is the time for one cell."""
+    start: Position | None = None
+    """x and y in metres; a robot's own position in `replan ros`."""
+    goal: Position | None = None
+    """x and y in metres; the end of the robot's path in `replan ros`."""
+    horizon: Horizon | None = None
+    """Steps, T; without it 1.5 times the moves from start to goal."""
+    drift: Drift
+    """Slip over time."""
+    drift_bound: Fraction | None = None
+    """Drift bound of every step that rules are given in place of the true drift."""
+
+    @property
+    def step_seconds(self) -> float:
+        """Seconds that one step takes."""
+        return self.cell / self.speed
+
+    def cells(self) -> CellMap:
+        """Return the cells of the map file."""
+        if self.file is None:
+            raise InputError("missing key 'file': the YAML file of a map")
+        return self.cut(read_map(self.file))
+
+    def cut(self, occupancy: OccupancyMap) -> CellMap:
+        """Return the cells of a map."""
+        return CellMap.cut(
+            occupancy,
+            cell=self.cell,
+            inflation=self.inflation,
+            unknown_is_free=self.unknown_is_free,
+        )
+
+    def build(self) -> TVMDP:
+        """Return the world from `start` to `goal`."""
+        cells = self.cells()
+        return self.world_on(
+            cells, start=_state(cells, "start", self.start), goal=_state(cells, "goal", self.goal)
+        )
+
+    def world_on(self, cells: CellMap, *, start: int, goal: int, moves: float | None = None) -> TVMDP:
+        """Return the world on these cells; `moves` of the path set the horizon where none is given."""
+        moves = float(cells.moves_to(goal)[start]) if moves is None else moves
+        horizon = self.horizon or steps_for(moves if np.isfinite(moves) else 1)
+        bounds = None if self.drift_bound is None else np.full(horizon - 1, self.drift_bound)
+        slip = self.drift.profile(horizon)
+        return build_on(cells, slip, start=start, goal=goal, stated_bounds=bounds)
 
 
 def steps_for(moves: float) -> int:
@@ -25,7 +94,7 @@ def steps_for(moves: float) -> int:
     return max(2, int(np.ceil(SLACK * moves)))
 
 
-def build(
+def build_on(
     cells: CellMap,
     slip: ArrayLike,
     *,
@@ -40,8 +109,6 @@ def build(
     """
     slips = np.asarray(slip, dtype=float)
     distances = cells.moves_to(goal)
-    if cells.blocked[goal] or cells.blocked[start]:
-        raise InputError("the start or the goal lies in a blocked cell of the map")
     if not np.isfinite(distances[start]):
         raise InputError("the map has no way from the start to the goal; smaller cells may open one")
 
@@ -58,6 +125,17 @@ def build(
         start_states=np.flatnonzero(np.isfinite(distances)),
         grid=cells.shape,
     )
+
+
+def _state(cells: CellMap, name: str, position: Position | None) -> int:
+    if position is None:
+        raise InputError(f"missing key {name!r}: x and y in metres")
+    state = int(cells.states_at(position))
+    if state < 0:
+        raise InputError(f"{name} {list(position)} lies outside the map")
+    if cells.blocked[state]:
+        raise InputError(f"{name} {list(position)} lies in a blocked cell")
+    return state
 
 
 def _within_reach(distances: Array) -> Array:

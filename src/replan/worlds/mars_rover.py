@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, field_validator
 
 from replan.model import TVMDP, burst_intervals, linear, piecewise, sinusoidal
@@ -85,7 +86,19 @@ class PiecewiseDrift(Parameters):
         return burst_intervals(horizon, self.bursts)
 
 
-Drift = Annotated[LinearDrift | SinusoidalDrift | PiecewiseDrift, Field(discriminator="kind")]
+class TableDrift(Parameters):
+    """Slip step by step, as measured or estimated."""
+
+    kind: Literal["table"]
+    slip: Annotated[list[Fraction], Field(min_length=1)] = Field(examples=[[0.05, 0.05, 0.06]])
+    """Slip at t = 0, 1, ...; the last one stays."""
+
+    def profile(self, horizon: int) -> Array:
+        """Return the slip of each step, (T,)."""
+        return np.array(self.slip)[np.minimum(np.arange(horizon), len(self.slip) - 1)]
+
+
+Drift = Annotated[LinearDrift | SinusoidalDrift | PiecewiseDrift | TableDrift, Field(discriminator="kind")]
 
 
 class Rover(Parameters):
@@ -96,7 +109,7 @@ class Rover(Parameters):
     horizon: Horizon
     """Steps, T."""
     drift: Drift
-    """Slip over time: linear, sinusoidal or piecewise."""
+    """Slip over time: linear, sinusoidal, piecewise or table."""
     obstacles: list[Cell] = Field(default=[])
     """Row and column of each cell that cannot be entered."""
     drift_bounds: list[float] | None = None

@@ -18,6 +18,7 @@ from replan.planning.ties import Ties
 from replan.skip.propagation import Execution
 from replan.worlds.arrays import Arrays
 from replan.worlds.crosswind import Crosswind
+from replan.worlds.map_world import Map
 from replan.worlds.mars_rover import Rover
 from replan.worlds.parameters import Parameters, Whole, one_line
 from replan.worlds.terrain import Terrain
@@ -82,12 +83,21 @@ class ArraysSetting(Arrays, MissionParameters):
     world: Literal["arrays"]
 
 
-Setting = RoverSetting | ThinIceSetting | CrosswindSetting | TerrainSetting | ArraysSetting
+class MapSetting(Map, MissionParameters):
+    """Setting of the world `map`."""
+
+    world: Literal["map"]
+
+
+Setting = RoverSetting | ThinIceSetting | CrosswindSetting | TerrainSetting | MapSetting | ArraysSetting
+OTHER_SECTIONS = {"screen", "scheduler"}
+"""Sections of a setting file that are not part of the setting: the explorer's, and that of `replan ros`."""
 WORLDS: dict[str, type[Parameters]] = {
     "rover": Rover,
     "thin-ice": ThinIce,
     "crosswind": Crosswind,
     "terrain": Terrain,
+    "map": Map,
     "arrays": Arrays,
 }
 _ADAPTER: TypeAdapter[Setting] = TypeAdapter(Annotated[Setting, Field(discriminator="world")])
@@ -111,16 +121,16 @@ def load_setting(source: str | Path) -> Setting:
 
 
 def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
-    """Return the setting in plain data. The section [screen], which the explorer adds, is ignored.
+    """Return the setting in plain data, without the sections that are not part of it.
 
     The first fault raises an `InputError` that names its key.
     """
-    data = {key: value for key, value in data.items() if key != "screen"}
+    data = {key: value for key, value in data.items() if key not in OTHER_SECTIONS}
     try:
         setting = _ADAPTER.validate_python(data)
     except ValidationError as error:
         raise InputError(f"{where}: {one_line(error)}") from None
-    if isinstance(setting, ArraysSetting):
+    if isinstance(setting, (ArraysSetting, MapSetting)) and setting.file is not None:
         beside = Path(where).parent / setting.file
         if beside.exists():
             setting = setting.model_copy(update={"file": str(beside)})

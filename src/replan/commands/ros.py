@@ -1,0 +1,135 @@
+"""`replan ros`: a scheduler that Nav2 asks whether its path still holds (extra `ros`)."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replan.commands.common import ExecutionOption, JsonOption, SetOption, check_execution
+from replan.commands.output import emit
+from replan.errors import InputError
+from replan.schedule.registry import make_rule, parse_parameters
+
+VERSIONS = ("1.3", "1.4", "1.5")
+_SCHEDULER_KEYS = {"rule", "parameters", "execution"}
+
+
+def ros(
+    setting: Annotated[Path, typer.Argument(help='A TOML file with world = "map".')],
+    rule: Annotated[str | None, typer.Option(help="The update rule; else that of [scheduler].")] = None,
+    assignments: SetOption = None,
+    execution: ExecutionOption = "map",
+    nav2: Annotated[str, typer.Option(help="Version of Nav2: 1.3 (and earlier), 1.4 or 1.5.")] = "1.3",
+    service: Annotated[str, typer.Option(help="Service to offer.")] = "/replan/is_path_valid",
+    planner: Annotated[str, typer.Option(help="The planner's own check; '': none.")] = "/is_path_valid",
+    plan_topic: Annotated[str, typer.Option(help="Topic of paths.")] = "/plan",
+    map_topic: Annotated[str, typer.Option(help="Topic of the map, in place of the setting's file.")] = "",
+    pose_from: Annotated[str, typer.Option(help="Source of the pose: pose, tf or odometry.")] = "pose",
+    pose_topic: Annotated[str, typer.Option(help="Topic of poses with covariance.")] = "/amcl_pose",
+    odometry_topic: Annotated[str, typer.Option(help="Topic of odometry.")] = "/odom",
+    map_frame: Annotated[str, typer.Option(help="Frame of map and paths.")] = "map",
+    base_frame: Annotated[str, typer.Option(help="Frame of the robot, for tf.")] = "base_link",
+    patience: Annotated[float, typer.Option(help="Seconds until 'replan' is said again.")] = 5.0,
+    decision_limit: Annotated[float, typer.Option(help="Seconds for a decision.")] = 0.05,
+    planner_limit: Annotated[float, typer.Option(help="Seconds for the planner's own check.")] = 0.05,
+    snapshot: Annotated[Path | None, typer.Option(help="Folder to go on from after a restart.")] = None,
+    domain: Annotated[int | None, typer.Option(help="DDS domain; else ROS_DOMAIN_ID.")] = None,
+    localhost: Annotated[bool, typer.Option("--localhost", help="Discover on this machine only.")] = False,
+    node_name: Annotated[str | None, typer.Option(help="Show as a node of this name.")] = None,
+    distro: Annotated[str | None, typer.Option(help="humble or jazzy, with --node-name.")] = None,
+    use_sim_time: Annotated[bool, typer.Option("--use-sim-time", help="Take the time from /clock.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer Nav2's IsPathValid with "no" when an update is due; stop with Ctrl-C."""
+    if nav2 not in VERSIONS:
+        raise InputError(f"--nav2 must be one of {', '.join(VERSIONS)}, not {nav2!r}")
+    if pose_from not in ("pose", "tf", "odometry"):
+        raise InputError(f"--pose-from must be pose, tf or odometry, not {pose_from!r}")
+    if (node_name is None) != (distro is None) or distro not in (None, "humble", "jazzy"):
+        raise InputError("--node-name goes with --distro humble or --distro jazzy")
+    scheduler = _scheduler(
+        setting,
+        rule,
+        parse_parameters(assignments or []),
+        execution=execution,
+        patience=patience,
+        read_map=not map_topic,
+    )
+    try:
+        from replan.robots.dds import Bus
+        from replan.robots.ros2 import Names, Ros2Scheduler
+    except ImportError as error:
+        raise InputError(f"replan ros needs the extra 'ros': pip install 'replan[ros]' ({error})") from None
+    from replan.robots.scheduler_service import SchedulerService
+
+    def make_service(publish, clock) -> SchedulerService:
+        return SchedulerService(
+            scheduler,
+            decision_limit=decision_limit,
+            planner_limit=planner_limit,
+            snapshot=snapshot,
+            publish=publish,
+            clock=clock,
+        )
+
+    names = Names(
+        service, planner, plan_topic, map_topic, pose_topic, odometry_topic, pose_from, map_frame, base_frame
+    )  # pyright: ignore[reportArgumentType]
+    bus = Bus(domain, localhost=localhost or None)
+    robot = Ros2Scheduler(
+        bus,
+        make_service,
+        names=names,
+        nav2=nav2,  # pyright: ignore[reportArgumentType]
+        sim_time=use_sim_time,
+        node=None if node_name is None else (node_name, distro),  # pyright: ignore[reportArgumentType]
+        log=_say,
+    )
+    resumed = " (going on with a saved mission)" if robot.service.resumed else ""
+    _say(f"answering {service} for Nav2 {nav2}{resumed}")
+    _until_stopped(robot, bus)
+    counts = {"calls": robot.service.calls, "refused": robot.refused, "resumed": robot.service.resumed}
+    emit(counts, as_json=as_json, lines=[f"{robot.service.calls} calls answered, {robot.refused} refused"])
+
+
+def _until_stopped(robot, bus) -> None:
+    stop = threading.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: stop.set())
+    try:
+        robot.run(stop)
+        robot.service.settle()
+    finally:
+        bus.close()
+
+
+def _scheduler(
+    path: Path, rule: str | None, given: dict[str, Any], *, execution: str, patience: float, read_map: bool
+):
+    from replan.robots.nav2_scheduler import Nav2Scheduler
+    from replan.worlds.settings import MapSetting, load_setting
+
+    setting = load_setting(path)
+    if not isinstance(setting, MapSetting):
+        raise InputError(f'{path}: replan ros needs world = "map", not {setting.world!r}')
+    section = tomllib.loads(path.read_text()).get("scheduler", {})
+    if unknown := sorted(set(section) - _SCHEDULER_KEYS):
+        raise InputError(f"{path}: unknown key 'scheduler.{unknown[0]}'")
+    name = rule or section.get("rule", "lookahead")
+    parameters = given if rule or given else section.get("parameters", {})
+    return Nav2Scheduler(
+        setting,
+        make_rule(name, **parameters),
+        execution=check_execution(section.get("execution", execution)),
+        patience=patience,
+        cells=setting.cells() if read_map else None,
+    )
+
+
+def _say(text: str) -> None:
+    typer.echo(f"replan ros: {text}", err=True)

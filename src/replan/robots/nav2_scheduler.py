@@ -1,0 +1,260 @@
+"""Decides when a Nav2 robot should replan. No transport: positions, paths and times come in, answers go out.
+
+A mission begins with the first path to a new goal, and ends at the goal or after its T steps. A step is the
+time for one cell of the map, so that decisions follow the clock. Each new path is an update, whoever asked
+for it: the path is the plan in force until the next one comes. An update that is due stays due until a path
+comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.execute import Agent, Mission
+from replan.execute.agent import plan_by_induction
+from replan.model.kernel import Array, Indices, Kernel
+from replan.planning.backward_induction import Plan
+from replan.planning.ties import Ties
+from replan.schedule.rule import Decision, Rule
+from replan.skip.propagation import Execution
+from replan.worlds.cell_map import CellMap
+from replan.worlds.settings import MapSetting
+
+PATIENCE = 5.0  # seconds
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path as it arrived."""
+
+    points: Array = field(repr=False)  # (n, 2) x, y in metres
+    stamp: float = 0.0  # seconds
+
+    def same_as(self, other: Path | None) -> bool:
+        """Return whether this is the other path, sent again."""
+        return other is not None and self.stamp == other.stamp and np.array_equal(self.points, other.points)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether to replan, and why."""
+
+    due: bool
+    reason: str
+    decision: Decision | None = None  # of the rule
+
+
+@dataclass
+class Drive:
+    """One mission under way."""
+
+    agent: Agent = field(init=False, repr=False)
+    cells: CellMap  # with every cell of the first path free
+    start: int
+    goal: int
+    moves: int  # of the first path
+    began: float  # seconds
+    path: Path
+    way: Indices  # cells of the path in force
+    due: Decision | None = None  # the decision that made an update due
+    asked: float | None = None  # when "replan" was last answered, None if not since the last path
+    paths: int = 1  # that have come, the first one included
+    beyond_budget: int = 0  # of these, paths after the budget was spent
+
+
+class Nav2Scheduler:
+    """The scheduler of one robot. Not safe to use from several threads at once."""
+
+    def __init__(
+        self,
+        setting: MapSetting,
+        rule: Rule,
+        *,
+        execution: Execution = "map",
+        patience: float = PATIENCE,
+        cells: CellMap | None = None,
+        **agent_options: Any,
+    ) -> None:
+        if patience < 0:
+            raise InputError(f"patience must not be negative, not {patience}")
+        self.setting, self.rule, self.patience = setting, rule, patience
+        self.execution: Execution = execution
+        self.cells = cells
+        self.drive: Drive | None = None
+        self.ended = "no path has come yet"  # why there is no mission
+        self.changes = 0  # grows whenever there is something new to save
+        self._options = agent_options
+        self._position: tuple[Array, Array | None] | None = None  # x, y and their covariance
+
+    def on_map(self, cells: CellMap) -> None:
+        """Take a map, from the next mission on."""
+        self.cells = cells
+
+    def on_pose(self, position: ArrayLike, covariance: ArrayLike | None = None) -> None:
+        """Take the robot's x, y and, where known, their (2, 2) covariance."""
+        self._position = (
+            np.asarray(position, dtype=float),
+            None if covariance is None else np.asarray(covariance, dtype=float),
+        )
+
+    def on_path(self, points: ArrayLike, now: float, *, stamp: float = 0.0) -> Verdict:
+        """Take a path of (n, 2) x, y: a new mission if it leads to a new goal, else an update."""
+        path = Path(np.asarray(points, dtype=float).reshape(-1, 2), stamp)
+        if self.cells is None:
+            self.ended = "there is no map yet"
+            return Verdict(False, self.ended)
+        if self.drive is not None and path.same_as(self.drive.path):
+            return self.peek(now)
+        if not self._finished(now) and self.drive is not None:
+            way = self.drive.cells.states_along(path.points)
+            if len(way) and way[-1] == self.drive.goal:
+                return self._update(path, way, now)
+        way = self.cells.states_along(path.points)
+        if not len(way):
+            return Verdict(False, "the path has no pose on the map")
+        return self._begin(path, way, now)
+
+    def peek(self, now: float) -> Verdict:
+        """Return whether an update is due, without counting as a question."""
+        drive = self.drive
+        if drive is None or self._finished(now):
+            return Verdict(False, self.ended)
+        decision = self._advance(now)
+        if drive.due is not None:
+            return Verdict(True, drive.due.reason, drive.due)
+        return Verdict(False, decision.reason, decision)
+
+    def ask(self, now: float) -> Verdict:
+        """Return whether to replan now. After "yes" the same is said again only when `patience` is over."""
+        verdict = self.peek(now)
+        drive = self.drive
+        if not verdict.due or drive is None:
+            return verdict
+        if drive.asked is not None and now - drive.asked < self.patience:
+            waiting = f"asked {now - drive.asked:.1f} s ago, a new path has not come yet ({verdict.reason})"
+            return replace(verdict, due=False, reason=waiting)
+        drive.asked = now
+        self.changes += 1
+        return verdict
+
+    def status(self, now: float) -> dict[str, Any]:
+        """Return the state of the mission as plain values."""
+        verdict = self.peek(now)
+        drive, decision = self.drive, verdict.decision
+        if drive is None:
+            return {"mission": False, "due": False, "reason": verdict.reason}
+        numbers = {} if decision is None else {"score": decision.score, "threshold": decision.threshold}
+        return {
+            "mission": True,
+            "due": verdict.due,
+            "reason": verdict.reason,
+            "rule": self.rule.name,
+            "step": drive.agent.time,
+            "horizon": drive.agent.horizon,
+            "budget": drive.agent.budget,
+            "budget_left": drive.agent.budget_left,
+            "paths": drive.paths,
+            "paths_beyond_budget": drive.beyond_budget,
+            **{name: value for name, value in numbers.items() if value is not None},
+            **({} if decision is None else {f"term {name}": value for name, value in decision.terms.items()}),
+        }
+
+    def make_drive(
+        self, path: Path, way: Indices, now: float, *, cells: CellMap, start: int, goal: int, moves: int
+    ) -> Drive:
+        """Return a mission that has not started yet."""
+        world = self.setting.world_on(cells, start=start, goal=goal, moves=moves)
+        mission = Mission(
+            world=world,
+            budget=min(self.setting.budget, world.horizon - 1),
+            planning_horizon=self.setting.planning_horizon,
+            ties=Ties.parse(self.setting.ties),
+            execution=self.execution,
+        )
+
+        def planner(kernel: Kernel, reward, time: int, horizon: int, ties: Ties) -> Plan:
+            made = plan_by_induction(kernel, reward, time, horizon, ties)
+            return replace(made, policy=cells.policy_along(drive.way, made.policy))
+
+        drive = Drive(cells, start, goal, moves, now, path, way)
+        drive.agent = Agent.on(mission, self.rule, planner=planner, **self._options)
+        return drive
+
+    def _begin(self, path: Path, way: Indices, now: float) -> Verdict:
+        assert self.cells is not None
+        if len(way) < 2:
+            self.drive, self.ended = None, "the path ends where it begins"
+            self.changes += 1
+            return Verdict(False, self.ended)
+        cells = self.cells.freed(way)
+        start, goal = self._state(cells, int(way[0])), int(way[-1])
+        if not np.isfinite(cells.moves_to(goal)[start]):
+            start = int(way[0])
+        drive = self.make_drive(path, way, now, cells=cells, start=start, goal=goal, moves=len(way) - 1)
+        drive.agent.start(start)
+        self.drive = drive
+        self.changes += 1
+        return Verdict(False, "a mission has begun")
+
+    def _update(self, path: Path, way: Indices, now: float) -> Verdict:
+        drive = self.drive
+        assert drive is not None
+        self._advance(now)
+        drive.path, drive.way = path, way
+        drive.paths += 1
+        if drive.agent.budget_left == 0:
+            drive.beyond_budget += 1
+        drive.agent.update(self._seen(drive, int(way[0])))
+        drive.due = drive.asked = None
+        self.changes += 1
+        return self.peek(now)
+
+    def _advance(self, now: float) -> Decision:
+        """Move the mission's time on to `now` and return the last decision; one that is due is kept."""
+        drive = self.drive
+        assert drive is not None
+        agent = drive.agent
+        step = int((now - drive.began) / self.setting.step_seconds + 1e-9)
+        while True:
+            decision = agent.due()
+            if decision.update and drive.due is None:
+                drive.due = decision
+            if agent.time >= min(step, agent.horizon - 1):
+                return decision
+            agent.act()
+
+    def _finished(self, now: float) -> bool:
+        """End the mission if it is over."""
+        drive = self.drive
+        if drive is None:
+            return True
+        passed = now - drive.began
+        if passed < 0:
+            self.ended = "the clock went back"
+        elif passed >= drive.agent.horizon * self.setting.step_seconds:
+            self.ended = f"the {drive.agent.horizon} steps of the mission are over"
+        elif self._position is not None and self._near_goal(drive):
+            self.ended = "the goal is reached"
+        else:
+            return False
+        self.drive = None
+        self.changes += 1
+        return True
+
+    def _near_goal(self, drive: Drive) -> bool:
+        assert self._position is not None
+        return int(drive.cells.states_at(self._position[0])) == drive.goal
+
+    def _state(self, cells: CellMap, otherwise: int) -> int:
+        """Return the robot's cell; `otherwise` where it is unknown or off the map."""
+        if self._position is None or int(cells.states_at(self._position[0])) < 0:
+            return otherwise
+        return cells.free_state_at(self._position[0])
+
+    def _seen(self, drive: Drive, otherwise: int) -> int:
+        return self._state(drive.cells, otherwise)

@@ -1,0 +1,34 @@
+"""A hall with a wall, its map and a setting on it."""
+
+import numpy as np
+import pytest
+
+from replan.worlds.cell_map import CellMap
+from replan.worlds.map_file import OccupancyMap
+from replan.worlds.settings import parse_setting
+
+SETTING = {
+    "world": "map",
+    "cell": 0.5,
+    "speed": 0.5,
+    "planning_horizon": 8,
+    "budget": 4,
+    "drift": {"kind": "linear", "slip": 0.05, "rate": 0.01},
+}
+
+
+def hall():
+    """10 m x 10 m with a wall at x = 5 m that leaves a passage at the top."""
+    pixels = np.zeros((100, 100), dtype=np.int8)
+    pixels[:80, 50] = 100
+    return OccupancyMap(pixels, 0.1)
+
+
+@pytest.fixture
+def setting():
+    return parse_setting(SETTING)
+
+
+@pytest.fixture
+def cells():
+    return CellMap.cut(hall(), cell=0.5)
