@@ -13,6 +13,7 @@ import struct
 import threading
 import time
 import types
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ LOCALHOST = """<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="
 <MaxAutoParticipantIndex>120</MaxAutoParticipantIndex><Peers><Peer address="localhost"/></Peers>
 </Discovery></Domain></CycloneDDS>"""
 
+_domains: weakref.WeakValueDictionary[int, Domain] = weakref.WeakValueDictionary()
 _RELIABLE = Policy.Reliability.Reliable(duration(seconds=1))
 _ALL_CALLS = Policy.History.KeepLast(1000)  # requests or replies that may wait to be read
 _LATE_JOINERS = Policy.DurabilityService(
@@ -55,6 +57,14 @@ class Call:
     sender: int = 0  # handle of the writer, see `Bus.type_hash`
 
 
+def _local_domain(number: int) -> Domain:
+    """Return the domain restricted to this machine; one object serves all participants of a process."""
+    domain = _domains.get(number)
+    if domain is None:
+        domain = _domains[number] = Domain(number, LOCALHOST)
+    return domain
+
+
 def on_this_machine_only(environment: dict[str, str] | os._Environ[str] = os.environ) -> bool:
     """Return whether ROS 2's own variables restrict discovery to this machine."""
     discovery = environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").upper()
@@ -70,7 +80,7 @@ class Bus:
     def __init__(self, domain: int | None = None, *, localhost: bool | None = None) -> None:
         domain = int(os.environ.get("ROS_DOMAIN_ID", "0")) if domain is None else domain
         localhost = on_this_machine_only() if localhost is None else localhost
-        self._domain = Domain(domain, LOCALHOST) if localhost and "CYCLONEDDS_URI" not in os.environ else None
+        self._domain = _local_domain(domain) if localhost and "CYCLONEDDS_URI" not in os.environ else None
         self.participant = DomainParticipant(domain)
         self._waitset = WaitSet(self.participant)
         self._wake = GuardCondition(self.participant)
@@ -116,6 +126,10 @@ class Bus:
             writer.write(answer)
 
         return reply
+
+    def watch(self, service: str, request: type, handle: Callable[[Call], None]) -> None:
+        """Read the requests to a service without answering them; `request` may be a shorter shape."""
+        self._reader(f"rq{service}Request", _opaque(request), _service_qos("serviceid"), _as_call(handle))
 
     def client(self, service: str, request: type, response: type) -> Client:
         """Return a client of a service."""

@@ -23,6 +23,7 @@ from replan.worlds.map_file import OccupancyMap
 
 ros: Any = messages  # type checkers cannot see through the sequence types of cyclonedds
 PoseSource = Literal["pose", "tf", "odometry"]
+OLDEST: Nav2 = "1.3"
 TICK = 1.0  # seconds between looks at the clock, at most
 
 
@@ -56,7 +57,9 @@ class Ros2Scheduler:
         log: Callable[[str], None] = print,
     ) -> None:
         self.bus, self.names, self.nav2, self.refused = bus, names, nav2, 0
-        self._log, self._tree, self._checked = log, TransformTree(), {}
+        self._log, self._tree = log, TransformTree()
+        self._hashed: dict[int, str | None] = {}  # version of each client by its type hash
+        self._last_refused = (0, 0)
         self._sim_time = 0.0 if sim_time else None
         self._diagnostics = bus.publisher("/diagnostics", ros.DiagnosticArray)
         self._due = bus.publisher("/replan/due", ros.Bool, latched=True)
@@ -65,6 +68,8 @@ class Ros2Scheduler:
         if names.planner:
             self._planner = bus.client(names.planner, REQUESTS[nav2], RESPONSES[nav2])
         self._reply = bus.serve(names.service, REQUESTS[nav2], RESPONSES[nav2], self._on_request)
+        if nav2 != OLDEST:  # DDS drops requests too short for this version; the oldest shape fits them all
+            bus.watch(names.service, REQUESTS[OLDEST], self._refused)
         self._serve_trigger("/replan/due", lambda status: bool(status.get("due")))
         self._serve_trigger("/replan/status", lambda status: True)
         self._subscribe()
@@ -146,12 +151,8 @@ class Ros2Scheduler:
         self.service.on_map(occupancy)
 
     def _on_request(self, call: Call) -> None:
-        refusal = self._refusal(call)
-        if refusal is not None:
-            self.refused += 1
-            self._trouble(refusal)
-            return
-        threading.Thread(target=self._answer, args=(call,), daemon=True).start()
+        if not self._refused(call):
+            threading.Thread(target=self._answer, args=(call,), daemon=True).start()
 
     def _answer(self, call: Call) -> None:
         pending = None
@@ -161,17 +162,19 @@ class Ros2Scheduler:
         response = RESPONSES[self.nav2](is_valid=answer.valid, invalid_pose_indices=answer.invalid_poses)
         self._reply(call, response)
 
-    def _refusal(self, call: Call) -> str | None:
-        """Return why a request is not answered: its shape is not that of --nav2."""
-        if call.sender not in self._checked:
+    def _refused(self, call: Call) -> bool:
+        """Refuse a request, once and aloud, whose shape is not that of --nav2."""
+        if call.sender not in self._hashed:
             hashed = self.bus.type_hash(call)
-            self._checked[call.sender] = (
-                None if hashed is None else TYPE_HASHES.get(hashed, "another version")
-            )
-        shape = self._checked[call.sender] or shape_of(call.data) or "no version known"
+            self._hashed[call.sender] = None if hashed is None else TYPE_HASHES.get(hashed, "of another kind")
+        shape = self._hashed[call.sender] or shape_of(call.data) or "of another kind"
         if shape == self.nav2:
-            return None
-        return f"a request of Nav2 {shape} to a server of Nav2 {self.nav2}: start with --nav2 {shape}"
+            return False
+        if (call.guid, call.seq) != self._last_refused:
+            self.refused += 1
+            self._last_refused = (call.guid, call.seq)
+        self._trouble(f"a request of Nav2 {shape} to a server of Nav2 {self.nav2}: start with --nav2 {shape}")
+        return True
 
     def _serve_trigger(self, name: str, success: Callable[[dict[str, Any]], bool]) -> None:
         def handle(call: Call) -> None:
