@@ -127,7 +127,7 @@ class Bus:
 
         return reply
 
-    def watch(self, service: str, request: type, handle: Callable[[Call], None]) -> None:
+    def watch(self, service: str, request: type, handle: Callable[[Call], Any]) -> None:
         """Read the requests to a service without answering them; `request` may be a shorter shape."""
         self._reader(f"rq{service}Request", _opaque(request), _service_qos("serviceid"), _as_call(handle))
 
@@ -262,7 +262,7 @@ def _opaque(kind: type) -> type:
     return types.new_class(kind.__name__, (IdlStruct,), {"typename": kind.__idl_typename__}, body)
 
 
-def _as_call(callback: Callable[[Call], None]) -> Callable[[Any], None]:
+def _as_call(callback: Callable[[Call], Any]) -> Callable[[Any], None]:
     """Return a callback for samples of an opaque type; one that is too short to be a call is passed over."""
 
     def receive(sample: Any) -> None:

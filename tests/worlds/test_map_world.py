@@ -1,0 +1,75 @@
+"""A map server's map as the world of a setting."""
+
+import numpy as np
+import pytest
+
+from replan.errors import InputError
+from replan.evaluation import regret
+from replan.model import require_valid
+from replan.schedule import Periodic
+from replan.worlds.settings import load_setting, make_mission
+
+TEXT = """
+world = "map"
+file = "hall.yaml"
+cell = 0.5
+start = [1.25, 1.25]
+goal = [8.75, 1.25]
+planning_horizon = 8
+budget = 4
+[drift]
+kind = "table"
+slip = [0.05, 0.06, 0.07]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    pixels = np.full((100, 100), 254, dtype=np.uint8)
+    pixels[20:, 50] = 0  # a wall at x = 5 m from y = 0 to 8 m: the image's rows begin at the top
+    (tmp_path / "hall.pgm").write_bytes(b"P5 100 100 255\n" + pixels.tobytes())
+    (tmp_path / "hall.yaml").write_text("image: hall.pgm\nresolution: 0.1\norigin: [0, 0, 0]\nnegate: 0\n")
+    return tmp_path
+
+
+def setting(folder, text=TEXT):
+    (folder / "setting.toml").write_text(text)
+    return load_setting(folder / "setting.toml")
+
+
+def test_a_map_is_a_world_like_any_other(folder):
+    made = setting(folder)
+    mission = make_mission(made)
+    moves = 14 + 15 + 14  # up to the passage at y = 8 m, across, and down
+    assert mission.world.reward(0).next_state[mission.world.start] == pytest.approx(-moves / 20)
+    assert mission.horizon == 65
+    assert [float(mission.world.kernel(t).slip[0]) for t in (0, 1, 2, 64)] == [0.05, 0.06, 0.07, 0.07]
+    assert made.step_seconds == 1.0
+    assert regret(mission, Periodic()) >= 0
+    require_valid(mission.world)
+
+
+def test_a_stated_bound_holds_at_every_step(folder):
+    stated = make_mission(setting(folder, TEXT.replace("cell", "drift_bound = 0.1\ncell")))
+    assert stated.world.drift_bounds.tolist() == [0.1] * (stated.horizon - 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("start = [1.25, 1.25]", "", "missing key 'start'"),
+        ("goal = [8.75, 1.25]", "goal = [80, 1]", "outside the map"),
+        ("goal = [8.75, 1.25]", "goal = [5.05, 1.0]", "blocked cell"),
+        ("cell = 0.5", "cell = -1.0", "cell"),
+        ("cell = 0.5", "cell = 0.001", "too many"),
+        ("cell = 0.5", "cell = 0.5\ninflation = 1.2", "no way"),
+        ('file = "hall.yaml"', "", "file"),
+        ('file = "hall.yaml"', 'file = "other.yaml"', "other.yaml"),
+        ("slip = [0.05, 0.06, 0.07]", "slip = []", "slip"),
+        ("cell = 0.5", "cells = 0.5", "unknown key 'cells'"),
+    ],
+)
+def test_what_cannot_be_built_is_one_line(folder, old, new, said):
+    with pytest.raises(InputError, match=said) as refusal:
+        make_mission(setting(folder, TEXT.replace(old, new)))
+    assert "\n" not in str(refusal.value)
