@@ -62,7 +62,7 @@ def test_a_stated_bound_holds_at_every_step(folder):
         ("goal = [8.75, 1.25]", "goal = [5.05, 1.0]", "blocked cell"),
         ("cell = 0.5", "cell = -1.0", "cell"),
         ("cell = 0.5", "cell = 0.001", "too many"),
-        ("cell = 0.5", "cell = 0.5\ninflation = 1.2", "no way"),
+        ("cell = 0.5", "cell = 0.5\ninflation = 2.0", "no way"),
         ('file = "hall.yaml"', "", "file"),
         ('file = "hall.yaml"', 'file = "other.yaml"', "other.yaml"),
         ("slip = [0.05, 0.06, 0.07]", "slip = []", "slip"),
