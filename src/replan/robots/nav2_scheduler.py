@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.execute import Agent, Mission
-from replan.execute.agent import plan_by_induction
+from replan.execute.config import plan_by_induction
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
 from replan.planning.ties import Ties

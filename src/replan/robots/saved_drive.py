@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path as File
+from zipfile import BadZipFile
 
 import numpy as np
 
 from replan.errors import InputError
-from replan.execute.snapshot import DAMAGED
 from replan.robots.nav2_scheduler import Nav2Scheduler, Path
 from replan.schedule.rule import Decision
 from replan.worlds.cell_map import CellMap
@@ -79,7 +79,7 @@ def restore(scheduler: Nav2Scheduler, folder: str | File) -> bool:
         drive.asked, drive.paths, drive.beyond_budget = (header[name] for name in _PLAIN[-3:])
     except InputError:
         raise
-    except DAMAGED as error:
+    except (OSError, EOFError, BadZipFile, ValueError, LookupError, TypeError) as error:
         raise InputError(f"{folder}: not a saved mission ({error})") from None
     scheduler.drive = drive
     if scheduler.cells is None:
