@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,12 @@ from replan.commands.common import (
 from replan.commands.output import emit
 from replan.errors import InputError
 from replan.model.slip import ACTIONS
+from replan.report.flight_log import mcap_writer, write_flight_log
 from replan.schedule.registry import make_rule, parse_parameters
+
+if TYPE_CHECKING:
+    from replan.study.flights import Track
+    from replan.worlds.crazyflie.flight import Flown
 
 DENSITIES = ("none", "sparse", "dense")
 
@@ -44,45 +49,64 @@ def fly(
         raise InputError(f"--backend must be crazyflow, not {backend!r}; a real drone is given by --link")
     if backend is not None and link is not None:
         raise InputError("give either --backend or --link")
+    if log is not None:
+        mcap_writer()
+    for path in (picture, log):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise InputError(f"there is no folder {path.parent} to write {path.name} to")
     chosen = _chosen(rule, parse_parameters(assignments or []), density, check_execution(execution))
-    from replan.report.flight_figure import flight_figure
-    from replan.report.flight_log import write_flight_log
-    from replan.study.flights import Job, fly_one
-    from replan.worlds.crazyflie.layouts import layout as make_layout
+    from replan.study.flights import Job, fly_one, track
+    from replan.worlds.crazyflie.flight import FlightStopped
 
     job = Job(density, layout, chosen, execution)  # pyright: ignore[reportArgumentType]
-    flown, track = fly_one(job, seed=seed, link=link, progress=None if as_json else _progress)
-    flight_figure([track], path=picture)
-    if log is not None:
-        write_flight_log(log, flown, make_layout(density, layout))  # pyright: ignore[reportArgumentType]
-    result = track.outcome
+    status = 0
+    try:
+        flown, made = fly_one(job, seed=seed, link=link, progress=None if as_json else _progress)
+    except FlightStopped as stop:
+        flown, made, status = stop.flown, track(job, stop.flown), 128 + stop.number
+    answer: dict[str, Any] = {"density": density, "layout": layout, "rule": rule, "execution": execution}
+    results, lines = _results(flown, made, picture, log)
+    emit(answer | results, as_json=as_json, lines=lines)
+    if status or flown.aborted:
+        raise typer.Exit(status or 1)
+
+
+def _results(flown: Flown, made: Track, picture: Path, log: Path | None) -> tuple[dict[str, Any], list[str]]:
+    """Write picture and log unless nothing was flown; return the answer and its lines."""
+    from replan.report.flight_figure import flight_figure
+    from replan.worlds.crazyflie.layouts import layout
+
+    landing, result = flown.landing, made.outcome
+    assert landing is not None, "the flight is over"
+    has_flown = landing.outcome != "never took off"
     answer: dict[str, Any] = {
-        "density": density,
-        "layout": layout,
-        "rule": rule,
-        "execution": execution,
         "aborted": flown.aborted,
-        "success": result.success,
-        "collisions": result.collisions,
-        "length": result.length,
-        "cost": result.cost,
-        "moves": result.moves,
+        "landing": landing.outcome,
+        "landing_reason": landing.reason,
+        "success": result.success and has_flown,
+        "collisions": result.collisions if has_flown else None,
+        "length": result.length if has_flown else None,
+        "cost": result.cost if has_flown else None,
+        "moves": result.moves if has_flown else 0,
         "updates": [{"t": t, "reason": why} for t, why in flown.updates(0)],
-        "picture": str(picture),
-        "log": None if log is None else str(log),
+        "picture": str(picture) if has_flown else None,
+        "log": str(log) if has_flown and log is not None else None,
     }
-    reached = "reached the goal" if result.success else "did not reach the goal"
-    lines = [
-        f"{reached} after {result.moves} moves, {result.length:.2f} m; {result.collisions} collision events;"
-        f" cost {result.cost:.2f}",
-        *(f"update at {t}: {why}" for t, why in flown.updates(0)),
-        f"picture in {picture}" + ("" if log is None else f", log in {log}"),
-    ]
-    if flown.aborted:
-        lines.insert(0, f"broken off and landed: {flown.aborted}")
-    emit(answer, as_json=as_json, lines=lines)
-    if flown.aborted:
-        raise typer.Exit(1)
+    lines = [f"broken off: {flown.aborted}"] if flown.aborted else []
+    lines.append(landing.outcome if landing.reason in (None, flown.aborted) else str(landing))
+    if has_flown:
+        flight_figure([made], path=picture)
+        if log is not None:
+            write_flight_log(log, flown, layout(made.density, made.number))
+        failed = "touched a pole" if result.touched else "did not reach the goal"
+        reached = "reached the goal" if result.success else failed
+        lines += [
+            f"{reached} after {result.moves} moves, {result.length:.2f} m; {result.collisions} collision"
+            f" events; cost {result.cost:.2f}",
+            *(f"update at {t}: {why}" for t, why in flown.updates(0)),
+            f"picture in {picture}" + ("" if log is None else f", log in {log}"),
+        ]
+    return answer, lines
 
 
 def calibrate(
@@ -111,4 +135,4 @@ def _progress(t: int, flight, agents) -> None:
     agent = agents[0]
     whys = [event.why for event in agent.log[-3:] if event.time == t and event.what == "update"]
     looked = f"   update: {whys[0]}" if whys else ""
-    typer.echo(f"move {t + 1:3d} of {agent.horizon}, {ACTIONS[agent.log[-1].action]}{looked}", err=True)
+    typer.echo(f"at {t:2d} of {agent.horizon}: {ACTIONS[agent.log[-1].action]}{looked}", err=True)

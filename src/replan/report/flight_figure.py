@@ -33,13 +33,14 @@ def flight_figure(tracks: Sequence[Track], *, path: str | Path | None = None) ->
     panels: dict[tuple, list[Track]] = {}
     for made in tracks:
         panels.setdefault((made.density, made.number), []).append(made)
-    figure = Figure(figsize=(5.2 * len(panels), 6.4))
-    figure.subplots_adjust(left=0.2 / (1 + len(panels)), right=0.98, top=0.94, bottom=0.25, wspace=0.2)
+    figure = Figure(figsize=(5.2 * len(panels), 6.8))
+    figure.subplots_adjust(left=0.2 / (1 + len(panels)), right=0.98, top=0.95, bottom=0.29, wspace=0.2)
     for k, ((density, number), here) in enumerate(panels.items()):
         axes = figure.add_subplot(1, len(panels), k + 1)
         _draw_field(axes, layout(density, number))
         for colour, made in enumerate(_chosen(here)):
             _draw_track(axes, made, f"C{colour}")
+        axes.plot([], [], "o", color="0.3", markeredgecolor="white", label="update")
         axes.set_title(f"{density}, layout {number}")
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.11), frameon=False, fontsize="small")
     if path is not None:
@@ -57,9 +58,10 @@ def _chosen(tracks: Sequence[Track]) -> list[Track]:
 def _draw_field(axes, field) -> None:
     from matplotlib.patches import Circle
 
-    for x, y in field.poles:
-        axes.add_patch(Circle((x, y), SAFETY_RADIUS, color="0.9", zorder=0))
-        axes.add_patch(Circle((x, y), POLE_RADIUS, color="0.4", zorder=1))
+    for k, (x, y) in enumerate(field.poles):
+        outer, inner = ("safety radius", "pole") if k == 0 else (None, None)
+        axes.add_patch(Circle((x, y), SAFETY_RADIUS, color="0.9", zorder=0, label=outer))
+        axes.add_patch(Circle((x, y), POLE_RADIUS, color="0.4", zorder=1, label=inner))
     for cell, mark, name, side in ((START, "s", "start", 10), (GOAL, "*", "goal", -34)):
         x, y = centres(state_of(cell))
         axes.plot(x, y, mark, color="black", markersize=10, zorder=3)

@@ -37,12 +37,18 @@ _TOPICS = {
 _INFO, _WARNING = 2, 3
 
 
-def write_flight_log(path: str | Path, flown: Flown, layout: Layout, *, drone: int = 0) -> None:
-    """The log of one drone's flight."""
+def mcap_writer():
+    """Return the class that writes MCAP files; refuse where the extra is not installed."""
     try:
         from mcap.writer import Writer
     except ImportError as error:
         raise InputError(f"flight logs need the extra: pip install 'replan[mcap]' ({error})") from None
+    return Writer
+
+
+def write_flight_log(path: str | Path, flown: Flown, layout: Layout, *, drone: int = 0) -> None:
+    """Write the log of one drone's flight."""
+    Writer = mcap_writer()
     messages = sorted(_messages(flown, layout, drone), key=lambda message: message[0])
     with Path(path).open("wb") as file:
         writer = Writer(file)
@@ -86,9 +92,12 @@ def _messages(flown: Flown, layout: Layout, drone: int) -> list[tuple[float, str
                 "terms": dict(decision.terms) if decision else {},
             }
             found.append((seconds, "/updates", update))
+    seconds = float(log.times[-1])
     if flown.aborted:
-        seconds = float(log.times[-1])
         found.append((seconds, "/log", _line(seconds, _WARNING, f"aborted: {flown.aborted}")))
+    if flown.landing:
+        level = _INFO if flown.landing.outcome == "landed" else _WARNING
+        found.append((seconds, "/log", _line(seconds, level, str(flown.landing))))
     return found
 
 

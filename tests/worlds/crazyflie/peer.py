@@ -1,51 +1,64 @@
-"""A Crazyflie on the other end of a UDP link: the CRTP protocol by its specification, and simple kinematics.
+"""A Crazyflie on the other end of a UDP link: the CRTP protocol by its specification, around a `Firmware`.
 
-It shares no code with the backend under test or with our simulator. What it is told is kept for the tests to
-look at, and it can be made to misbehave.
+Packets are answered at once; the drone itself lives in real time or by a `SimulatedClock`. The link can lose
+packets, be cut in either direction, or be unplugged so that the other side gets errors.
 """
 
 from __future__ import annotations
 
-import math
+import random
 import select
 import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 
-PARAM, COMMANDER, MEM, LOGGING, GENERIC, HIGH_LEVEL, SUPERVISOR, PLATFORM, LINK = 2, 3, 4, 5, 7, 8, 9, 13, 15
-FLOAT = 7  # type of a log variable
-LOG_VARIABLES = ["stateEstimate.x", "stateEstimate.y", "stateEstimate.z", "stateEstimate.yaw", "pm.vbat"]
-PARAMETERS = ["commander.enHighLevel", "stabilizer.estimator"]
+from tests.worlds.crazyflie.clock import SimulatedClock
+from tests.worlds.crazyflie.firmware import Firmware
+
+PARAM, COMMANDER, LOGGING, GENERIC, HIGH_LEVEL, SUPERVISOR, PLATFORM, LINK = 2, 3, 5, 7, 8, 9, 13, 15
+UINT16, FLOAT, PARAM_UINT8, PARAM_FLOAT = 2, 7, 8, 6  # types of log variables and parameters
+LOG_VARIABLES = [
+    "stateEstimate.x",
+    "stateEstimate.y",
+    "stateEstimate.z",
+    "stateEstimate.yaw",
+    "pm.vbat",
+    "supervisor.info",
+]
+PARAMETERS = ["stabilizer.controller", "posCtlPid.xKp", "posCtlPid.yKp", "posCtlPid.zKp"]
+STEP = 0.02  # s
 
 
 class Peer(threading.Thread):
     """Answers on 127.0.0.1 at a port of its own."""
 
-    def __init__(self, *, place=(1.0, -2.0, 0.02), variables=LOG_VARIABLES, protocol: int = 12) -> None:
+    def __init__(
+        self,
+        *,
+        clock: SimulatedClock | None = None,
+        variables=LOG_VARIABLES,
+        protocol: int = 12,
+        loss: float = 0.0,
+        **options,
+    ) -> None:
         super().__init__(daemon=True)
+        self.drone = Firmware(**options)
+        self.clock = clock
         self.variables = list(variables)
         self.protocol = protocol
-        self.position = list(place)
-        self.battery = 4.0
+        self.loss = loss  # share of packets, in each direction
         self.override: dict[str, float] = {}  # log values that replace the true ones
-        self.silent = False
-        self.events: list[str] = []  # arm, takeoff, notify, land, stop, disarm, in order
-        self.setpoints: list[tuple[float, float, float]] = []
-        self.fell = False
-        self.locked = False  # told to stop while it counted as flying: a real one must be restarted
-        self.refusals = 0  # take-offs that the supervisor will refuse, as it does for moments
-        self.left_in_charge = False  # an earlier client's setpoints still outrank the drone's own commander
-        self.armed = False
-        self._floor = place[2]
-        self._target: tuple[float, float, float] | None = None  # low-level setpoint
-        self._told_at = 0.0
-        self._turned_at = -math.inf
-        self._climb: tuple[float, float, float, float] | None = None  # from, to, since, seconds
+        self.cut = {"up": 0.0, "down": 0.0}  # s, until when nothing passes
+        self._rules: list[tuple[Callable[[], bool], Callable[[], None]]] = []
+        self._random = random.Random(0)
         self._blocks: dict[int, tuple[list[int], float]] = {}
-        self._sent: dict[int, float] = {}
+        self._logged: dict[int, float] = {}
         self._client = None
         self._unplugged_until = 0.0
+        self._sent = self._handled = 0  # packets since the other side is followed
+        self._follows = False
         self._stopped = threading.Event()
         self._socket = self._bind(0)
         self.port = self._socket.getsockname()[1]
@@ -60,43 +73,64 @@ class Peer(threading.Thread):
         self.join()
         self._socket.close()
 
-    @property
-    def height(self) -> float:
-        return self.position[2] - self._floor
+    def now(self) -> float:
+        return time.monotonic() if self.clock is None else self.clock.now()
 
-    @property
-    def landed(self) -> bool:
-        """On the floor, by a landing and not by a fall."""
-        return "land" in self.events and self.height < 0.1 and not self.fell and not self.locked
+    def when(self, condition: Callable[[], bool], action: Callable[[], None]) -> None:
+        """Do something once, as soon as a condition holds."""
+        self._rules.append((condition, action))
 
-    @property
-    def flying(self) -> bool:
-        """As the firmware sees it: until two seconds after the motors last turned."""
-        return time.monotonic() - self._turned_at < 2.0
+    def cut_off(self, seconds: float, *directions: str) -> None:
+        """Let nothing pass for a while, by default in both directions."""
+        for direction in directions or ("up", "down"):
+            self.cut[direction] = self.now() + seconds
 
     def unplug(self, seconds: float) -> None:
         """No socket for a while; then the same address again."""
-        self._unplugged_until = time.monotonic() + seconds
+        self._unplugged_until = self.now() + seconds
         self._socket.close()
 
+    def follow(self, link) -> None:
+        """Count the packets that a cflib connection has handled, so that time waits for them."""
+        link.add_header_callback(self._count, 0, 0, 0, 0)  # every packet, after those who use it
+        self._follows = True
+
+    def _count(self, packet) -> None:
+        self._handled += 1
+
     def run(self) -> None:
-        before = time.monotonic()
         while not self._stopped.is_set():
-            now = time.monotonic()
+            self._answer()
+            if self.clock is None:
+                time.sleep(0.002)
+            elif not self._all_delivered():
+                continue
+            elif not self.clock.advance(STEP):
+                self._pause()
+                continue
+            now = self.now()
             if self._socket.fileno() < 0 and now >= self._unplugged_until:
                 self._socket = self._bind(self.port)
-            if self._socket.fileno() >= 0:
-                try:
-                    while select.select([self._socket], [], [], 0.002)[0]:
-                        data, self._client = self._socket.recvfrom(64)
-                        self._receive(data)
-                except (OSError, ValueError):  # unplugged meanwhile
-                    continue
-            else:
-                time.sleep(0.002)
-            self._fly(now, now - before)
+            self.drone.step(now)
             self._log(now)
-            before = now
+            for rule in [rule for rule in self._rules if rule[0]()]:
+                self._rules.remove(rule)
+                rule[1]()
+
+    def _all_delivered(self) -> bool:
+        """Wait until the other side has handled what was sent, or will not handle it any more."""
+        since = time.monotonic()
+        while self._handled < self._sent and time.monotonic() - since < 0.5:
+            if self._pause():
+                return False
+        self._follows &= self._handled == self._sent  # else it has closed its link
+        self._sent = self._handled
+        return True
+
+    def _pause(self) -> bool:
+        """Wait for a moment, or until a packet comes in."""
+        listening = [self._socket] if self._socket.fileno() >= 0 else []
+        return bool(select.select(listening, [], [], 0.0005)[0])
 
     @staticmethod
     def _bind(port: int) -> socket.socket:
@@ -104,8 +138,23 @@ class Peer(threading.Thread):
         made.bind(("127.0.0.1", port))
         return made
 
+    def _passes(self, direction: str) -> bool:
+        return self.now() >= self.cut[direction] and self._random.random() >= self.loss
+
+    def _answer(self) -> None:
+        if self._socket.fileno() < 0:
+            return
+        try:
+            while select.select([self._socket], [], [], 0)[0]:
+                data, self._client = self._socket.recvfrom(64)
+                if self._passes("up"):
+                    self._receive(data)
+        except OSError:  # the other side has closed its socket
+            return
+
     def _send(self, port: int, channel: int, payload: bytes) -> None:
-        if self._client is not None and not self.silent and self._socket.fileno() >= 0:
+        if self._client is not None and self._socket.fileno() >= 0 and self._passes("down"):
+            self._sent += self._follows
             self._socket.sendto(bytes([port << 4 | 0x0C | channel]) + payload, self._client)
 
     def _receive(self, data: bytes) -> None:
@@ -115,7 +164,6 @@ class Peer(threading.Thread):
             PLATFORM: self._on_platform,
             LOGGING: self._on_logging,
             PARAM: self._on_parameter,
-            MEM: lambda channel, payload: bytes([1, 0]),
             SUPERVISOR: self._on_supervisor,
             GENERIC: self._on_setpoint,
             HIGH_LEVEL: self._on_high_level,
@@ -130,23 +178,27 @@ class Peer(threading.Thread):
 
     def _on_platform(self, channel: int, payload: bytes):
         if channel == 0 and payload[0] == 1:
-            self._arm(bool(payload[1]))
+            self.drone.request_arming(bool(payload[1]))
             return None
         return bytes([0, self.protocol]) if channel == 1 and payload[0] == 0 else None
 
-    def _table(self, names: list[str], kind: int, payload: bytes):
+    @staticmethod
+    def _table(names: list[str], kinds: list[int], payload: bytes):
         if payload[0] == 3:
-            return struct.pack("<BHIBB", 3, len(names), 0xBEEF0000 + len(names) + kind, 16, 128)
+            return struct.pack("<BHIBB", 3, len(names), 0xBEEF0000 + len(names) + kinds[0], 16, 128)
         number = struct.unpack("<H", payload[1:3])[0]
-        return struct.pack("<BHB", 2, number, kind) + names[number].replace(".", "\0").encode() + b"\0"
+        return (
+            struct.pack("<BHB", 2, number, kinds[number]) + names[number].replace(".", "\0").encode() + b"\0"
+        )
 
     def _on_logging(self, channel: int, payload: bytes):
         if channel == 0:
-            return self._table(self.variables, FLOAT, payload)
+            kinds = [UINT16 if name == "supervisor.info" else FLOAT for name in self.variables]
+            return self._table(self.variables, kinds, payload)
         command, block = payload[0], payload[1] if len(payload) > 1 else 0
         if command == 6:
             wanted = [struct.unpack("<H", payload[k + 1 : k + 3])[0] for k in range(2, len(payload), 3)]
-            self._blocks[block] = (wanted, math.inf)
+            self._blocks.setdefault(block, (wanted, float("inf")))
         elif command == 3:
             self._blocks[block] = (self._blocks[block][0], payload[2] / 100)
         elif command == 5:
@@ -155,68 +207,49 @@ class Peer(threading.Thread):
 
     def _on_parameter(self, channel: int, payload: bytes):
         if channel == 0:
-            return self._table(PARAMETERS, 8, payload)
-        return payload[:2] + bytes([0, 1]) if channel == 1 else payload
+            return self._table(PARAMETERS, [PARAM_UINT8] + 3 * [PARAM_FLOAT], payload)
+        number = struct.unpack("<H", payload[:2])[0]
+        value = bytes([self.drone.controller]) if number == 0 else struct.pack("<f", self.drone.gain)
+        return payload[:2] + b"\0" + value if channel == 1 else payload
 
     def _on_supervisor(self, channel: int, payload: bytes):
         if channel == 0:
-            return bytes([0x8C]) + struct.pack("<H", 0b0001 | self.armed * 0b1010 | self.flying << 4)
+            return bytes([0x8C]) + struct.pack("<H", self.drone.bits)
         if payload[0] == 1:
-            self._arm(bool(payload[1]))
-            return bytes([0x81, 1, self.armed])
+            self.drone.request_arming(bool(payload[1]))
+            return bytes([0x81, 1, self.drone.armed])
         return None
-
-    def _arm(self, armed: bool) -> None:
-        self.armed = armed
-        self.events.append("arm" if armed else "disarm")
-        self.fell |= not armed and self.height > 0.03
-        self.locked |= not armed and self.flying
 
     def _on_setpoint(self, channel: int, payload: bytes) -> None:
         if channel == 1 and payload[0] == 0:
-            self.events.append("notify")
-            self._target, self.left_in_charge = None, False
+            self.drone.notify_setpoint_stop()
+        elif payload[0] == 0:
+            self.drone.low_level(self.now(), None, None)
+        elif payload[0] == 6:
+            numbers = [number / 1000 for number in struct.unpack("<9h", payload[1:19])]
+            self.drone.low_level(self.now(), numbers[:3], numbers[3:6])
         elif payload[0] == 7:
-            x, y, z, _ = struct.unpack("<ffff", payload[1:17])
-            self.setpoints.append((x, y, z))
-            self._target, self._told_at, self._climb = (x, y, z), time.monotonic(), None
+            self.drone.low_level(self.now(), struct.unpack("<fff", payload[1:13]), (0.0, 0.0, 0.0))
 
-    def _on_high_level(self, channel: int, payload: bytes) -> None:
-        if payload[0] in (7, 8) and self.armed:
+    def _on_high_level(self, channel: int, payload: bytes):
+        result = 0
+        if payload[0] in (7, 8):
             height, _, _, seconds = struct.unpack("<ff?f", payload[2:15])
-            self.events.append("takeoff" if payload[0] == 7 else "land")
-            if payload[0] == 7 and self.refusals:
-                self.refusals -= 1
-            elif self._target is None and not self.left_in_charge:  # streamed setpoints outrank it
-                self._climb = (self.position[2], height, time.monotonic(), seconds)
+            result = self.drone.take_off_or_land(self.now(), height, seconds, lands=payload[0] == 8)
         elif payload[0] == 3:
-            self.events.append("stop")
-            self.fell |= self.height > 0.03
+            self.drone.stop()
+        return payload[:3] + bytes([result])
 
     def _on_thrust(self, channel: int, payload: bytes) -> None:
-        self.fell |= self.height > 0.03  # cflib sends zero thrust when it closes a link
-        self.locked |= self.flying
-
-    def _fly(self, now: float, passed: float) -> None:
-        if self._climb is not None:
-            begin, end, since, seconds = self._climb
-            share = min((now - since) / seconds, 1.0)
-            self.position[2] = begin + share * (end - begin)
-            if share < 1.0 or end > self._floor + 0.1:
-                self._turned_at = now
-        elif self._target is not None and self.armed:
-            if now - self._told_at > 2.0:  # the firmware's watchdog: motors off
-                self.fell, self._target, self.position[2] = True, None, self._floor
-                return
-            self._turned_at = now
-            follow = 1 - math.exp(-40 * passed)
-            for axis in range(3):
-                self.position[axis] += follow * (self._target[axis] - self.position[axis])
+        self.drone.low_level(self.now(), None, None)  # cflib sends zero thrust when it closes a link
 
     def _log(self, now: float) -> None:
-        state = dict(zip(LOG_VARIABLES, (*self.position, 0.0, self.battery), strict=True)) | self.override
+        drone = self.drone
+        state = dict(zip(LOG_VARIABLES, (*drone.position, 0.0, drone.battery, drone.bits), strict=True))
         for block, (wanted, period) in self._blocks.items():
-            if now - self._sent.get(block, 0.0) >= period:
-                self._sent[block] = now
-                values = struct.pack(f"<{len(wanted)}f", *(state[self.variables[k]] for k in wanted))
+            if now - self._logged.get(block, 0.0) >= period - STEP / 10:
+                self._logged[block] = now
+                names = [self.variables[k] for k in wanted]
+                kinds = "".join("H" if name == "supervisor.info" else "f" for name in names)
+                values = struct.pack("<" + kinds, *((state | self.override)[name] for name in names))
                 self._send(LOGGING, 2, bytes([block, 0, 0, 0]) + values)

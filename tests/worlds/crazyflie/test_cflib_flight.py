@@ -1,112 +1,67 @@
-"""The backend for real drones, over a real cflib link to a CRTP peer on loopback."""
-
-import _thread
-import signal
-import threading
-import time
+"""The backend for real drones, over a real cflib link to a CRTP peer on loopback, in simulated time."""
 
 import numpy as np
 import pytest
+from tests.worlds.crazyflie.firmware import MELLINGER, PID
+from tests.worlds.crazyflie.flights import DENSE, after, agent, fly_to
 from tests.worlds.crazyflie.peer import LOG_VARIABLES, Peer
 
-from replan.execute import Agent
-from replan.schedule import Periodic
 from replan.worlds.crazyflie.cflib_flight import CflibFlight
 from replan.worlds.crazyflie.flight import fly
-from replan.worlds.crazyflie.guard import Limits
-from replan.worlds.crazyflie.layouts import CELL_SIZE, cells_at, layout, state_of
+from replan.worlds.crazyflie.layouts import CELL_SIZE, cells_at, state_of
 from replan.worlds.crazyflie.metrics import outcome
-from replan.worlds.crazyflie.wind import constant_wind, wind
-from replan.worlds.crazyflie.world import crazyflie_mission
-
-DENSE = layout("dense", 3)
+from replan.worlds.crazyflie.wind import constant_wind
 
 
-@pytest.fixture
-def peer():
-    with Peer() as made:
-        yield made
-
-
-def flight_to(peer: Peer, **options) -> CflibFlight:
-    limits = Limits(silence=2.0, link_patience=6.0, landing_speed=0.5)
-    return CflibFlight(peer.uri, climb_speed=1.0, move_seconds=0.25, limits=limits, **options)
-
-
-def agent(*, horizon: int = 60, **options) -> Agent:
-    return Agent.on(
-        crazyflie_mission(DENSE, wind("dense", 3, strength=0.0, horizon=horizon)), Periodic(), **options
-    )
-
-
-def after(moves: int, action):
-    """Do something once that many moves have been made."""
-    return lambda t, flight, agents: action() if t == moves else None
-
-
-def test_a_whole_layout_is_flown(peer):
-    flight = flight_to(peer)
-    pilot = agent()
-    flown = fly(flight, [pilot])
+def test_a_whole_layout_is_flown_and_the_flight_ends_at_the_goal(peer):
+    moves = []
+    flown = fly_to(peer, horizon=60, progress=lambda t, flight, agents: moves.append(t))
     assert flown.aborted is None
-    assert pilot.done and pilot.budget_left == 0
-    assert [time for time, _ in flown.updates(0)] == [1, 13, 24, 36, 47, 59]
+    assert moves == list(range(int(DENSE.distances[0])))
+    assert [time for time, _ in flown.updates(0)] == [1, 13]
     made = outcome(DENSE, flown.log)
     assert made.success and made.collisions == 0
-    assert made.moves == DENSE.distances[0]
-    first, last = np.array(peer.setpoints[0]), np.array(peer.setpoints[-1])
-    assert first == pytest.approx([1.0, -2.0, 0.52], abs=1e-3)  # where it took off, 0.5 m up
-    assert last[:2] - first[:2] == pytest.approx([11 * CELL_SIZE, 11 * CELL_SIZE], abs=1e-3)
-    assert peer.events == ["notify", "arm", "takeoff", "land", "notify", "land", "stop", "disarm"]
-    assert peer.landed and not peer.armed
-    assert flight.landing == "landed, seen on the floor"
+    first, last = np.array(peer.drone.setpoints[0]), np.array(peer.drone.setpoints[-1])
+    assert first == pytest.approx([1.0, -2.0, 0.02], abs=0.01)  # where it stood
+    assert last - first == pytest.approx([11 * CELL_SIZE, 11 * CELL_SIZE, 0.5], abs=0.01)
+    assert not peer.drone.armed and not peer.drone.fell
+    assert flown.landing is not None and flown.landing.outcome == "landed"
 
 
-def test_a_take_off_that_is_refused_is_asked_for_again(peer):
-    peer.refusals = 1
-    flown = fly(flight_to(peer), [agent(horizon=12)])
-    assert flown.aborted is None and peer.landed
-    assert peer.events.count("takeoff") == 2
+def test_take_off_is_by_streamed_setpoints_so_that_the_watchdog_covers_it(peer):
+    fly_to(peer)
+    assert "takeoff" not in peer.drone.events
+    assert peer.drone.events.index("arm") < peer.drone.events.index("land")
+
+
+@pytest.mark.parametrize("controller", [PID, MELLINGER])
+def test_the_drone_follows_the_curve_of_the_simulator(make_peer, controller):
+    peer = make_peer(controller=controller)
+    flown = fly_to(peer)
+    log = flown.log
+    lag = np.abs(log.positions - log.setpoints)[log.moves >= 0]
+    way = np.ptp(log.positions[log.moves >= 0], axis=0).max()
+    assert way > 2 * CELL_SIZE
+    assert lag.max() < 0.03  # by position setpoints alone the PID controller lags by 0.23 m
+
+
+def test_a_drone_that_is_ready_only_after_a_moment_is_waited_for(peer):
+    peer.drone.refuses_until = peer.now() + 2.0
+    flown = fly_to(peer)
+    assert flown.aborted is None and not peer.drone.fell
 
 
 def test_setpoints_left_by_an_earlier_client_do_not_keep_it_down(peer):
-    peer.left_in_charge = True
-    flown = fly(flight_to(peer), [agent(horizon=12)])
-    assert flown.aborted is None and peer.landed
+    peer.drone.priority = 2
+    assert fly_to(peer).aborted is None
 
 
-def test_a_drone_that_cannot_fly_is_left_on_the_floor(peer, monkeypatch):
-    monkeypatch.setattr(peer, "_arm", lambda armed: peer.events.append("arm" if armed else "disarm"))
-    flown = fly(flight_to(peer), [agent(horizon=12)])
-    assert flown.aborted == "armed, but the drone says that it cannot fly"
-    assert "takeoff" not in peer.events and peer.height == 0.0
-
-
-def test_a_silent_drone_is_landed(peer):
-    def silence():
-        peer.silent = True
-
-    flight = flight_to(peer)
-    flown = fly(flight, [agent()], progress=after(5, silence))
-    assert flown.aborted is not None and "link lost" in flown.aborted
-    assert flight.landing == "landing commanded, not seen on the floor"
-    assert peer.landed and "stop" not in peer.events
-
-
-def test_a_link_that_is_killed_and_comes_back_is_used_to_land(peer):
-    flight = flight_to(peer)
-    flown = fly(flight, [agent()], progress=after(5, lambda: peer.unplug(1.2)))
-    assert flown.aborted is not None and "link lost" in flown.aborted
-    assert flight.landing == "landed, seen on the floor"
-    assert peer.landed
-
-
-def test_a_link_that_stays_dead_ends_the_flight_and_says_so(peer):
-    flight = flight_to(peer)
-    flown = fly(flight, [agent()], progress=after(3, lambda: peer.unplug(60)))
-    assert flown.aborted is not None and "link lost" in flown.aborted
-    assert "out of reach" in flight.landing
-    assert "stop" not in peer.events and "disarm" not in peer.events
+def test_a_drone_that_cannot_fly_is_left_on_the_floor(peer):
+    peer.drone.refuses_until = float("inf")
+    flown = fly_to(peer)
+    assert flown.aborted is not None and "cannot fly" in flown.aborted
+    assert flown.landing is not None and flown.landing.outcome == "never took off"
+    assert peer.drone.setpoints == [] and not peer.drone.armed
 
 
 @pytest.mark.parametrize(
@@ -118,21 +73,11 @@ def test_a_link_that_stays_dead_ends_the_flight_and_says_so(peer):
         ({"pm.vbat": 2.9}, "battery"),
     ],
 )
-def test_what_is_unsafe_ends_in_a_landing(peer, values, reason):
-    def spoil():
-        peer.override = values
-
-    def recover():
-        while "land" not in peer.events:
-            time.sleep(0.01)
-        peer.override = {}
-
-    helper = threading.Thread(target=recover, daemon=True)
-    helper.start()
-    flown = fly(flight_to(peer), [agent()], progress=after(4, spoil))
-    helper.join()
+def test_an_unsafe_state_ends_in_a_landing(peer, values, reason):
+    flown = fly_to(peer, horizon=20, progress=after(2, lambda: peer.override.update(values)))
     assert flown.aborted is not None and reason in flown.aborted
-    assert peer.landed
+    assert flown.landing is not None and flown.landing.outcome == "landed"
+    assert peer.drone.height == 0.0 and not peer.drone.fell
 
 
 def test_a_planner_that_fails_in_mid_flight_ends_in_a_landing(peer):
@@ -143,10 +88,10 @@ def test_a_planner_that_fails_in_mid_flight_ends_in_a_landing(peer):
             raise ArithmeticError("no convergence")
         return plan_by_induction(kernel, reward, time, horizon, ties)
 
-    flown = fly(flight_to(peer), [agent(planner=planner)])
+    flown = fly(CflibFlight(peer.uri), [agent(planner=planner)])
     assert flown.aborted is not None and "no convergence" in flown.aborted
     assert flown.aborted.startswith("no new plan at 13")
-    assert peer.landed
+    assert peer.drone.height == 0.0 and not peer.drone.fell
 
 
 def test_any_other_exception_comes_out_after_the_landing(peer):
@@ -154,57 +99,46 @@ def test_any_other_exception_comes_out_after_the_landing(peer):
         raise ZeroDivisionError("in the caller's own code")
 
     with pytest.raises(ZeroDivisionError):
-        fly(flight_to(peer), [agent()], progress=after(4, fail))
-    assert peer.landed and not peer.armed
-
-
-def test_ctrl_c_lands(peer):
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background process
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            fly(flight_to(peer), [agent()], progress=after(4, _thread.interrupt_main))
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert peer.landed and not peer.armed
+        fly_to(peer, progress=after(2, fail))
+    assert peer.drone.height == 0.0 and not peer.drone.fell and not peer.drone.armed
 
 
 def test_a_planner_that_hangs_leaves_the_drone_hovering(peer):
     heights = []
 
     def hang():
-        time.sleep(2.5)
-        heights.append(peer.height)
+        peer.clock.sleep(5.0)
+        heights.append(peer.drone.height)
 
-    flown = fly(flight_to(peer), [agent(horizon=12)], progress=after(4, hang))
-    assert flown.aborted is None and not peer.fell
+    flown = fly_to(peer, progress=after(2, hang))
+    assert flown.aborted is None and not peer.drone.fell
     assert heights == [pytest.approx(0.5, abs=0.02)]
 
 
 def test_a_move_of_no_length_is_skipped(peer):
-    flight = flight_to(peer)
+    flight = CflibFlight(peer.uri)
     flight.take_off()
     try:
-        begun = time.monotonic()
+        begun = peer.now()
         flight.move(np.array([4]))
-        assert time.monotonic() - begun < 0.05
+        assert peer.now() == begun
         flight.move(np.array([1]))  # left, at the left wall
         flight.move(np.array([0]))
         assert cells_at(flight.localise([0])[0]) == state_of((0, 1))
     finally:
         flight.land()
-    assert peer.landed
 
 
 def test_simulated_wind_carries_the_drone_off_until_an_update(peer):
     steady = constant_wind(np.array([0.02, 0.03]), horizon=4, gust=0.0)
-    flight = flight_to(peer, wind=steady)
+    flight = CflibFlight(peer.uri, wind=steady)
     flight.take_off()
     try:
         for _ in range(3):
             flight.move(np.array([0]))
         carried = flight.localise([0])[0]
         flight.move(np.array([0]))
-        after_update = np.array(peer.setpoints[-1][:2]) - peer.setpoints[0][:2]
+        after_update = np.array(peer.drone.setpoints[-1][:2]) - peer.drone.setpoints[0][:2]
     finally:
         flight.land()
     moves = np.array([3 * CELL_SIZE, 0.0])
@@ -212,13 +146,12 @@ def test_simulated_wind_carries_the_drone_off_until_an_update(peer):
     assert after_update == pytest.approx([4 * CELL_SIZE + 0.02 / 0.44, CELL_SIZE + 0.03 / 0.44], abs=0.02)
 
 
-def test_a_drone_without_battery_report_and_older_firmware_still_flies():
-    with (
-        Peer(variables=LOG_VARIABLES[:3], protocol=10) as old,
-        pytest.warns(UserWarning, match="protocol version"),
-    ):
-        flown = fly(flight_to(old), [agent(horizon=12)])
-    assert flown.aborted is None and old.landed
+@pytest.mark.filterwarnings("ignore:The supervisor subsystem")
+def test_a_drone_without_battery_and_supervisor_reports_still_flies(make_peer):
+    old = make_peer(variables=LOG_VARIABLES[:3], protocol=7)
+    flown = fly_to(old)
+    assert flown.aborted is None and not old.drone.fell and not old.drone.armed
+    assert flown.landing is not None and flown.landing.outcome == "landed"
 
 
 @pytest.mark.parametrize(
@@ -227,20 +160,38 @@ def test_a_drone_without_battery_report_and_older_firmware_still_flies():
 )
 def test_a_drone_that_is_not_fit_is_not_armed(peer, values, reason):
     peer.override = values
-    flown = fly(flight_to(peer), [agent()])
+    flown = fly_to(peer)
     assert flown.aborted is not None and "not armed" in flown.aborted and reason in flown.aborted
-    assert peer.events == []
+    assert flown.landing is not None and flown.landing.outcome == "never took off"
+    assert peer.drone.events == []
+
+
+@pytest.mark.parametrize(("fault", "reason"), [("tumbled", "tumbled"), ("locked", "locked")])
+def test_a_drone_that_its_supervisor_holds_is_not_armed(peer, fault, reason):
+    peer.drone.tumbled, peer.drone.state = fault == "tumbled", "locked" if fault == "locked" else "ready"
+    flown = fly_to(peer)
+    assert flown.aborted is not None and reason in flown.aborted
+    assert peer.drone.events == []
+
+
+def test_a_drone_already_in_the_air_is_refused_and_left_alone(peer):
+    peer.drone.hover(0.5)
+    flown = fly_to(peer)
+    assert flown.aborted is not None and "already flying" in flown.aborted
+    assert flown.landing is not None and flown.landing.outcome == "never took off"
+    peer.clock.sleep(5.0)
+    assert peer.drone.events == [] and peer.drone.setpoints == []
+    assert peer.drone.height == pytest.approx(0.5)
 
 
 def test_no_drone_is_one_clear_line():
     with Peer() as gone:
         uri = gone.uri
-    flown = fly(CflibFlight(uri, connect_seconds=3.0), [agent()])
+    flown = fly(CflibFlight(uri), [agent()])
     assert flown.aborted is not None and flown.aborted.startswith(f"no Crazyflie at {uri}")
     assert "\n" not in flown.aborted
 
 
-def test_a_drone_that_cannot_say_where_it_is_is_refused():
-    with Peer(variables=["pm.vbat"]) as blind:
-        flown = fly(flight_to(blind), [agent()])
+def test_a_drone_that_cannot_say_where_it_is_is_refused(make_peer):
+    flown = fly_to(make_peer(variables=["pm.vbat"]))
     assert flown.aborted == "the drone has no log variable stateEstimate.x"

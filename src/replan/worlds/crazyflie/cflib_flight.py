@@ -6,9 +6,7 @@ link is asked for. The drone stands on the middle of the start cell before take-
 
 from __future__ import annotations
 
-import logging
 import math
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,16 +14,18 @@ import numpy as np
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.worlds.crazyflie.cflib_craft import CflibCraft
+from replan.worlds.crazyflie.clock import WALL_CLOCK, Clock
+from replan.worlds.crazyflie.craft import Limits, Sample
 from replan.worlds.crazyflie.flight import FlightAborted, FlightLog
-from replan.worlds.crazyflie.guard import Guard, Limits, Point, Sample
+from replan.worlds.crazyflie.guard import Guard
+from replan.worlds.crazyflie.landing import Landing
 from replan.worlds.crazyflie.layouts import CELL_SIZE, GRID, START, cells_at, centres, state_of
+from replan.worlds.crazyflie.ramp import Point, Ramp, Setpoint
 from replan.worlds.crazyflie.wind import Wind
 
-log = logging.getLogger(__name__)
-
 WALL = CELL_SIZE / 2  # m; no setpoint is nearer to the grid's edge
-LIFTED = 0.05  # m; lower is still on the floor
 ZERO_LENGTH = 0.01  # m; a shorter move is skipped
+RAMP_SHARE = 0.6  # of a move's time; the rest is for settling
 WIND_STIFFNESS = 0.44  # N/m: what a steady force moves the drone by, measured in the simulator
 NOWHERE: Point = (math.nan, math.nan, math.nan)
 
@@ -44,42 +44,49 @@ class CflibFlight:
         move_seconds: float = 2.0,
         wind: Wind | None = None,
         limits: Limits | None = None,
-        connect_seconds: float = 20.0,
+        patience: float = 5.0,
+        clock: Clock | None = None,
     ) -> None:
-        """`wind` is simulated: it shifts the setpoints, unnoticed until the next update, as in the paper."""
+        """`wind` is simulated: it shifts the setpoints, unnoticed until the next update, as in the paper.
+
+        Connecting fails when nothing arrives for `patience` seconds.
+        """
         self.uri = uri
         self.limits = limits or Limits()
         self._height = height
-        self._climb_speed = climb_speed
+        self._climb_seconds = height / climb_speed
         self._move_seconds = move_seconds
         self._wind = wind
-        self._connect_seconds = connect_seconds
+        self._patience = patience
+        self._clock = clock or WALL_CLOCK
         self._craft: CflibCraft | None = None
         self._guard: Guard | None = None
         self._samples: list[tuple[float, int, Point, Point]] = []
-        self._began = time.monotonic()
+        self._began = 0.0
         self._moves = -1
-        self._ramp: tuple[Point, Point, float] | None = None  # from, to, since when
+        self._ramp: Ramp | None = None
         self._knows_place = True
-        self._landed = False
+        self._stopped: str | None = None
+        self.landing: Landing | None = None
 
     def take_off(self) -> None:
         """Connect, check, arm and climb. Nothing is armed unless the state is sane."""
-        self._craft = CflibCraft(self.uri, self._on_sample)
-        self._craft.connect(self._connect_seconds)
-        self._craft.check_on_floor(self.limits)
-        self._guard = Guard(self._craft, self._craft.latest, self._setpoint, self.limits)
-        self._craft.on_lost = self._guard.lost
-        self._began = time.monotonic()
+        self._check()
+        craft = self._craft = CflibCraft(self.uri, self._on_sample, self._clock)
+        craft.connect(self._patience, self._check)
+        craft.check_on_floor(self.limits)
+        self._check()
+        self._guard = Guard(craft, self._setpoint, self.limits, self._clock)
+        self._began = self._clock.now()
         try:
-            self._craft.arm()
+            craft.arm()
         finally:
             self._guard.start()  # from here on every way out is a landing
-        self._climb(self._craft)
         x, y = map(float, centres(state_of(START)))
-        here = (x, y, self._height)
-        self._ramp = (here, here, time.monotonic())
-        self._wait(self._move_seconds)
+        self._ramp = Ramp((x, y, 0.0), (x, y, self._height), self._clock.now(), self._climb_seconds)
+        self._wait(self._climb_seconds + self._move_seconds)
+        if (reached := craft.latest().position[2]) < 0.6 * self._height:
+            raise FlightAborted(f"no take-off: still at {reached:.2f} m")
 
     def localise(self, which: Sequence[int]) -> Array:
         """(1, 2) where the drone's estimator says it is; the next setpoint is made from there."""
@@ -92,83 +99,61 @@ class CflibFlight:
     def move(self, actions: Indices) -> None:
         """Stream setpoints to the next cell; a move of no length is skipped, the drone goes on hovering."""
         self._check()
+        assert self._ramp is not None and self._craft is not None, "take off first"
         self._moves += 1
-        told = self._setpoint()
-        assert told is not None, "take off first"
-        base = centres(cells_at(self._position()[:2])) if self._knows_place else np.array(told[:2])
+        told = self._ramp.end
+        place = self._craft.latest().position[:2]
+        base = centres(cells_at(place)) if self._knows_place else np.array(told[:2])
         target = base + MOVES[int(actions[0])][::-1] * CELL_SIZE
         if self._wind is not None:
             target = target + self._wind.force[self._moves].mean(axis=0) / WIND_STIFFNESS
-        x, y = np.clip(target, WALL, GRID * CELL_SIZE - WALL)
+        x, y = map(float, np.clip(target, WALL, GRID * CELL_SIZE - WALL))
         self._knows_place = False
         if math.dist(told[:2], (x, y)) < ZERO_LENGTH:
             return
-        self._ramp = (told, (float(x), float(y), self._height), time.monotonic())
+        self._ramp = Ramp(told, (x, y, self._height), self._clock.now(), RAMP_SHARE * self._move_seconds)
         self._wait(self._move_seconds)
 
+    def stop(self, reason: str) -> None:
+        """Break the flight off; the guard lands at once, whatever the caller is doing."""
+        self._stopped = reason
+        if self._guard is not None:
+            self._guard.trouble = self._guard.trouble or reason
+
     def land(self) -> None:
-        """Down where the drone is, motors off once it is seen on the floor, link closed."""
+        """Land where the drone is, wait until it is seen down or known to be lost, and close the link."""
         if self._guard is not None and self._guard.ident is not None:
             self._guard.land()
-            log.warning("%s", self._guard.outcome)
-        if self._craft is not None and not self._landed:
-            self._landed = True
-            self._craft.close(on_floor=self._guard is None or self._guard.is_down)
-
-    @property
-    def landing(self) -> str:
-        """How the flight ended."""
-        return "never armed" if self._guard is None else self._guard.outcome
+        if self.landing is None:
+            self.landing = Landing("never took off") if self._guard is None else self._guard.landing
+            if self._craft is not None:
+                self._craft.close()
 
     def log(self) -> FlightLog:
-        """Every state sample since the drone was armed."""
+        """Every state sample from arming to the landing."""
         samples = self._samples or [(0.0, -1, NOWHERE, NOWHERE)]
         times, moves, positions, setpoints = zip(*samples, strict=True)
         return FlightLog(
             np.array(times), np.array(moves), np.array(positions)[:, None, :], np.array(setpoints)[:, None, :]
         )
 
-    def _climb(self, craft: CflibCraft) -> None:
-        """Take off, and ask again while the drone stays down: for moments its supervisor says no."""
-        seconds = self._height / self._climb_speed
-        asked, patience = -math.inf, time.monotonic() + 2 * seconds + 3.0
-        while self._position()[2] < 0.6 * self._height:
-            if time.monotonic() > patience:
-                raise FlightAborted(f"no take-off: still at {self._position()[2]:.2f} m")
-            if self._position()[2] < LIFTED and time.monotonic() - asked > seconds:
-                craft.climb(self._height, seconds)
-                asked = time.monotonic()
-            self._wait(0.05)
-        self._wait(asked + seconds - time.monotonic())
-
-    def _setpoint(self) -> Point | None:
-        """Where the drone should be now, on a minimum-jerk way; None while its own commander flies it."""
-        if self._ramp is None:
-            return None
-        begin, end, since = self._ramp
-        u = min(max((time.monotonic() - since) / (0.6 * self._move_seconds), 0.0), 1.0)
-        share = 10 * u**3 - 15 * u**4 + 6 * u**5
-        x, y, z = (a + share * (b - a) for a, b in zip(begin, end, strict=True))
-        return x, y, z
-
-    def _position(self) -> Point:
-        assert self._craft is not None, "take off first"
-        return self._craft.latest().position
+    def _setpoint(self) -> Setpoint | None:
+        return None if self._ramp is None else self._ramp.at(self._clock.now())
 
     def _on_sample(self, sample: Sample) -> None:
-        if self._guard is not None:
-            told = self._setpoint() or NOWHERE
-            self._samples.append((sample.time - self._began, self._moves, sample.position, told))
+        if self._guard is not None and not self._guard.is_landing:
+            told = self._setpoint()
+            place = NOWHERE if told is None else told.position
+            self._samples.append((sample.time - self._began, self._moves, sample.position, place))
 
     def _check(self) -> None:
-        if self._guard is not None and self._guard.trouble is not None:
-            raise FlightAborted(self._guard.trouble)
+        reason = self._stopped or (self._guard.trouble if self._guard is not None else None)
+        if reason is not None:
+            raise FlightAborted(reason)
 
     def _wait(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while True:
+        until = self._clock.now() + seconds
+        while (left := until - self._clock.now()) > 0:
             self._check()
-            left = until - time.monotonic()
-            if left <= 0:
-                return
-            time.sleep(min(0.02, left))
+            self._clock.sleep(min(0.02, left))
+        self._check()

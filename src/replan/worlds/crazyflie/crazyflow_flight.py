@@ -14,7 +14,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.model.slip import ACTIONS, MOVES
-from replan.worlds.crazyflie.flight import FlightLog
+from replan.worlds.crazyflie.flight import FlightAborted, FlightLog
+from replan.worlds.crazyflie.landing import Landing
 from replan.worlds.crazyflie.layouts import CELL_SIZE, GRID, START, cells_at, centres, state_of
 from replan.worlds.crazyflie.physics import Physics
 from replan.worlds.crazyflie.wind import FORCES_PER_MOVE, MOVE_SECONDS, Wind
@@ -45,6 +46,8 @@ class CrazyflowFlight:
         self._samples: list[tuple[Array, Indices, Array, Array]] = []
         self._moves = 0
         self._in_air = False
+        self._stopped: str | None = None
+        self.landing: Landing | None = None
         physics.place(self._seen)
 
     @property
@@ -66,6 +69,8 @@ class CrazyflowFlight:
 
     def move(self, actions: Indices) -> None:
         """Move every drone; a setpoint beyond the walls is moved to the middle of the outermost cell."""
+        if self._stopped is not None:
+            raise FlightAborted(self._stopped)
         spare = np.full(self._physics.drones - len(actions), ACTIONS.index("stay"))
         here = self._positions()
         base = np.where(self._knows_place[:, None], centres(cells_at(here[:, :2])), here[:, :2])
@@ -76,6 +81,10 @@ class CrazyflowFlight:
         self._begin(_at_height(here, HEIGHT), end, self._winds[self._moves], number=self._moves)
         self._moves += 1
 
+    def stop(self, reason: str) -> None:
+        """Break the flight off before the next move."""
+        self._stopped = reason
+
     def land(self) -> None:
         """Land in still air."""
         if self._in_air:
@@ -85,6 +94,7 @@ class CrazyflowFlight:
             self._positions()
             self._samples = samples  # the way down is no part of the mission
             self._in_air = False
+            self.landing = Landing("landed")
 
     def log(self) -> FlightLog:
         """Return samples at 10 Hz, from take-off until before landing."""

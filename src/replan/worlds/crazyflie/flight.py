@@ -6,6 +6,9 @@ simulator) over a link. Positions are in the layout's frame: x right along colum
 
 from __future__ import annotations
 
+import logging
+import signal
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,8 +17,12 @@ import numpy as np
 
 from replan.execute.agent import Agent
 from replan.model.kernel import Array, Indices
-from replan.worlds.crazyflie.layouts import START, cells_at, state_of
+from replan.worlds.crazyflie.landing import Landing
+from replan.worlds.crazyflie.layouts import GOAL, START, cells_at, state_of
 
+log = logging.getLogger(__name__)
+
+STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 Progress = Callable[[int, "Flight", Sequence[Agent]], None]  # called after every move with its number
 
 
@@ -61,6 +68,15 @@ class Flight(Protocol):
         """Move each drone by (N,) actions, relative to its own estimate of its position."""
         ...
 
+    def stop(self, reason: str) -> None:
+        """Break the flight off: what flies raises `FlightAborted`. Called from signal handlers."""
+        ...
+
+    @property
+    def landing(self) -> Landing | None:
+        """How the flight ended; None before it has."""
+        ...
+
     def land(self) -> None:
         """Land the drones where they are; safe to call at any time and more than once."""
         ...
@@ -77,30 +93,79 @@ class Flown:
     log: FlightLog
     agents: Sequence[Agent] = field(repr=False)
     aborted: str | None = None  # why it was broken off
+    landing: Landing | None = None
 
     def updates(self, drone: int) -> list[tuple[int, str]]:
         """Return time and reason of each update of one drone."""
         return [(event.time, event.why) for event in self.agents[drone].log if event.what == "update"]
 
 
+class FlightStopped(KeyboardInterrupt):
+    """A signal ended the flight. The drones are landed; `flown` is the flight up to then."""
+
+    def __init__(self, flown: Flown, number: int) -> None:
+        super().__init__(flown.aborted)
+        self.flown = flown
+        self.number = number  # of the signal
+
+
 def fly(flight: Flight, agents: Sequence[Agent], *, progress: Progress | None = None) -> Flown:
-    """Fly one mission with an agent for each drone. The drones are landed however it ends, by Ctrl-C too."""
+    """Fly one mission, an agent for each drone; a single drone lands at the goal.
+
+    However the mission ends, the drones are landed. Ctrl-C, SIGTERM and SIGHUP land them too and then raise
+    `FlightStopped`; repeated, they do not interrupt the landing.
+    """
     aborted = None
-    try:
-        flight.take_off()
-        for agent in agents:
-            agent.start(state_of(START))
-        while not agents[0].done:
-            t = agents[0].time
-            _spend_updates(flight, agents)
-            flight.move(np.array([agent.act() for agent in agents], dtype=np.int64))
-            if progress is not None:
-                progress(t, flight, agents)
-    except FlightAborted as reason:
-        aborted = str(reason)
-    finally:
-        flight.land()
-    return Flown(flight.log(), agents, aborted)
+    with _Signals(flight) as signals:
+        try:
+            flight.take_off()
+            for agent in agents:
+                agent.start(state_of(START))
+            while not agents[0].done:
+                t = agents[0].time
+                _spend_updates(flight, agents)
+                flight.move(np.array([agent.act() for agent in agents], dtype=np.int64))
+                if progress is not None:
+                    progress(t, flight, agents)
+                if flight.drones == 1 and cells_at(flight.log().after_move(t)[0, :2]) == state_of(GOAL):
+                    break
+        except FlightAborted as reason:
+            aborted = str(reason)
+        finally:
+            flight.land()
+    flown = Flown(flight.log(), agents, aborted, flight.landing)
+    if signals.number is not None:
+        raise FlightStopped(flown, signals.number)
+    return flown
+
+
+class _Signals:
+    """Signals stop a flight and are only noted during its landing. Other threads leave them alone."""
+
+    def __init__(self, flight: Flight) -> None:
+        self._flight = flight
+        self._before = {}
+        self.number: int | None = None  # of the first signal
+
+    def __enter__(self) -> _Signals:
+        if threading.current_thread() is threading.main_thread():
+            for number in (s for s in signal.Signals if s.name in STOP_SIGNALS):
+                if number.name != "SIGHUP" or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                    self._before[number] = signal.signal(number, self._received)
+        return self
+
+    def __exit__(self, *_) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _received(self, number: int, frame) -> None:
+        if self.number is None:
+            self.number = number
+            self._flight.stop(f"stopped by {signal.Signals(number).name}")
+        elif self._flight.landing is not None:
+            raise KeyboardInterrupt
+        else:
+            log.warning("landing first")
 
 
 def _spend_updates(flight: Flight, agents: Sequence[Agent]) -> None:

@@ -9,160 +9,109 @@ from __future__ import annotations
 import logging
 import math
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
 
+from replan.worlds.crazyflie.clock import Clock
+from replan.worlds.crazyflie.craft import Craft, Limits, Status
+from replan.worlds.crazyflie.landing import Landing, bring_down, disarm
 from replan.worlds.crazyflie.layouts import CELL_SIZE, GRID
+from replan.worlds.crazyflie.ramp import Point, Setpoint
 
 log = logging.getLogger(__name__)
 
-Point = tuple[float, float, float]
-TICK = 0.05  # s between setpoints; the firmware wants one at least every 0.5 s
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What ends a flight."""
-
-    fence_margin: float = 0.20  # m beyond the grid's edge
-    ceiling: float = 1.2  # m above the floor
-    battery_floor: float = 3.1  # V under load, for more than a second
-    silence: float = 1.0  # s without a state sample: the link is lost
-    link_patience: float = 8.0  # s of trying to reach a lost drone, to land it
-    landing_speed: float = 0.2  # m/s
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What the drone said of itself last."""
-
-    time: float  # monotonic seconds
-    position: Point  # layout frame
-    battery: float | None  # V; None where the drone does not report it
-
-
-class Craft(Protocol):
-    """What the guard needs of a drone: commands that neither block for long nor raise on a lost link."""
-
-    def send_position(self, setpoint: Point) -> None:
-        """Hold this position."""
-        ...
-
-    def send_landing(self, seconds: float) -> bool:
-        """Land where it is. False if the drone cannot be reached; a later call tries again."""
-        ...
-
-    def send_stop(self) -> None:
-        """Disarm. Only ever called on the floor, when the landing is over."""
-        ...
+TICK = 0.02  # s between setpoints; the firmware wants one at least every 0.5 s
+LIFTED = 0.05  # m; lower is still on the floor
 
 
 class Guard(threading.Thread):
     """Streams, watches and lands; not a daemon, so that the program cannot end with a drone in the air."""
 
     def __init__(
-        self, craft: Craft, latest: Callable[[], Sample], setpoint: Callable[[], Point | None], limits: Limits
+        self, craft: Craft, setpoint: Callable[[], Setpoint | None], limits: Limits, clock: Clock
     ) -> None:
-        """`setpoint` gives what to stream now, or None while the drone's own commander flies it."""
+        """`setpoint` gives the setpoint to stream now, or None before take-off."""
         super().__init__(name="replan-flight-guard", daemon=False)
         self._craft = craft
-        self._latest = latest
         self._setpoint = setpoint
         self._limits = limits
+        self._clock = clock
         self._asked_to_land = threading.Event()
-        self._strong_at = time.monotonic()
-        self._link_error: str | None = None
+        self._done = threading.Event()
+        self._strong_at = clock.now()
+        self._highest = 0.0  # m, as reported
+        self._may_fly = False  # a setpoint has been sent
         self.trouble: str | None = None  # why the flight ends early
-        self.outcome: str = "in the air"
-        self.is_down = False  # seen on the floor after its landing
+        self.landing: Landing | None = None
 
     def land(self) -> None:
         """Land and wait until that is done. Once asked for, nothing takes it back, not even Ctrl-C."""
         self._asked_to_land.set()
-        self.join()
+        while not self._done.is_set():
+            try:
+                self._clock.wait(self._done, 0.1)
+            except KeyboardInterrupt:
+                log.warning("landing first")
 
-    def lost(self, message: str) -> None:
-        """Told by the link that it is gone."""
-        self._link_error = message
+    @property
+    def is_landing(self) -> bool:
+        """Whether the flight is over."""
+        return self.trouble is not None or self._asked_to_land.is_set()
 
     def run(self) -> None:
-        """Until the drone is down."""
-        while not self._asked_to_land.is_set() and self.trouble is None:
-            try:
-                self.trouble = self._look()
-                setpoint = self._setpoint()
-                if self.trouble is None and setpoint is not None:
-                    self._craft.send_position(setpoint)
-            except Exception as error:
-                self.trouble = f"{type(error).__name__} while flying: {error}"
-            self._asked_to_land.wait(TICK)
-        if self.trouble is not None:
-            log.warning("landing: %s", self.trouble)
-        self._bring_down()
+        """Fly until asked to land, or until something is wrong; then land."""
+        try:
+            while not self.is_landing:
+                self._look_and_stream()
+                self._clock.wait(self._asked_to_land, TICK)
+            self.landing = self._end()
+        finally:
+            self._done.set()
+
+    def _look_and_stream(self) -> None:
+        try:
+            if found := self._look():  # another thread may set `trouble` meanwhile
+                self.trouble = found
+            setpoint = self._setpoint()
+            if self.trouble is None and setpoint is not None:
+                self._may_fly = True
+                self._craft.send_setpoint(setpoint)
+        except Exception as error:
+            self.trouble = f"{type(error).__name__} while flying: {error}"
 
     def _look(self) -> str | None:
-        """What is wrong, or None."""
-        now, sample, limits = time.monotonic(), self._latest(), self._limits
-        if self._link_error is not None:
-            return f"link lost: {self._link_error}"
+        """Return the reason to land, or None."""
+        now, sample, limits = self._clock.now(), self._craft.latest(), self._limits
         if now - sample.time > limits.silence:
-            return f"link lost: no state for {now - sample.time:.1f} s"
+            error = self._craft.link_error
+            return f"link lost: no report for {now - sample.time:.1f} s" + (f" ({error})" if error else "")
         if not all(map(math.isfinite, sample.position)):
             return f"the position is not a number: {sample.position}"
+        self._highest = max(self._highest, sample.position[2])
+        if sample.status is not None and (Status.LOCKED | Status.CRASHED | Status.TUMBLED) & sample.status:
+            return "the drone's supervisor stopped it"
         if reason := breach(sample.position, limits):
             return reason
         if sample.battery is None or sample.battery >= limits.battery_floor:
             self._strong_at = now
         if now - self._strong_at > 1.0:
             return f"battery at {sample.battery:.2f} V, below {limits.battery_floor:g} V"
+        if not threading.main_thread().is_alive():
+            return "the program ended"
         return None
 
-    def _bring_down(self) -> None:
-        """Ask for a landing until the drone is seen on the floor, has had time for it, or is out of reach."""
-        give_up = time.monotonic() + self._limits.link_patience
-        reached = False
-        for _ in range(2):
-            seconds = self._landing_time()
-            while not (reached := self._try_landing(seconds)) and time.monotonic() < give_up:
-                time.sleep(0.25)
-            if not reached:
-                break
-            time.sleep(seconds)  # then the drone's own commander stops the motors; never before the floor
-            done = time.monotonic() + 1.0
-            while time.monotonic() < done and not self._on_floor():
-                time.sleep(TICK)
-            if self._on_floor():
-                self._craft.send_stop()
-                self.outcome, self.is_down = "landed, seen on the floor", True
-                return
-        self.outcome = (
-            "landing commanded, not seen on the floor"
-            if reached
-            else "out of reach: the firmware's own setpoint watchdog ends the flight"
-        )
-
-    def _try_landing(self, seconds: float) -> bool:
-        try:
-            return self._craft.send_landing(seconds)
-        except Exception as error:
-            log.warning("the landing command failed and is tried again: %s", error)
-            return False
-
-    def _landing_time(self) -> float:
-        height = self._latest().position[2]
-        height = height if math.isfinite(height) else self._limits.ceiling / 2
-        return max(1.0, height / self._limits.landing_speed)
-
-    def _on_floor(self) -> bool:
-        sample = self._latest()
-        fresh = time.monotonic() - sample.time < self._limits.silence
-        return fresh and math.isfinite(sample.position[2]) and sample.position[2] < 0.08
+    def _end(self) -> Landing:
+        if not self._may_fly:
+            disarm(self._craft, self._clock)
+            return Landing("never took off", self.trouble)
+        landing = bring_down(self._craft, self._limits, self._clock)
+        seen_throughout = self.trouble is None or not self.trouble.startswith("link lost")
+        if landing.outcome == "landed" and seen_throughout and self._highest < LIFTED:
+            return Landing("never took off", self.trouble)
+        return landing
 
 
 def breach(position: Point, limits: Limits) -> str | None:
-    """How a position lies outside the geofence, or None."""
+    """Return how a position lies outside the geofence, or None."""
     x, y, z = position
     low, high = -limits.fence_margin, GRID * CELL_SIZE + limits.fence_margin
     if not (low <= x <= high and low <= y <= high):

@@ -37,6 +37,8 @@ class Outcome:
 
 def outcome(layout: Layout, log: FlightLog, drone: int = 0) -> Outcome:
     """Measure one drone's flight on the samples of its log."""
+    if not np.isfinite(log.positions).all():
+        return Outcome(False, 0, 0.0, float("nan"), False, 0)
     begin = int(np.flatnonzero(log.moves < 0)[-1])
     path = log.positions[begin:, drone, :2]  # (M, 2) from the last sample on the start cell
     moves = log.moves[begin:]

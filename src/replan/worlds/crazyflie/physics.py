@@ -43,6 +43,7 @@ class Physics:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=environment,
+            start_new_session=True,  # Ctrl-C is for the caller, who still has to land
             cwd=tempfile.gettempdir(),  # MuJoCo writes a log of its warnings to where it runs
         )
         self._end = weakref.finalize(self, _stop, self._process)
