@@ -40,6 +40,7 @@ class Firmware:
     place: tuple[float, float, float] = (1.0, -2.0, 0.02)
     controller: int = PID
     gain: float = 2.0  # 1/s, of the position controller
+    velocity_gain: float = 25.0  # degrees of tilt by m/s
     replans: bool = True  # whether `land` during a landing plans anew
     auto_arms: bool = False
     battery: float = 4.0
@@ -65,6 +66,7 @@ class Firmware:
         self.position = list(self.place)
         self.floor = self.place[2]
         self._thrust_at = self._landed_at = -math.inf
+        self._speed = [0.0, 0.0, 0.0]
         self._fall_speed, self._fell_from = 0.0, self.floor
         self._before: float | None = None
 
@@ -186,10 +188,16 @@ class Firmware:
         assert self.target is not None
         position, velocity = self.target
         for axis in (2,) if self.state == "level" else (0, 1, 2):
-            speed = self.gain * (position[axis] - self.position[axis])
+            asked = self.gain * (position[axis] - self.position[axis])
             if self.controller == MELLINGER:
-                speed += velocity[axis]
-            self.position[axis] += passed * max(-1.0, min(1.0, speed))
+                asked += velocity[axis]
+            asked = max(-1.0, min(1.0, asked))
+            if axis == 2 or self.controller == MELLINGER:
+                self._speed[axis] = asked
+            else:  # by tilting
+                push = 9.81 * math.radians(self.velocity_gain) * (asked - self._speed[axis])
+                self._speed[axis] += passed * push
+            self.position[axis] += passed * self._speed[axis]
         self.position[2] = max(self.position[2], self.floor)
 
     def _fall(self, passed: float) -> None:

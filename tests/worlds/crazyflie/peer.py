@@ -27,7 +27,8 @@ LOG_VARIABLES = [
     "pm.vbat",
     "supervisor.info",
 ]
-PARAMETERS = ["stabilizer.controller", "posCtlPid.xKp", "posCtlPid.yKp", "posCtlPid.zKp"]
+GAINS = ["posCtlPid.xKp", "posCtlPid.yKp", "posCtlPid.zKp", "velCtlPid.vxKp", "velCtlPid.vyKp"]
+PARAMETERS = ["stabilizer.controller", *GAINS]
 STEP = 0.02  # s
 
 
@@ -207,9 +208,10 @@ class Peer(threading.Thread):
 
     def _on_parameter(self, channel: int, payload: bytes):
         if channel == 0:
-            return self._table(PARAMETERS, [PARAM_UINT8] + 3 * [PARAM_FLOAT], payload)
+            return self._table(PARAMETERS, [PARAM_UINT8] + 5 * [PARAM_FLOAT], payload)
         number = struct.unpack("<H", payload[:2])[0]
-        value = bytes([self.drone.controller]) if number == 0 else struct.pack("<f", self.drone.gain)
+        gain = self.drone.velocity_gain if number > 3 else self.drone.gain
+        value = bytes([self.drone.controller]) if number == 0 else struct.pack("<f", gain)
         return payload[:2] + b"\0" + value if channel == 1 else payload
 
     def _on_supervisor(self, channel: int, payload: bytes):

@@ -19,7 +19,7 @@ from replan.worlds.crazyflie.clock import Clock
 from replan.worlds.crazyflie.craft import Limits, Sample, Status
 from replan.worlds.crazyflie.flight import FlightAborted
 from replan.worlds.crazyflie.layouts import CELL_SIZE, GRID, START, centres, state_of
-from replan.worlds.crazyflie.ramp import Point, Setpoint
+from replan.worlds.crazyflie.ramp import Point, PositionPid, Setpoint
 
 if TYPE_CHECKING:
     from replan.worlds.crazyflie.cflib_link import CflibLink
@@ -30,7 +30,10 @@ STATE = ("stateEstimate.x", "stateEstimate.y", "stateEstimate.z")
 YAW, BATTERY, SUPERVISOR = "stateEstimate.yaw", "pm.vbat", "supervisor.info"
 LOG_PERIOD = 50  # ms
 FARTHEST = 32.0  # m; a setpoint is sent in millimetres as 16 bits
-PID, PID_GAINS = 1, ("posCtlPid.xKp", "posCtlPid.yKp", "posCtlPid.zKp")
+CONTROLLER, PID = "stabilizer.controller", 1
+PID_GAINS = ("posCtlPid.xKp", "posCtlPid.yKp", "posCtlPid.zKp")
+VELOCITY_GAINS = ("velCtlPid.vxKp", "velCtlPid.vyKp")  # degrees of tilt by m/s of error
+GRAVITY = 9.81  # m/s2
 LAND = 8  # number of the command to the drone's own commander
 PLANNED = (0, 1)  # its answers: planned, and already landing
 
@@ -50,7 +53,7 @@ class CflibCraft:
         self._origin: Point = (0.0, 0.0, 0.0)  # drone's frame minus layout frame
         self._yaw = 0.0  # degrees
         self._frame_is_set = False
-        self._gains: Point | None = None  # of a position controller that ignores velocities
+        self._pid: PositionPid | None = None  # where it is what controls the position
         self.landing_is_planned = False  # acknowledged by the drone's own commander
 
     def connect(self, patience: float, watch: Callable[[], None]) -> None:
@@ -61,9 +64,11 @@ class CflibCraft:
         from cflib.crtp.crtpstack import CRTPPort
 
         self._link.add_port_callback(CRTPPort.SETPOINT_HL, self._commander_answered)
-        if self._link.parameter("stabilizer.controller") == PID:
-            x, y, z = (self._link.parameter(name) for name in PID_GAINS)
-            self._gains = (x, y, z) if x and y and z else None
+        if self._link.parameter(CONTROLLER) == PID:
+            x, y, z, vx, vy = (self._link.parameter(name) or 0.0 for name in PID_GAINS + VELOCITY_GAINS)
+            if x and y and z and vx and vy:
+                lags = (1 / (GRAVITY * math.radians(vx)), 1 / (GRAVITY * math.radians(vy)), 0.0)
+                self._pid = PositionPid((x, y, z), lags)
         self._start_log()
 
     @property
@@ -134,8 +139,8 @@ class CflibCraft:
 
     def send_setpoint(self, setpoint: Setpoint) -> None:
         """Follow this setpoint, by position, velocity and acceleration."""
-        if self._gains is not None:
-            setpoint = setpoint.ahead(self._gains)
+        if self._pid is not None:
+            setpoint = setpoint.ahead(self._pid)
         place = [s + o for s, o in zip(setpoint.position, self._origin, strict=True)]
         half = math.radians(self._yaw) / 2
         self._link.commander.send_full_state_setpoint(

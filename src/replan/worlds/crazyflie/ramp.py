@@ -1,7 +1,8 @@
 """Setpoints on a minimum-jerk curve, the one that simulated flights follow too.
 
-A position controller that ignores the velocity of a setpoint trails a moving one by velocity / gain. Its
-setpoint is therefore moved ahead by that much, which makes it follow the curve itself.
+The PID controller of the firmware uses the position of a setpoint alone: it asks for the velocity
+gain * (setpoint - position) and reaches it after a lag, so it trails a moving setpoint. The setpoint is therefore
+moved ahead by (velocity + lag * acceleration) / gain, which makes the drone follow the curve itself.
 """
 
 from __future__ import annotations
@@ -20,10 +21,19 @@ class Setpoint:
     velocity: Point = REST
     acceleration: Point = REST
 
-    def ahead(self, gains: Point) -> Setpoint:
-        """Return the setpoint moved ahead by velocity / gain along each axis."""
-        x, y, z = (p + v / k for p, v, k in zip(self.position, self.velocity, gains, strict=True))
+    def ahead(self, pid: PositionPid) -> Setpoint:
+        """Return the setpoint that makes a PID controller follow this one."""
+        parts = zip(self.position, self.velocity, self.acceleration, pid.gains, pid.lags, strict=True)
+        x, y, z = (p + (v + lag * a) / gain for p, v, a, gain, lag in parts)
         return Setpoint((x, y, z), self.velocity, self.acceleration)
+
+
+@dataclass(frozen=True)
+class PositionPid:
+    """The firmware's PID position controller, axis by axis."""
+
+    gains: Point  # 1/s, velocity asked for by metre of error
+    lags: Point  # s until a velocity is reached
 
 
 @dataclass(frozen=True)
