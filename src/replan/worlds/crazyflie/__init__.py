@@ -1,7 +1,7 @@
 """The paper's hardware experiment: a Crazyflie among poles, in wind (section 4.2)."""
 
 from replan.worlds.crazyflie.calibration import Calibration, calibrate, calibration, read_calibration
-from replan.worlds.crazyflie.flight import Flight, FlightAborted, FlightLog, Flown, fly
+from replan.worlds.crazyflie.flight import Flight, FlightAborted, FlightLog, FlightStopped, Flown, fly
 from replan.worlds.crazyflie.layouts import DENSITIES, Density, Layout, layout
 from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.wind import Wind, wind
@@ -14,6 +14,7 @@ __all__ = [
     "Flight",
     "FlightAborted",
     "FlightLog",
+    "FlightStopped",
     "Flown",
     "Layout",
     "Outcome",
