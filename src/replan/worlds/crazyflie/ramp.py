@@ -1,8 +1,8 @@
 """Setpoints on a minimum-jerk curve, the one that simulated flights follow too.
 
 The PID controller of the firmware uses the position of a setpoint alone: it asks for the velocity
-gain * (setpoint - position) and reaches it after a lag, so it trails a moving setpoint. The setpoint is therefore
-moved ahead by (velocity + lag * acceleration) / gain, which makes the drone follow the curve itself.
+gain * (setpoint - position) and reaches it after a lag, so it trails a moving setpoint. The setpoint is
+therefore moved ahead by (velocity + lag * acceleration) / gain, and the drone follows the curve itself.
 """
 
 from __future__ import annotations
