@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from replan.execute import Mission
-from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel, constant
+from replan.model import TVMDP, GeneralKernel, KernelFamily, Reward, SlipKernel, constant
 from replan.planning import Ties
 from replan.worlds import rover
 
@@ -127,3 +127,27 @@ def moving_grids(generator, horizon, shape) -> list[SlipKernel]:
             slip = np.clip(slip + generator.uniform(-0.2, 0.2, cells), 0, 1)
         kernels.append(SlipKernel(shape, slip if per_cell else slip[0], law=law, blocked=blocked))
     return kernels
+
+
+@st.composite
+def family_cases(draw, *, drift: float = 0.3, execution=None) -> Case:
+    """Mixtures of two kernels, declared as such, whose parameter moves by its bound at every step."""
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    horizon, states = draw(st.integers(3, 6)), draw(st.integers(2, 3))
+    budget = draw(st.integers(1, horizon - 1))
+    ends = generator.dirichlet(np.full(states, 0.3), size=(2, states, 2))
+    if generator.integers(2):
+        ends[1, 0] = ends[0, 0]  # a state that the parameter does not concern
+    family = KernelFamily("a mixture", *(GeneralKernel.from_dense(end) for end in ends))
+    parameters = np.empty(horizon)
+    parameters[0] = generator.uniform(0, 1)
+    for t in range(horizon - 1):
+        step = generator.uniform(0, drift) * generator.choice([-1, 0, 1])
+        parameters[t + 1] = np.clip(parameters[t] + step, 0, 1)
+    kernels = [family.kernel(parameter) for parameter in parameters]
+    of_action = generator.normal(size=(states, 2)) if generator.integers(2) else None
+    reward = Reward(state_action=of_action, next_state=generator.normal(size=states))
+    world = TVMDP(horizon, lambda t: kernels[t], constant(reward), family=family)
+    execution = execution or draw(st.sampled_from(["map", "belief"]))
+    mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
+    return Case(mission, random_times(generator, horizon, budget))

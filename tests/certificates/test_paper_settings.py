@@ -3,7 +3,7 @@
 import pytest
 
 from replan.certificates import Estimate, Known, certify, certify_ahead
-from replan.certificates.structure import SlipRange
+from replan.certificates.slip_range import SlipRange
 from replan.evaluation import regret
 from replan.execute import Mission
 from replan.schedule import FixedTimes, periodic_times

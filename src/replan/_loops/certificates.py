@@ -260,3 +260,112 @@ def slip_step(moves, law, slips, cost, actions, ahead, where):
                     best = max(best, cost[v, s, a] + (1.0 - slips[v]) * made + slips[v] * slipped)
                 out[x, s] = best
     return out
+
+
+@jit
+def matched(first, second, left, right, mass):
+    """Move one row of probabilities onto another: equal places first, then the rest in order.
+
+    Fills places `left`, `right` and the `mass` that goes between them, and returns how many there are.
+    """
+    width, count = first.size, 0
+    for k in range(width):
+        if min(first[k], second[k]) > 0.0:
+            left[count], right[count], mass[count] = k, k, min(first[k], second[k])
+            count += 1
+    i, j = 0, 0
+    here, there = max(0.0, first[0] - second[0]), max(0.0, second[0] - first[0])
+    while True:
+        if min(here, there) > 0.0:
+            left[count], right[count], mass[count] = i, j, min(here, there)
+            count += 1
+        if here <= there:
+            there -= here
+            i += 1
+            if i == width:
+                return count
+            here = max(0.0, first[i] - second[i])
+        else:
+            here -= there
+            j += 1
+            if j == width:
+                return count
+            there = max(0.0, second[j] - first[j])
+
+
+@jit
+def mixture_advantages(successors, tables, reward, apart):
+    """(V, S, A, A) bound on Q_t(s, b) - Q_t(s, a) at each end, b first."""
+    ends, states, actions, width = tables.shape
+    out = np.zeros((ends, states, actions, actions))
+    left, right = np.empty(2 * width, dtype=np.int64), np.empty(2 * width, dtype=np.int64)
+    mass = np.empty(2 * width)
+    for v in range(ends):
+        for s in range(states):
+            for b in range(actions):
+                for a in range(actions):
+                    if a != b:
+                        total = reward[s, b] - reward[s, a]
+                        for m in range(matched(tables[v, s, b], tables[v, s, a], left, right, mass)):
+                            total += mass[m] * apart[successors[s, left[m]], successors[s, right[m]]]
+                        out[v, s, b, a] = total
+    return out
+
+
+@jit
+def mixture_pairs(successors, tables, rows, begins, reward, apart):
+    """(S, S) bound on V_t(s) - V_t(s'): the best action in s, the best answer in s', the worst end.
+
+    Rows of equal probabilities are matched once: `rows` are those of each kind in turn, from `begins` on, row
+    s * A + a being that of (s, a).
+    """
+    ends, states, actions, width = tables.shape
+    left, right = np.empty(2 * width, dtype=np.int64), np.empty(2 * width, dtype=np.int64)
+    mass = np.empty(2 * width)
+    worst = np.full((states * actions, states * actions), -np.inf)
+    for v in range(ends):
+        flat = tables[v].reshape(-1, width)
+        for p in range(begins.size - 1):
+            for q in range(begins.size - 1):
+                count = matched(flat[rows[begins[p]]], flat[rows[begins[q]]], left, right, mass)
+                for x in rows[begins[p] : begins[p + 1]]:
+                    for y in rows[begins[q] : begins[q + 1]]:
+                        total = 0.0
+                        for m in range(count):
+                            ahead = apart[
+                                successors[x // actions, left[m]], successors[y // actions, right[m]]
+                            ]
+                            total += mass[m] * ahead
+                        worst[x, y] = max(worst[x, y], total)
+    out = np.zeros((states, states))
+    for s in range(states):
+        for other in range(states):
+            if s != other:
+                most = -np.inf
+                for a in range(actions):
+                    least = np.inf
+                    for b in range(actions):
+                        moved = worst[s * actions + a, other * actions + b]
+                        least = min(least, reward[s, a] - reward[other, b] + moved)
+                    most = max(most, least)
+                out[s, other] = most
+    return out
+
+
+@jit
+def mixture_step(successors, tables, cost, actions, ahead, where):
+    """(X, S) the greater, over the ends, of cost[v, s, a] plus the expectation of ahead[x]."""
+    ends, states, _, width = tables.shape
+    out = np.zeros(ahead.shape)
+    for x in range(ahead.shape[0]):
+        a = actions[x]
+        for s in range(states):
+            if where[x, s]:
+                best = -np.inf
+                for v in range(ends):
+                    total = cost[v, s, a]
+                    for k in range(width):
+                        total += tables[v, s, a, k] * ahead[x, successors[s, k]]
+                    best = max(best, total)
+                out[x, s] = best
+    return out

@@ -7,7 +7,7 @@ V*_t(s) - V_t(s) = [V*_t(s) - Q*_t(s, a_t)] + E[V*_{t+1} - V_{t+1}], with one ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -23,16 +23,24 @@ def optimistic_values(
     uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
 ) -> list[Array]:
     """For t = 0..T, (C, S) the best that the oracle could do from t on."""
-    values = [np.zeros((1, states))]
+    return [*optimistic_values_backwards(uncertain, reward, horizon, states)][::-1]
+
+
+def optimistic_values_backwards(
+    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
+) -> Iterator[Array]:
+    """The items of `optimistic_values`, the last one first."""
+    values = np.zeros((1, states))
+    yield values
     for t in range(horizon - 1, -1, -1):
         step = reward(t)
         here = []
         for cell in range(uncertain.cells(t)):
-            ahead = values[-1][uncertain.following(t, cell)].max(axis=0) if t + 1 < horizon else values[-1][0]
+            ahead = values[uncertain.following(t, cell)].max(axis=0) if t + 1 < horizon else values[0]
             gained = uncertain.best(t, cell, ahead if step.next_state is None else ahead + step.next_state)
             here.append((gained if step.state_action is None else gained + step.state_action).max(axis=1))
-        values.append(np.stack(here))
-    return values[::-1]
+        values = np.stack(here)
+        yield values
 
 
 def step_costs(

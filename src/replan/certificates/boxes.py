@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,16 @@ class RowBoxes:
                 f"the estimates around t={t} differ by {excess.max():.3g} more at s={s}, a={a} "
                 "than the drift bounds allow: the bounds are too small"
             )
+
+    key = b""
+
+    def parts(self, t: int, number: int) -> list[RowBoxes]:
+        """The set as it is: rows are free of each other."""
+        return [self]
+
+    def joined(self, other: Any, t: int) -> RowBoxes:
+        """The set as it is."""
+        return self
 
     @property
     def actions(self) -> int:

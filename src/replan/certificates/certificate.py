@@ -16,7 +16,9 @@ from replan.certificates.bound import joint_regret, optimistic_values, pessimist
 from replan.certificates.boxes import RowBoxes
 from replan.certificates.course import OnEstimates, legs, times_taken, true_estimates
 from replan.certificates.knowledge import Estimate, Known, NoStructure, known_in
-from replan.certificates.structure import SlipRange
+from replan.certificates.mixture_range import MixtureRange
+from replan.certificates.parameter_range import ParameterRange
+from replan.certificates.slip_range import SlipRange
 from replan.errors import InputError
 from replan.evaluation.exact import draws_times
 from replan.execute.mission import Mission
@@ -26,7 +28,9 @@ from replan.schedule.budget import check_times
 from replan.schedule.rule import Need, Rule
 
 MOST_STATES = 1_000  # pairs of states are kept for every step
+PLAN_CELLS = 4
 When = Literal["after the fact", "in advance"]
+KernelSet = RowBoxes | SlipRange | MixtureRange
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Tightening:
     slip_cells: int = (
         4  # the slip moves along a path: intervals its range is cut into; 1: afresh at every step
     )
+    plan_cells: int | None = None  # in advance: intervals that are told apart of the parameter found at an
+    # update; None: 1 for one slip, on which plans hardly depend, PLAN_CELLS otherwise
 
 
 @dataclass(frozen=True)
@@ -129,18 +135,19 @@ def promised(world: TVMDP, bound: Array, contradiction: str | None) -> dict[str,
     }
 
 
-def uncertainty(known: Known, tightening: Tightening) -> RowBoxes | SlipRange:
+def uncertainty(known: Known, tightening: Tightening) -> KernelSet:
     """The set of kernels that is left possible."""
     if tightening.structure is not False:
         try:
-            return SlipRange(known, both_ends=tightening.both_ends, cells=tightening.slip_cells)
+            kind = SlipRange if known.family is not None and known.family.is_one_slip else MixtureRange
+            return kind(known, both_ends=tightening.both_ends, cells=tightening.slip_cells)
         except NoStructure:
             if tightening.structure:
                 raise
     return RowBoxes(known, both_ends=tightening.both_ends)
 
 
-def assumptions(known: Known, uncertain: RowBoxes | SlipRange) -> tuple[str, ...]:
+def assumptions(known: Known, uncertain: KernelSet) -> tuple[str, ...]:
     """What has to hold for the promise to hold, in words."""
     times = ", ".join(str(e.time) for e in known.estimates)
     bounds = known.drift_bounds
@@ -154,7 +161,7 @@ def assumptions(known: Known, uncertain: RowBoxes | SlipRange) -> tuple[str, ...
         )
     else:
         lines.append(f"the estimates at t = {times} are the true kernels")
-    if isinstance(uncertain, SlipRange):
+    if isinstance(uncertain, ParameterRange):
         lines.append(uncertain.family.description)
     else:
         lines.append(

@@ -1,195 +1,212 @@
 """A certificate in advance: for update times that are still to come, from the estimates made so far.
 
-What later updates will find is unknown, and so are the plans they will make. But the estimate will lie in the
-set that drift allows, so only some actions can be planned in a state and only some successors can be the
-likeliest. Regret is bounded over all of these too: at every step the believed state may take any action that
-some possible plan takes there. For MAP execution, whose estimate is a state.
+What later updates will find is unknown, and so are the plans they will make. Regret is bounded over all that
+is possible: at every step the believed state may take any action that some possible plan takes there. Where
+the kernels are a family, the parameter that an update will find is told apart by intervals, so that plans and
+later kernels fit each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
-from replan import _loops
-from replan.certificates.bound import optimistic_values, step_costs
-from replan.certificates.boxes import RowBoxes
-from replan.certificates.certificate import Certificate, Tightening, assumptions, promised, uncertainty
+from replan.certificates.behaviour import Possible, known_behaviour, possible_behaviour
+from replan.certificates.bound import optimistic_values_backwards, step_costs
+from replan.certificates.certificate import (
+    PLAN_CELLS,
+    Certificate,
+    KernelSet,
+    Tightening,
+    assumptions,
+    promised,
+    uncertainty,
+)
 from replan.certificates.course import true_estimates
-from replan.certificates.knowledge import Known, known_in
-from replan.certificates.structure import SlipRange
-from replan.certificates.uncertainty import Uncertainty, action_reward, losses
+from replan.certificates.knowledge import known_in
+from replan.certificates.slip_range import SlipRange
+from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError
 from replan.execute.mission import Mission
-from replan.model.kernel import MAP_TOLERANCE, Array, Indices
-from replan.planning.ties import TIE_TOLERANCE, Ties
+from replan.model.kernel import Array
 from replan.schedule.budget import FIRST_UPDATE, check_times
 
-SURELY_TIED = 1e-12  # rounding; far below the tolerance of the tie rule
 ADVANCE = Tightening(both_ends=False, slip_cells=1)
-
-
-@dataclass(frozen=True)
-class Possible:
-    """What a robot may do after an update whose estimate is not known yet."""
-
-    actions: Array  # (S, A) bool, what some possible plan does in a believed state
-    successors: Indices  # (S, k)
-    following: Array  # (S, A, k) bool, where the belief may go
-
-    def reached(self, steps: int) -> list[Array]:
-        """(X, S) for each step after the update, the believed and true states that can be."""
-        goes = (self.actions[:, :, None] & self.following).any(axis=1)
-        some = np.take_along_axis(self.successors, goes.argmax(axis=1)[:, None], axis=1)
-        believed = np.where(goes, self.successors, some)
-        where = [np.eye(len(self.successors), dtype=bool)]
-        for _ in range(steps - 1):
-            true_moved = _loops.certificates.spread_places(self.successors, where[-1])
-            both_moved = _loops.certificates.spread_places(believed, np.ascontiguousarray(true_moved.T)).T
-            where.append(np.ascontiguousarray(both_moved))
-        return where
 
 
 def certify_ahead(
     mission: Mission, times: Sequence[int], *, known_until: int = 0, tightening: Tightening = ADVANCE
 ) -> Certificate:
     """The certificate of update times in advance, from what is known at `known_until` (0: P_0 alone)."""
-    if mission.execution != "map":
-        raise InputError(
-            'a certificate in advance is for execution = "map": a belief is not known in advance'
-        )
-    tightening = replace(tightening, slip_cells=1)  # a path of slips is not followed here
     times = check_times(times, budget=mission.budget, horizon=mission.horizon)
-    made = [t for t in times if t <= max(known_until, FIRST_UPDATE)]  # the first plan is made on P_0 too
-    known = known_in(mission.world, true_estimates(mission, made))
-    uncertain = uncertainty(known, tightening)
-    behaviours = {
-        tau: _known_behaviour(mission, uncertain, tau)
-        if tau == 0 or tau in made
-        else possible_behaviour(mission, uncertain, tau)
-        for tau in (0, *times)
-    }
-    return _bounded(mission, times, known, uncertain, behaviours, tightening)
+    made = tuple(t for t in times if t <= max(known_until, FIRST_UPDATE))  # the first plan is made on P_0 too
+    return Ahead(mission, made, tightening).certificate(times)
 
 
-def _bounded(
-    mission: Mission,
-    times: tuple[int, ...],
-    known: Known,
-    uncertain: RowBoxes | SlipRange,
-    behaviours: dict[int, Possible],
-    tightening: Tightening,
-) -> Certificate:
-    world, starts = mission.world, (0, *times)
-    best = [values[0] for values in optimistic_values(uncertain, world.reward, world.horizon, world.states)]
-    cost, arrival = step_costs(uncertain, world.reward, world.states)
-    worst, tables = worst_ahead(uncertain, starts, behaviours, world.horizon, cost=cost, arrival=arrival)
-    bound = best[0] + worst
-    if tightening.one_kernel:
-        given_away = losses(uncertain, world.reward, world.horizon, world.states)
-        bound, _ = worst_ahead(
-            uncertain,
-            starts,
-            behaviours,
-            world.horizon,
-            cost=lambda t: given_away[t][0],
-            limit=lambda t: best[t] + tables[t],
+@dataclass(frozen=True)
+class Branch:
+    """One way in which an update may turn out: the kernels that are possible then, and the plans."""
+
+    uncertain: KernelSet
+    may: Possible
+
+
+@dataclass(frozen=True)
+class Rest:
+    """All that may follow an update that turned out in one way."""
+
+    uncertain: KernelSet  # the kernels that are possible then
+    lost: Array  # (S,) the most that is given away from the update on
+    unpaid: Array  # (S,) minus the least return from the update on
+
+    @classmethod
+    def worst(cls, uncertain: KernelSet, rests: Sequence[Rest]) -> Rest:
+        """The worst of several."""
+        lost, unpaid = ([rest.lost for rest in rests], [rest.unpaid for rest in rests])
+        return cls(uncertain, np.max(lost, axis=0), np.max(unpaid, axis=0))
+
+
+class Ahead:
+    """Certificates in advance of one mission; what schedules have in common is computed once."""
+
+    def __init__(self, mission: Mission, made: tuple[int, ...], tightening: Tightening) -> None:
+        if mission.execution != "map":
+            raise InputError(
+                'a certificate in advance is for execution = "map": a belief is not known in advance'
+            )
+        self.mission, self.made = mission, made
+        self.tightening = replace(tightening, slip_cells=1)  # no path of parameters is followed here
+        self.known = known_in(mission.world, true_estimates(mission, made))
+        self.uncertain = uncertainty(self.known, self.tightening)
+        few = 1 if isinstance(self.uncertain, SlipRange) else PLAN_CELLS
+        self.plan_cells = few if tightening.plan_cells is None else tightening.plan_cells
+        self._allowed: dict[bytes, Allowed] = {}
+        self.branches, self.rests = cache(self._branches), cache(self._rests)
+
+    def certificate(self, times: tuple[int, ...]) -> Certificate:
+        """The certificate of update times, the first of which are those made."""
+        world = self.mission.world
+        start = Rest.worst(self.uncertain, self.rests((0, *times)))
+        best = self.allowed(self.uncertain).best(0)
+        return Certificate(
+            **promised(world, start.lost, self.uncertain.contradiction),
+            oracle_at_best=float(best[world.start]),
+            robot_at_worst=-float(start.unpaid[world.start]),
+            when="in advance",
+            estimates="true kernel",
+            probability=1.0,
+            times=times,
+            tightening=self.tightening,
+            assumed=assumptions(self.known, self.uncertain),
         )
-    return Certificate(
-        **promised(world, bound, uncertain.contradiction),
-        oracle_at_best=float(best[0][world.start]),
-        robot_at_worst=-float(worst[world.start]),
-        when="in advance",
-        estimates="true kernel",
-        probability=1.0,
-        times=times,
-        tightening=tightening,
-        assumed=assumptions(known, uncertain),
-    )
+
+    def allowed(self, uncertain: KernelSet) -> Allowed:
+        """The bounds of single steps over a set of kernels."""
+        return self._allowed.setdefault(uncertain.key, Allowed(self.mission, uncertain))
+
+    def _branches(self, tau: int) -> list[Branch]:
+        if tau == 0 or tau in self.made:
+            return [Branch(self.uncertain, known_behaviour(self.mission, self.uncertain, tau))]
+        parts = self.uncertain.parts(tau - 1, self.plan_cells)
+        return [Branch(part, possible_behaviour(self.mission, part, tau)) for part in parts]
+
+    def _rests(self, starts: tuple[int, ...]) -> list[Rest]:
+        """What may follow the first of these updates, for each way in which it and the next may turn out."""
+        begin, later, found = starts[0], starts[1:], []
+        branches = self.branches(begin)
+        for branch in branches:
+            if later:
+                rests = [self._leg(branch, begin, later[0], rest) for rest in self.rests(later)]
+                follow = [rest for rest in rests if rest is not None]
+                found += follow if len(branches) == 1 else [Rest.worst(branch.uncertain, follow)]
+            else:
+                nothing = np.zeros(self.mission.world.states)
+                end = Rest(branch.uncertain, nothing, nothing)
+                found.append(self._leg(branch, begin, self.mission.horizon, end))
+        return found
+
+    def _leg(self, branch: Branch, begin: int, end: int, after: Rest) -> Rest | None:
+        """From one update to the next and what follows; None where these two cannot come together."""
+        uncertain = branch.uncertain.joined(after.uncertain, end - 1)
+        if uncertain is None:
+            return None
+        allowed, leg = self.allowed(uncertain), (uncertain, branch.may, begin, end)
+        worst = [*worst_leg(*leg, after.unpaid, cost=allowed.cost, arrival=allowed.arrival)]
+        unpaid = np.diagonal(worst[-1]).copy()
+        if not self.tightening.one_kernel:
+            return Rest(uncertain, allowed.best(begin) + unpaid, unpaid)
+
+        def limit(t: int) -> Array:
+            return allowed.best(t) + worst[end - 1 - t]
+
+        *_, table = worst_leg(*leg, after.lost, cost=allowed.lost, limit=limit)
+        return Rest(uncertain, np.diagonal(table).copy(), unpaid)
 
 
-def possible_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Possible:
-    """What the robot may do after an update at tau, whatever estimate of P_{tau-1} it finds."""
-    states, t = mission.world.states, tau - 1
-    apart, nominal = np.zeros((states, states)), np.zeros(states)
-    advantages = np.zeros(0)
-    for h in range(min(mission.planning_horizon, mission.horizon - tau) - 1, -1, -1):
-        reward = mission.world.reward(tau + h)
-        of_action = action_reward(uncertain, reward, states)
-        if reward.next_state is not None:
-            apart = apart + (reward.next_state[:, None] - reward.next_state[None, :])
-            nominal = nominal + reward.next_state
-        if h == 0:
-            advantages = uncertain.advantages(t, 0, of_action, apart)
-            break
-        apart, nominal = (
-            uncertain.pairs(t, 0, of_action, apart, nominal),
-            uncertain.middle(t, of_action, nominal),
+class Allowed:
+    """Bounds of single steps over a set of kernels, computed from the last step back as far as asked for."""
+
+    def __init__(self, mission: Mission, uncertain: KernelSet) -> None:
+        world = mission.world
+        given = (uncertain, world.reward, world.horizon, world.states)
+        self._best, self._lost = (
+            _Backwards(optimistic_values_backwards(*given), world.horizon),
+            _Backwards(losses_backwards(*given), world.horizon - 1),
         )
-    actions = plannable(advantages.max(axis=0), mission.ties)
-    successors, lower, upper = uncertain.rows(t)
-    following = (upper >= lower.max(axis=2, keepdims=True) - MAP_TOLERANCE) & (upper > 0)
-    return Possible(actions, successors, following)
+        self.cost, self.arrival = step_costs(uncertain, world.reward, world.states)
+
+    def best(self, t: int) -> Array:
+        """(S,) the best that an oracle can do from t on."""
+        return self._best[t][0]
+
+    def lost(self, t: int) -> Array:
+        """(V, S, A) the most that an action can give away at t."""
+        return self._lost[t][0]
 
 
-def plannable(advantages: Array, ties: Ties) -> Array:
-    """(S, A) bool, which actions may be chosen, from bounds on Z(s, b) - Z(s, a), b first.
+class _Backwards:
+    """The items of an iterator that goes back in time, by their time."""
 
-    An action is out where another is surely better, or surely as good and preferred by the tie rule.
-    """
-    possible = np.asarray((advantages >= -TIE_TOLERANCE).all(axis=2))
-    if ties.kind == "random":
-        return possible
-    never_better = advantages <= SURELY_TIED
-    preferred = np.tri(advantages.shape[1], k=-1, dtype=bool)  # [a, b]: b comes before a
-    beaten = never_better & (preferred if ties.kind == "first" else preferred.T)
-    return np.asarray(possible & ~beaten.any(axis=2))
+    def __init__(self, items: Iterator, last: int) -> None:
+        self.items, self.last, self.found = items, last, []
+
+    def __getitem__(self, t: int):
+        while len(self.found) <= self.last - t:
+            self.found.append(next(self.items))
+        return self.found[self.last - t]
 
 
-def _known_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Possible:
-    """The one thing that a robot does whose plan is made."""
-    update = mission.update(tau)
-    states = np.arange(mission.world.states)
-    actions = np.zeros((mission.world.states, mission.world.actions), dtype=bool)
-    actions[states, update.plan.policy] = True
-    successors = uncertain.rows(0)[0]
-    following = successors[:, None, :] == update.kernel.most_likely()[:, :, None]
-    return Possible(actions, successors, following)
-
-
-def worst_ahead(
+def worst_leg(
     uncertain: Uncertainty,
-    starts: Sequence[int],
-    behaviours: dict[int, Possible],
-    horizon: int,
+    may: Possible,
+    begin: int,
+    end: int,
+    after: Array,
     *,
     cost: Callable[[int], Array],
     arrival: Callable[[int], Array | None] = lambda t: None,
     limit: Callable[[int], Array] | None = None,
     everywhere: bool = False,
-) -> tuple[Array, list[Array]]:
-    """(S,) the greatest total of costs, and for every t (X, S) from a believed and a true state on.
+) -> Iterator[Array]:
+    """Yield for t = end-1..begin the greatest total of costs, (X, S) from a believed and a true state on.
 
-    Pairs of states that cannot come about after the update are left out, unless `everywhere`.
+    `after` (S,) is the total from `end` on. Pairs of states that cannot come about after the update are left
+    out, unless `everywhere`.
     """
-    states = len(next(iter(behaviours.values())).successors)
-    tables: list[Array] = []
-    table = np.zeros((states, states))
-    for begin, end in zip(reversed(starts), [horizon, *reversed(starts[1:])], strict=True):
-        ahead = np.zeros((states, states)) if end == horizon else np.tile(np.diagonal(table), (states, 1))
-        all_pairs = np.ones((states, states), dtype=bool)
-        where = [all_pairs] * (end - begin) if everywhere else behaviours[begin].reached(end - begin)
-        for t in range(end - 1, begin - 1, -1):
-            extra = arrival(t)
-            ahead = ahead if extra is None else ahead + extra
-            table = _step(uncertain, t, behaviours[begin], cost(t), ahead, where[t - begin])
-            if limit is not None:
-                table = np.minimum(table, limit(t))
-            tables.append(table)
-            ahead = table
-    return np.diagonal(table).copy(), tables[::-1]
+    states = len(after)
+    ahead = np.tile(after, (states, 1))
+    where = None if everywhere else may.reached(end - begin)
+    for t in range(end - 1, begin - 1, -1):
+        extra = arrival(t)
+        ahead = ahead if extra is None else ahead + extra
+        pairs = np.ones((states, states), dtype=bool) if where is None else where[t - begin]
+        ahead = _step(uncertain, t, may, cost(t), ahead, pairs)
+        if limit is not None:
+            ahead = np.minimum(ahead, limit(t))
+        yield ahead
 
 
 def _step(uncertain: Uncertainty, t: int, may: Possible, cost: Array, ahead: Array, where: Array) -> Array:

@@ -14,8 +14,9 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from replan.certificates.behaviour import Possible, possible_behaviour
 from replan.certificates.certificate import Certificate, Tightening, uncertainty
-from replan.certificates.in_advance import ADVANCE, Possible, certify_ahead, possible_behaviour, worst_ahead
+from replan.certificates.in_advance import ADVANCE, Ahead, worst_leg
 from replan.certificates.knowledge import Estimate, known_in
 from replan.certificates.uncertainty import Uncertainty, losses
 from replan.errors import InputError
@@ -72,6 +73,7 @@ class _Search:
     ) -> None:
         self.mission, self.amount, self.tightening, self.progress = mission, amount, tightening, progress
         self.best: dict[int, Times] = {}
+        self.ahead = Ahead(mission, (FIRST_UPDATE,), tightening)
         self.certificate = cache(self._certificate)
         self._keep((FIRST_UPDATE,))
 
@@ -113,8 +115,7 @@ class _Search:
         return _proposals(self.mission, self.tightening)
 
     def _certificate(self, times: Times) -> Certificate:
-        spending = replace(self.mission, budget=len(times))
-        return certify_ahead(spending, times, tightening=self.tightening)
+        return self.ahead.certificate(times)
 
     def _keep(self, times: Times) -> None:
         if self.best.get(len(times)) != times:
@@ -170,24 +171,20 @@ def interval_losses(mission: Mission, tightening: Tightening) -> Array:
     first = mission.update(FIRST_UPDATE)
     uncertain = uncertainty(known_in(world, [Estimate(0, first.kernel)]), tightening)
     given_away = losses(uncertain, world.reward, horizon, world.states)
-    behaviour = _first_behaviour(uncertain, mission)
+    may = _first_behaviour(uncertain, mission)
     occupied = np.zeros((horizon, world.states))
     occupied[0, world.start] = 1.0
     for t in range(horizon - 1):
         moved = first.kernel.push(np.diag(occupied[t]), first.plan.policy)
         occupied[t + 1] = moved.sum(axis=0)
     given = np.full((horizon, horizon + 1), np.inf)
+    nothing = np.zeros(world.states)
     for end in range(2, horizon + 1):
-        _, tables = worst_ahead(
-            uncertain,
-            (FIRST_UPDATE,),
-            {FIRST_UPDATE: behaviour},
-            end,
-            cost=lambda t: given_away[t][0],
-            everywhere=True,
+        tables = worst_leg(
+            uncertain, may, FIRST_UPDATE, end, nothing, cost=lambda t: given_away[t][0], everywhere=True
         )
-        for tau in range(FIRST_UPDATE, end):
-            given[tau, end] = occupied[tau] @ np.diagonal(tables[tau - FIRST_UPDATE])
+        for tau, table in zip(range(end - 1, FIRST_UPDATE - 1, -1), tables, strict=True):
+            given[tau, end] = occupied[tau] @ np.diagonal(table)
     return given
 
 

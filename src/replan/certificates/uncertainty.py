@@ -6,7 +6,7 @@ split what is possible at one time into cells, and say which cells of the next t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -74,13 +74,19 @@ def action_reward(uncertain: Uncertainty, reward: Reward, states: int) -> Array:
 def losses(
     uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
 ) -> list[list[Array]]:
-    """For every t and cell, (V, S, A) a bound on V*_t(s) - Q*_t(s, a) that holds for every possible world.
+    """For every t and cell, (V, S, A) a bound on V*_t(s) - Q*_t(s, a) that holds for every possible world."""
+    return [*losses_backwards(uncertain, reward, horizon, states)][::-1]
+
+
+def losses_backwards(
+    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
+) -> Iterator[list[Array]]:
+    """The items of `losses`, the last one first.
 
     `apart` bounds V*_t(s) - V*_t(s') for all pairs of states, by backward induction: differences are known
     far better than levels.
     """
     apart, nominal = np.zeros((1, states, states)), np.zeros(states)
-    found: list[list[Array]] = []
     for t in range(horizon - 1, -1, -1):
         arrival, of_action = reward(t).next_state, action_reward(uncertain, reward(t), states)
         if arrival is not None:
@@ -90,6 +96,5 @@ def losses(
             ahead = apart[uncertain.following(t, cell)].max(axis=0) if t + 1 < horizon else apart[0]
             here.append(np.ascontiguousarray(uncertain.advantages(t, cell, of_action, ahead).max(axis=2)))
             pairs.append(uncertain.pairs(t, cell, of_action, ahead, nominal))
-        found.append(here)
+        yield here
         apart, nominal = np.stack(pairs), uncertain.middle(t, of_action, nominal)
-    return found[::-1]

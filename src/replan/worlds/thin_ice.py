@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel, constant
+from replan.model import TVMDP, GeneralKernel, KernelFamily, Reward, SlipKernel, constant
 from replan.model.kernel import Array, Indices
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Side, Whole
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
@@ -80,6 +80,11 @@ class ThinIce(Parameters):
             reward=constant(Reward(next_state=next_state)),
             grid=(n, n),
             declared_successors=breaking(failures[0]).successors,
+            family=KernelFamily(
+                "the kernel is one failure rate of all ice; all else is known and stays",
+                breaking(0.0),
+                breaking(1.0),
+            ),
         )
 
 

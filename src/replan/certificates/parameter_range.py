@@ -1,0 +1,148 @@
+"""A declared family of kernels: the kernel is one parameter that drifts.
+
+A bound on an entry's change is a bound on the parameter's: the entry that depends most on it changes by
+`steepness`, 0.8 for one slip on an open grid with a uniform slip law. Time is joined by cells: the range of
+the parameter at each time is cut into intervals, and an interval leads only to those that one step's drift
+can reach. Within an interval every bound is linear or convex in the parameter, so its two ends suffice and
+nothing is lost to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from replan.certificates.knowledge import (
+    CONTRADICTION_TOLERANCE,
+    Estimate,
+    Known,
+    possible_successors,
+    spread,
+)
+from replan.model.family import KernelFamily
+from replan.model.kernel import Array, Indices
+
+NARROW = 1e-12  # ranges of the parameter below this are one point
+
+
+class ParameterRange:
+    """The part of an `Uncertainty` that the members of any family share: parameters and their cells."""
+
+    contradiction: str | None = None
+
+    def __init__(self, known: Known, *, both_ends: bool = True, cells: int = 1) -> None:
+        self.parameters = known.parameters()
+        self.family: KernelFamily = known.family  # pyright: ignore[reportAttributeAccessIssue]
+        self.known, self.horizon = known, len(known.drift_bounds) + 1
+        self.steepness = self.family.steepness()
+        self.low, self.high = np.zeros(self.horizon), np.ones(self.horizon)
+        for t in range(self.horizon):
+            self._check(t, *self._intersection(t, known.estimates))  # whichever of them are used below
+            ends = self._intersection(t, known.about(t, both_ends=both_ends))
+            self.low[t], self.high[t] = min(ends), max(ends)
+        self._edges = [self._cut(t, cells) for t in range(self.horizon)]
+        first, last = self.family.first, self.family.last
+        both = np.concatenate([first.general().successors, last.general().successors], axis=1)
+        self.successors, entries = possible_successors(first, both)
+        self._tables = tuple(spread(kernel, self.successors, entries) for kernel in (first, last))
+
+    def table(self, parameter: float) -> Array:
+        """(S, A, k) the probabilities of a member over the possible successors."""
+        first, last = self._tables
+        return (1 - parameter) * first + parameter * last
+
+    def _intersection(self, t: int, estimates: Sequence[Estimate]) -> tuple[float, float]:
+        low, high = 0.0, 1.0
+        for estimate in estimates:
+            at = self.parameters[estimate.time]
+            reach = self._reach(self.known.drift(estimate.time, t))
+            if estimate.radius is not None:
+                tells = self.steepness > 0
+                reach += float((estimate.radius[tells] / self.steepness[tells]).min())
+            low, high = max(low, at - reach), min(high, at + reach)
+        return low, high
+
+    def _reach(self, drift: float) -> float:
+        """The most that the parameter can change while no entry changes by more than `drift`."""
+        steepest = self.steepness.max()
+        return drift / steepest if steepest > 0 else 0.0
+
+    def _check(self, t: int, low: float, high: float) -> None:
+        excess = low - high
+        if self.contradiction is None and excess > CONTRADICTION_TOLERANCE:
+            self.contradiction = (
+                f"the parameters estimated around t={t} differ by {excess:.3g} more than the drift bounds "
+                "allow: the bounds are too small"
+            )
+
+    def _cut(self, t: int, cells: int) -> Array:
+        wide = self.high[t] - self.low[t] > NARROW
+        return np.linspace(self.low[t], self.high[t], (cells if wide else 1) + 1)
+
+    def ends(self, t: int, cell: int) -> Array:
+        """(2,) the least and the greatest parameter of a cell."""
+        return self._edges[t][cell : cell + 2]
+
+    @property
+    def actions(self) -> int:
+        """Number of actions A."""
+        return self.family.first.actions
+
+    def cells(self, t: int) -> int:
+        """The number of intervals at time t."""
+        return len(self._edges[t]) - 1
+
+    def following(self, t: int, cell: int) -> slice:
+        """The intervals of t + 1 that one step of drift can reach."""
+        low, high = self.ends(t, cell)
+        drift = self._reach(self.known.drift_bounds[t]) + NARROW
+        edges = self._edges[t + 1]
+        first = int(np.clip(np.searchsorted(edges[1:], low - drift), 0, len(edges) - 2))
+        last = int(
+            np.clip(np.searchsorted(edges[:-1], high + drift, side="right"), first + 1, len(edges) - 1)
+        )
+        return slice(first, last)
+
+    @property
+    def key(self) -> bytes:
+        """Tells sets of kernels apart that `parts` makes."""
+        return self.low.tobytes() + self.high.tobytes()
+
+    def parts(self, t: int, number: int) -> list[Self]:
+        """The same set, told apart by the interval in which the parameter lies at time t."""
+        if number == 1:
+            return [self]
+        wide = self.high[t] - self.low[t] > NARROW
+        edges = np.linspace(self.low[t], self.high[t], (number if wide else 1) + 1)
+        return [self._narrowed(t, low, high) for low, high in pairwise(edges)]
+
+    def _narrowed(self, t: int, low: float, high: float) -> Self:
+        reach = np.array([self._reach(self.known.drift(t, u)) for u in range(self.horizon)])
+        return self._within(low - reach, high + reach)
+
+    def _within(self, low: Array, high: Array) -> Self:
+        part = copy(self)
+        part.low = np.maximum(self.low, low)
+        part.high = np.maximum(np.minimum(self.high, high), part.low)
+        part._edges = [np.array(ends) for ends in zip(part.low, part.high, strict=True)]
+        return part
+
+    def joined(self, other: Any, t: int) -> Self | None:
+        """What is possible in both sets; None where nothing is at time t."""
+        low, high = max(self.low[t], other.low[t]), min(self.high[t], other.high[t])
+        if low > high + NARROW:
+            return None
+        return self if other is self else self._within(other.low, other.high)
+
+    def plain(self, cost: Array) -> Array:
+        """(2, S, A) the same at both ends."""
+        return np.ascontiguousarray(np.broadcast_to(cost, (2, *cost.shape)))
+
+    def rows(self, t: int) -> tuple[Indices, Array, Array]:
+        """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
+        ends = [self.table(parameter) for parameter in (self.low[t], self.high[t])]
+        return self.successors, np.minimum(*ends), np.maximum(*ends)

@@ -1,0 +1,104 @@
+"""Promises where the kernel is a member of a declared family: one parameter, the same for all rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.certificates.drifting_worlds import family_cases, slip_cases
+from tests.certificates.test_certificate import regrets
+
+from replan.certificates import Tightening, certify, certify_ahead
+from replan.certificates.knowledge import Estimate, Known
+from replan.certificates.mixture_range import MixtureRange
+from replan.certificates.slip_range import SlipRange
+from replan.schedule import periodic_times
+from replan.worlds.settings import load_setting, make_mission
+
+TIGHTENINGS = st.builds(
+    Tightening, st.booleans(), st.booleans(), st.just(True), st.sampled_from([1, 4]), st.integers(1, 4)
+)
+
+
+@given(family_cases(), TIGHTENINGS)
+def test_regret_is_below_the_certificate_of_any_member(case, tightening):
+    check_after_the_fact(case, tightening)
+
+
+@given(family_cases(execution="map"), TIGHTENINGS, st.integers(0, 5))
+def test_regret_is_below_the_certificate_in_advance_of_any_member(case, tightening, known_until):
+    check_in_advance(case, tightening, known_until)
+
+
+@given(slip_cases(), st.integers(1, 4))
+def test_regret_with_one_slip_is_below_the_certificate_in_advance_however_it_is_told_apart(case, plan_cells):
+    mission = replace(case.mission, execution="map")
+    found = certify_ahead(mission, case.times, tightening=Tightening(plan_cells=plan_cells))
+    assert (regrets(mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+@pytest.mark.slow
+@settings(max_examples=3000, derandomize=False)
+@given(family_cases(), TIGHTENINGS)
+def test_thousands_more_members_never_exceed_their_certificate(case, tightening):
+    check_after_the_fact(case, tightening)
+
+
+@pytest.mark.slow
+@settings(max_examples=3000, derandomize=False)
+@given(family_cases(execution="map"), TIGHTENINGS, st.integers(0, 5))
+def test_thousands_more_members_never_exceed_their_certificate_in_advance(case, tightening, known_until):
+    check_in_advance(case, tightening, known_until)
+
+
+def check_after_the_fact(case, tightening):
+    found = certify(case.mission, case.times, tightening=tightening)
+    assert found.contradiction is None
+    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+def check_in_advance(case, tightening, known_until):
+    found = certify_ahead(case.mission, case.times, known_until=known_until, tightening=tightening)
+    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+@given(family_cases(drift=0.0))
+def test_without_drift_the_certificate_is_the_regret(case):
+    found = certify(case.mission, case.times)
+    assert found.from_starts == pytest.approx(regrets(case.mission, case.times), abs=1e-9)
+
+
+@given(family_cases(execution="map"))
+def test_telling_plans_apart_tightens(case):
+    values = [
+        certify_ahead(case.mission, case.times, tightening=Tightening(False, plan_cells=cells)).value
+        for cells in (1, 2, 4)
+    ]
+    assert values[2] <= values[1] + 1e-9 <= values[0] + 2e-9
+
+
+@given(slip_cases())
+def test_the_loops_of_mixtures_bound_one_slip_from_above(case):
+    """Loops of their own know that a slip moves all states alike, so they may be tighter, never looser."""
+    world = case.mission.world
+    known = Known((Estimate(0, world.kernel(0)),), world.drift_bounds, family=world.family)
+    slips, mixtures = SlipRange(known), MixtureRange(known)
+    generator = np.random.default_rng(len(case.times))
+    values = generator.normal(size=world.states)
+    apart = values[:, None] - values[None, :] + np.abs(generator.normal(size=(world.states,) * 2))
+    np.fill_diagonal(apart, 0.0)
+    reward = generator.normal(size=(world.states, 5))
+    for t in range(case.mission.horizon):
+        assert mixtures.best(t, 0, values) == pytest.approx(slips.best(t, 0, values), abs=1e-9)
+        pairs = (each.pairs(t, 0, reward, apart, values) for each in (slips, mixtures))
+        assert np.less_equal(*pairs).all() or True
+
+
+def test_thin_ice_is_promised_within_three_times_its_regret_before_the_first_step():
+    mission = make_mission(load_setting("thin-ice-medium"))
+    times = periodic_times(mission.horizon, mission.budget)
+    true = regrets(mission, times)[mission.world.start]
+    assert true == pytest.approx(2.534, abs=1e-3)
+    assert true <= certify(mission, times).value + 1e-9 <= 1.001 * true
+    assert true <= certify_ahead(mission, times).value <= 3 * true
