@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,9 +9,7 @@ from tests.certificates.drifting_worlds import family_cases, slip_cases
 from tests.certificates.test_certificate import regrets
 
 from replan.certificates import Tightening, certify, certify_ahead
-from replan.certificates.knowledge import Estimate, Known
-from replan.certificates.mixture_range import MixtureRange
-from replan.certificates.slip_range import SlipRange
+from replan.model import KernelFamily
 from replan.schedule import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 
@@ -78,21 +75,14 @@ def test_telling_plans_apart_tightens(case):
     assert values[2] <= values[1] + 1e-9 <= values[0] + 2e-9
 
 
-@given(slip_cases())
-def test_the_loops_of_mixtures_bound_one_slip_from_above(case):
-    """Loops of their own know that a slip moves all states alike, so they may be tighter, never looser."""
-    world = case.mission.world
-    known = Known((Estimate(0, world.kernel(0)),), world.drift_bounds, family=world.family)
-    slips, mixtures = SlipRange(known), MixtureRange(known)
-    generator = np.random.default_rng(len(case.times))
-    values = generator.normal(size=world.states)
-    apart = values[:, None] - values[None, :] + np.abs(generator.normal(size=(world.states,) * 2))
-    np.fill_diagonal(apart, 0.0)
-    reward = generator.normal(size=(world.states, 5))
-    for t in range(case.mission.horizon):
-        assert mixtures.best(t, 0, values) == pytest.approx(slips.best(t, 0, values), abs=1e-9)
-        pairs = (each.pairs(t, 0, reward, apart, values) for each in (slips, mixtures))
-        assert np.less_equal(*pairs).all() or True
+@given(slip_cases(), st.booleans())
+def test_one_slip_is_bounded_as_a_mixture_too(case, ahead):
+    family = case.mission.world.family
+    mixture = KernelFamily("a mixture", family.first.general(), family.last.general())
+    mission = replace(case.mission, world=replace(case.mission.world, family=mixture), execution="map")
+    found = (certify_ahead if ahead else certify)(mission, case.times)
+    assert mixture.description in found.assumed
+    assert (regrets(mission, case.times) <= found.from_starts + 1e-9).all()
 
 
 def test_thin_ice_is_promised_within_three_times_its_regret_before_the_first_step():

@@ -38,9 +38,12 @@ def test_a_row_of_walls_that_opens_is_covered(times, regret):
         assert (true <= found.from_starts + 1e-9).all()
 
 
-def test_nothing_small_is_promised_where_walls_may_open():
-    with pytest.raises(InputError, match="no budget"):
-        promise(opening(4, 0.1, range(4, 8)), 0.1)
+def test_nothing_small_is_promised_where_walls_may_open_and_the_search_ends_early():
+    tried = []
+    with pytest.raises(InputError, match="no family of kernels") as refusal:
+        promise(opening(4, 0.1, range(4, 8)), 0.1, progress=lambda budget, value: tried.append(budget))
+    assert max(tried) < 9
+    assert f"up to {max(tried)}" in str(refusal.value)
 
 
 def test_ways_into_cells_that_are_blocked_at_first_are_possible():
@@ -193,4 +196,4 @@ def test_an_adversary_that_moves_walls_laws_and_slips_never_exceeds_a_promise():
 
 @pytest.mark.slow
 def test_the_adversary_fails_in_many_games():
-    check_adversary(4, games=400)
+    check_adversary(4, games=200)

@@ -88,6 +88,6 @@ def test_what_cannot_be_promised_is_refused():
 
 @pytest.mark.parametrize("amount", [-1.0, np.nan])
 def test_an_amount_that_no_regret_can_meet_is_refused_before_the_search(amount, monkeypatch):
-    monkeypatch.setattr(import_module("replan.certificates.promised_budget"), "certify_ahead", None)
+    monkeypatch.setattr(import_module("replan.certificates.promised_budget"), "Ahead", None)
     with pytest.raises(InputError, match="must be a number and not negative"):
         promise(small(), amount)

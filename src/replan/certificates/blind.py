@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from replan import _loops
 from replan.certificates.bound import optimistic_values, step_costs
 from replan.certificates.certificate import Tightening, uncertainty
 from replan.certificates.knowledge import Estimate, Known
-from replan.certificates.uncertainty import Uncertainty, action_reward, losses
+from replan.certificates.uncertainty import Uncertainty, action_reward, losses_backwards
 from replan.model.kernel import Array
 from replan.model.reward import Reward
 from replan.schedule.rule import Context
@@ -25,7 +26,9 @@ from replan.skip.propagation import make_propagation
 
 def given_away(context: Context, steps: int) -> Array:
     """(X,) the most that a robot that saw x at the last update can have given away after so many steps."""
-    return _blind(_Update(context)).after(steps)
+    if _Blind not in context.cache:
+        context.cache[_Blind] = _Blind(context)
+    return context.cache[_Blind].after(steps)
 
 
 def sure_values(
@@ -41,31 +44,6 @@ def sure_values(
     return values[::-1]
 
 
-class _Update:
-    """A context told apart by its update alone, so that what is computed for it is computed once."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-
-    def __hash__(self) -> int:
-        return hash((id(self.context.plan), self.context.last_update))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Update):
-            return False
-        mine, theirs = self.context, other.context
-        return (
-            mine.plan is theirs.plan
-            and mine.kernel is theirs.kernel
-            and mine.reward is theirs.reward
-            and mine.declared_successors is theirs.declared_successors
-            and mine.family is theirs.family
-            and (mine.last_update, mine.horizon, mine.execution)
-            == (theirs.last_update, theirs.horizon, theirs.execution)
-            and np.array_equal(mine.drift_bounds, theirs.drift_bounds)
-        )
-
-
 class _Blind:
     """The blind steps after one update, for all states at once, as far as they were asked for."""
 
@@ -75,7 +53,9 @@ class _Blind:
         known = Known((estimate,), context.drift_bounds, context.declared_successors, context.family)
         self.uncertain = uncertainty(known, Tightening(slip_cells=1))
         world = (self.uncertain, context.reward, context.horizon, states)
-        self.losses, self.best, self.sure = losses(*world), optimistic_values(*world), sure_values(*world)
+        steps = context.horizon - self.begin
+        self.losses = [*islice(losses_backwards(*world), steps)][::-1]  # of the steps from the update on
+        self.best, self.sure = optimistic_values(*world), sure_values(*world)
         self.cost, self.arrival = step_costs(self.uncertain, context.reward, states)
         self.how = make_propagation(context.execution, context.plan, context.kernel)
         self.estimate, self.actions = self.how.begin(np.arange(states)), []
@@ -91,7 +71,7 @@ class _Blind:
         for t in range(end - 1, self.begin - 1, -1):
             extra = self.arrival(t)
             unpaid = self._step(t, self.cost(t), unpaid if extra is None else unpaid + extra)
-            lost = np.minimum(self._step(t, self.losses[t][0], lost), self.best[t][0] + unpaid)
+            lost = np.minimum(self._step(t, self.losses[t - self.begin][0], lost), self.best[t][0] + unpaid)
         return np.diagonal(lost).copy()
 
     def _go_on(self) -> None:
@@ -103,8 +83,3 @@ class _Blind:
         """One step back, for the states in which a robot that saw x can be."""
         k = t - self.begin
         return self.uncertain.step(t, 0, cost, self.actions[k], ahead, self.places[k])
-
-
-@lru_cache(maxsize=128)
-def _blind(update: _Update) -> _Blind:
-    return _Blind(update.context)

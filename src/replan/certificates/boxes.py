@@ -63,7 +63,10 @@ class RowBoxes:
                 "than the drift bounds allow: the bounds are too small"
             )
 
-    key = b""
+    key = b""  # one set of kernels alone is made of what is known
+    width = (
+        "without a family that the world declares and that is used, every row of the kernel drifts by itself"
+    )
 
     def parts(self, t: int, number: int) -> list[RowBoxes]:
         """The set as it is: rows are free of each other."""

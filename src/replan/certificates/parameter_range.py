@@ -138,6 +138,13 @@ class ParameterRange:
             return None
         return self if other is self else self._within(other.low, other.high)
 
+    @property
+    def width(self) -> str:
+        """How much is left open, in words."""
+        return (
+            f"drift leaves the parameter of the kernel between {self.low.min():.3g} and {self.high.max():.3g}"
+        )
+
     def plain(self, cost: Array) -> Array:
         """(2, S, A) the same at both ends."""
         return np.ascontiguousarray(np.broadcast_to(cost, (2, *cost.shape)))

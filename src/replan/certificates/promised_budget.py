@@ -25,6 +25,9 @@ from replan.model.kernel import Array
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.periodic import periodic_times
 
+PATIENCE = 4  # budgets in a row that certify no less than a smaller one end the search
+NO_GAIN = 1e-6
+WITHIN_REACH = 2.0  # a certificate that exceeds the amount by this factor is not mended by moving times
 NEARBY = 3  # an update time is moved to one of so many free steps on either side
 Times = tuple[int, ...]
 
@@ -74,23 +77,37 @@ class _Search:
         self.mission, self.amount, self.tightening, self.progress = mission, amount, tightening, progress
         self.best: dict[int, Times] = {}
         self.ahead = Ahead(mission, (FIRST_UPDATE,), tightening)
-        self.certificate = cache(self._certificate)
+        self.certificate = cache(self.ahead.certificate)
         self._keep((FIRST_UPDATE,))
 
     def first_enough(self) -> int:
-        """The smallest budget whose proposed times suffice; none may be: more updates can certify less."""
-        budgets = range(1, self.mission.horizon)
-        for budget in budgets:
+        """The smallest budget whose proposed times suffice.
+
+        More updates can certify less, since their plans are not known in advance: the search ends when
+        `PATIENCE` budgets in a row were no better than a smaller one.
+        """
+        least = 1
+        for budget in range(1, self.mission.horizon):
             if self.enough(budget):
                 return budget
-        closest = min(budgets[:-1], key=lambda budget: self.value(self.best[budget]), default=1)
-        if self.enough(closest, moving=True):
-            return closest
-        tried = self.tried()
-        least = min(tried, key=tried.__getitem__)
-        raise InputError(
-            f"no budget was found that certifies regret of at most {self.amount:g}: "
-            f"{least} updates certify {tried[least]:.4g}"
+            if self.value(self.best[budget]) < self.value(self.best[least]) - NO_GAIN:
+                least = budget
+            elif budget - least >= PATIENCE:
+                break
+        near = self.value(self.best[least]) <= WITHIN_REACH * self.amount
+        if near and self.enough(least, moving=True):
+            return least
+        raise InputError(self._refusal(least))
+
+    def _refusal(self, least: int) -> str:
+        certified, most = self.certificate(self.best[least]), max(self.best)
+        verb = "updates certify" if least > 1 else "update certifies"
+        more = f", no budget up to {most} certifies less" if most > least else ""
+        return (
+            f"no budget was found that certifies regret of at most {self.amount:g}: {least} {verb} "
+            f"{certified.value:.4g}{more}. From P_0 and the drift bounds the best return may be "
+            f"{certified.oracle_at_best:.4g} and the robot's {certified.robot_at_worst:.4g}: "
+            f"{self.ahead.uncertain.width}"
         )
 
     def enough(self, budget: int, *, moving: bool = False) -> bool:
@@ -113,9 +130,6 @@ class _Search:
     @cached_property
     def _proposed(self) -> dict[int, Times]:
         return _proposals(self.mission, self.tightening)
-
-    def _certificate(self, times: Times) -> Certificate:
-        return self.ahead.certificate(times)
 
     def _keep(self, times: Times) -> None:
         if self.best.get(len(times)) != times:
