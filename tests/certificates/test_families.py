@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import family_cases, slip_cases
 from tests.certificates.test_certificate import regrets
+from tests.certificates.test_moving_grids import check_after_the_fact, check_in_advance
 
 from replan.certificates import Tightening, certify, certify_ahead
 from replan.model import KernelFamily
@@ -47,17 +48,6 @@ def test_thousands_more_members_never_exceed_their_certificate(case, tightening)
 @given(family_cases(execution="map"), TIGHTENINGS, st.integers(0, 5))
 def test_thousands_more_members_never_exceed_their_certificate_in_advance(case, tightening, known_until):
     check_in_advance(case, tightening, known_until)
-
-
-def check_after_the_fact(case, tightening):
-    found = certify(case.mission, case.times, tightening=tightening)
-    assert found.contradiction is None
-    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
-
-
-def check_in_advance(case, tightening, known_until):
-    found = certify_ahead(case.mission, case.times, known_until=known_until, tightening=tightening)
-    assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
 
 
 @given(family_cases(drift=0.0))

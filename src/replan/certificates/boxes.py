@@ -64,9 +64,7 @@ class RowBoxes:
             )
 
     key = b""  # one set of kernels alone is made of what is known
-    width = (
-        "without a family that the world declares and that is used, every row of the kernel drifts by itself"
-    )
+    width = "no family of kernels is declared or used, so every row of the kernel may drift by itself"
 
     def parts(self, t: int, number: int) -> list[RowBoxes]:
         """The set as it is: rows are free of each other."""

@@ -141,9 +141,7 @@ class ParameterRange:
     @property
     def width(self) -> str:
         """How much is left open, in words."""
-        return (
-            f"drift leaves the parameter of the kernel between {self.low.min():.3g} and {self.high.max():.3g}"
-        )
+        return f"the kernel's parameter may lie between {self.low.min():.3g} and {self.high.max():.3g}"
 
     def plain(self, cost: Array) -> Array:
         """(2, S, A) the same at both ends."""
