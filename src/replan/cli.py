@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -79,17 +80,29 @@ def run(arguments: list[str]) -> int:
     arguments = arguments or ["--help"]
     try:
         status = typer.main.get_command(app).main(arguments, prog_name="replan", standalone_mode=False)
+        sys.stdout.flush()
     except InputError as error:
         return _refuse(str(error))
     except MemoryError:
         return _refuse("there is not enough memory for a world of this size")
     except KeyboardInterrupt:
         return _refuse("stopped", status=130)
+    except BrokenPipeError:
+        return _drop_output(status=1)
+    except OSError as error:
+        _refuse(f"cannot write or read ({error.strerror or error})")
+        return _drop_output(status=2)
     except Exception as error:
         if not hasattr(error, "format_message"):  # anything but a usage error of the command line itself
             raise
         return _refuse(error.format_message())  # pyright: ignore[reportAttributeAccessIssue]
     return _refuse("stopped", status=130) if status == 130 else int(status or 0)
+
+
+def _drop_output(*, status: int) -> int:
+    """Discard output that cannot be written, so that the interpreter does not fail at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
 
 
 def _refuse(message: str, *, status: int = 2) -> int:

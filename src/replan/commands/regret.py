@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from replan.execute.mission import Mission
     from replan.planning import Oracle
 
+MOST_ROLLOUTS = 100_000_000
+
 
 def regret(
     setting: SettingArgument,
@@ -46,6 +48,8 @@ def regret(
 
     if rollouts is not None and rollouts < 2:
         raise InputError(f"--rollouts must be at least 2, not {rollouts}")
+    if rollouts is not None and rollouts > MOST_ROLLOUTS:
+        raise InputError(f"--rollouts must be at most {MOST_ROLLOUTS}")
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
     best = oracle(mission.world)

@@ -17,6 +17,7 @@ import numpy as np
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
+from replan.model.memory import require_memory
 from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.ask import next_updates
 from replan.schedule.budget import FIRST_UPDATE, check_times
@@ -28,6 +29,9 @@ ALL_STARTS_LIMIT = 2_500
 """States beyond which only the given start is evaluated: all starts at once cost O(S^2 T)."""
 ROWS_AT_ONCE = 512
 """States at an update that are pushed together; bounds memory at ROWS_AT_ONCE * S numbers."""
+
+ARRAYS_AT_ONCE = 5
+"""Arrays of ROWS_AT_ONCE distributions that a step of exact evaluation holds."""
 
 Key = tuple[int, int, int]
 
@@ -164,7 +168,8 @@ def visits(
 
     `robots_at` tells how robots act that are distributed as (S,) mass at an update.
     """
-    mission = update_times.mission
+    mission, states = update_times.mission, update_times.mission.world.states
+    require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * states, "exact evaluation")
     start = np.eye(1, mission.world.states, mission.world.start)[0]
     first = mission.progress(0, mission.budget)
     arrivals: dict[int, dict[Key, tuple[Progress, Array]]] = defaultdict(dict)

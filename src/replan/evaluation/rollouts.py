@@ -17,6 +17,7 @@ from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
+from replan.model.memory import require_memory
 from replan.model.slip_course import slip_course
 from replan.model.streams import uniforms
 from replan.model.tvmdp import TVMDP
@@ -89,6 +90,7 @@ class _Fleet:
     def __init__(self, mission: Mission, rule: Rule, seeds: Indices, *, trace: bool) -> None:
         self.mission, self.rule, self.seeds, self.trace = mission, rule, seeds, trace
         count, horizon = len(seeds), mission.horizon
+        require_memory(count * (10 + (4 if trace else 1) * horizon), f"{count} rollouts of {horizon} steps")
         self.states = np.full(count, mission.world.start)
         self.returns = np.zeros(count)
         self.course = None if trace or mission.execution != "map" else slip_course(mission.world)

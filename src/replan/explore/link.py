@@ -167,7 +167,7 @@ def _value(text: str) -> Any:
     """Return the JSON value of the text, or the text itself."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -12,11 +13,13 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.memory import require_memory
 from replan.model.reward import Reward
 from replan.model.tvmdp import TVMDP, constant
 
 NPZ_ARRAYS = {"kernels", "successors", "probabilities", "rewards", "next_state_rewards", "start"}
 NPZ_ARRAYS |= {"drift_bounds", "possible_successors"}
+GREATEST_RETURN = 1e300  # beyond this, sums of rewards are not numbers any more
 UNREADABLE = (OSError, EOFError, TypeError, ValueError, KeyError, RuntimeError, BadZipFile, zlib.error)
 
 
@@ -45,6 +48,7 @@ def from_arrays(
     parts = _rewards(rewards, steps[0].states, steps[0].actions, horizon)
     if len(parts) not in (1, horizon):
         raise InputError(f"{len(parts)} rewards do not fit a horizon of {horizon}: give 1 or {horizon}")
+    _check_range(parts, horizon)
     bounds = None if stated_bounds is None else np.asarray(stated_bounds, dtype=float)
     lists = None if declared_successors is None else np.asarray(declared_successors)
     return TVMDP(horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists)
@@ -60,7 +64,10 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
     """
     try:
         with np.load(path, allow_pickle=False) as file:
+            require_memory(sum(member.file_size for member in file.zip.infolist()) / 4, f"{path}")
             arrays = dict(file)
+    except InputError:
+        raise
     except UNREADABLE as error:  # encrypted or oddly compressed members are RuntimeErrors
         raise InputError(f"{path}: not a readable .npz file ({error})") from None
     if unknown := sorted(set(arrays) - NPZ_ARRAYS):
@@ -94,6 +101,8 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
 
 def _check_arrays(path: str | Path, arrays: dict[str, np.ndarray]) -> None:
     for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise InputError(f"{path}: {name!r} is no array")
         if array.dtype.kind not in "biuf":
             raise InputError(f"{path}: the array {name!r} holds {array.dtype}, not numbers")
         if not array.size:
@@ -101,6 +110,12 @@ def _check_arrays(path: str | Path, arrays: dict[str, np.ndarray]) -> None:
     start = arrays.get("start", np.zeros(1))
     if start.size != 1 or not (np.isfinite(start).all() and start.item() == np.floor(start.item())):
         raise InputError(f"{path}: 'start' must be one state, not {start.tolist()}")
+
+
+def _check_range(rewards: Sequence[Reward], horizon: int) -> None:
+    greatest = max(abs(end) for reward in rewards for end in reward.bounds())
+    if isfinite(greatest) and greatest * horizon > GREATEST_RETURN:
+        raise InputError(f"rewards of {greatest:.3g} over {horizon} steps exceed {GREATEST_RETURN:g}")
 
 
 def _indexed(steps: Sequence):

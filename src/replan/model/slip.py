@@ -14,6 +14,7 @@ from replan import _loops
 from replan.errors import InputError
 from replan.model.bands import in_bands
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, first_best
+from replan.model.memory import require_memory
 
 ACTIONS = ("right", "left", "down", "up", "stay")
 MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down, columns right
@@ -128,6 +129,9 @@ class SlipKernel:
 
     def general(self) -> GeneralKernel:
         """The same kernel as merged lists of successors."""
+        require_memory(
+            4 * self.states * self.actions * (self.actions + 1), f"a kernel of {self.states} cells"
+        )
         destinations = self.destinations()
         probabilities = np.repeat((self._slip_column() * self.law)[:, None, :], self.actions, axis=1)
         commanded = np.arange(self.actions)

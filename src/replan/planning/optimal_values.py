@@ -13,6 +13,7 @@ import numpy as np
 from replan import _loops
 from replan.model.bands import in_bands
 from replan.model.kernel import Array
+from replan.model.memory import require_memory
 from replan.model.slip import SlipKernel
 from replan.model.slip_course import SlipCourse, slip_course
 from replan.model.tvmdp import TVMDP
@@ -40,6 +41,7 @@ class Oracle:
 
 def oracle(world: TVMDP) -> Oracle:
     """Return the optimal values of every time and state."""
+    require_memory((world.horizon + 1) * world.states, "the oracle's value of every time and state")
     values = np.empty((world.horizon + 1, world.states))
     values[-1] = 0.0
     if (course := open_course(world)) is not None:

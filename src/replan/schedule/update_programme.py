@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
 from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.memory import require_memory
 from replan.planning.backward_induction import Plan
 from replan.skip.propagation import Execution
 from replan.skip.segments import Segments, WorldStack, walk_segments
@@ -92,7 +94,9 @@ def solve(
     states = np.asarray(states, dtype=np.int64)
     table = _Table(problem, begin, stride, budget_left)
     reached = table.reached(states)
-    values = np.zeros((problem.horizon + 1, problem.along.states, budget_left + 1))
+    shape = (problem.horizon + 1, problem.along.states, budget_left + 1)
+    require_memory(2 * prod(shape), "the value of every update time, state and budget")
+    values = np.zeros(shape)
     errors = _unknown_errors(problem, values.shape) if with_error else None
     for u in table.times[::-1] if budget_left else []:
         seen = np.flatnonzero(reached[u])

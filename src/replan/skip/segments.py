@@ -14,6 +14,7 @@ import numpy as np
 
 from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.memory import require_memory
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan
 from replan.planning.ties import TIE_TOLERANCE, Ties
@@ -53,6 +54,7 @@ def stack_world(
     lists = [one.general() for one in kernels]
     states, actions = lists[0].states, lists[0].actions
     width = max(one.successors.shape[1] for one in lists)
+    require_memory(len(lists) * states * (actions + 1) * width, f"{len(lists)} kernels of {states} states")
     successors = np.zeros((len(lists), states, width), dtype=np.int64)
     probabilities = np.zeros((len(lists), states, actions, width))
     for i, one in enumerate(lists):

@@ -5,14 +5,12 @@ A setting is the parameters of a world together with those of a mission in it.
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
-from replan.errors import InputError, did_you_mean
+from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.planning.ties import Ties
 from replan.skip.propagation import Execution
@@ -23,7 +21,9 @@ from replan.worlds.mars_rover import Rover
 from replan.worlds.parameters import Parameters, Whole, one_line
 from replan.worlds.terrain import Terrain
 from replan.worlds.thin_ice import ThinIce
+from replan.worlds.toml_files import builtin_names, parse_toml, read_toml
 
+FILES = {"package": "replan.worlds", "folder": "setting_files"}
 PAPER_SETTINGS = (
     "late-burst",
     "two-burst",
@@ -105,19 +105,14 @@ _ADAPTER: TypeAdapter[Setting] = TypeAdapter(Annotated[Setting, Field(discrimina
 
 def builtin_settings() -> list[str]:
     """Return the names of the settings that come with replan, the paper's first."""
-    folder = resources.files("replan.worlds") / "setting_files"
-    names = {Path(file.name).stem for file in folder.iterdir() if file.name.endswith(".toml")}
-    return [*PAPER_SETTINGS, *sorted(names - set(PAPER_SETTINGS))]
+    names = builtin_names(**FILES)
+    return [*PAPER_SETTINGS, *(name for name in names if name not in PAPER_SETTINGS)]
 
 
 def load_setting(source: str | Path) -> Setting:
     """Return the setting in a TOML file, or the built-in one of that name."""
-    text, where = _read(source)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{where}: not valid TOML: {error}") from None
-    return parse_setting(data, where=where)
+    text, where = read_toml(source, **FILES, what="setting")
+    return parse_setting(parse_toml(text, where=where), where=where)
 
 
 def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
@@ -146,18 +141,3 @@ def make_mission(setting: Setting, *, execution: Execution = "map", budget: int 
         ties=Ties.parse(setting.ties),
         execution=execution,
     )
-
-
-def _read(source: str | Path) -> tuple[str, str]:
-    name = str(source)
-    if name in builtin_settings():
-        return (resources.files("replan.worlds") / "setting_files" / f"{name}.toml").read_text(), name
-    path = Path(source)
-    if path.suffix != ".toml" and not path.exists():
-        raise InputError(
-            f"{name!r} is neither a TOML file nor a built-in setting{did_you_mean(name, builtin_settings())}"
-        )
-    try:
-        return path.read_text(), name
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None

@@ -1,0 +1,98 @@
+"""Input that once ended in a traceback is one line and exit status 2."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from replan.cli import run
+from replan.errors import InputError
+from replan.model import memory
+from replan.model.memory import free_bytes, require_memory
+
+FULL = Path("/dev/full")
+ROVER = """world = "rover"
+n = {n}
+horizon = {horizon}
+planning_horizon = 3
+budget = 2
+[drift]
+kind = "linear"
+slip = 0.1
+rate = 0.001
+"""
+
+
+def refused(capsys, *arguments):
+    assert run([str(each) for each in arguments]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith("replan: ") and line.count("\n") == 1 and len(line) < 600
+    return line
+
+
+@pytest.fixture
+def setting(tmp_path):
+    def write(text):
+        path = tmp_path / "setting.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000 + "]" * 5000, "n = " + "9" * 5000, "\x00", "a = "])
+def test_toml_that_cannot_be_read(capsys, setting, text):
+    assert "not valid TOML" in refused(capsys, "regret", setting(text), "--rule", "periodic")
+
+
+def test_names_that_no_file_can_have(capsys):
+    for name in ("x" * 300, "x" * 300 + ".toml", "a\x00b.toml"):
+        refused(capsys, "regret", name, "--rule", "periodic")
+
+
+def test_more_rollouts_than_can_be_counted(capsys):
+    assert "--rollouts" in refused(capsys, "regret", "two-burst", "--rule", "periodic", "--rollouts", 10**20)
+
+
+@pytest.mark.parametrize(("n", "horizon"), [(9000, 40), (300, 1_000_000)])
+def test_a_world_that_does_not_fit_into_memory_is_refused_before_it_is_computed(capsys, setting, n, horizon):
+    line = refused(capsys, "regret", setting(ROVER.format(n=n, horizon=horizon)), "--rule", "periodic")
+    assert "memory" in line and "GB" in line
+
+
+ARRAYS = 'world = "arrays"\nfile = "world.npz"\nhorizon = 5\nplanning_horizon = 2\nbudget = 1\n'
+
+
+def test_more_memory_than_there_is_free_is_refused():
+    require_memory(1, "a number")
+    with pytest.raises(InputError, match="needs about"):
+        require_memory(free_bytes(), "eight times the free memory")
+
+
+def test_an_archive_that_unpacks_to_more_than_there_is(capsys, setting, tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "world.npz", rewards=np.zeros(10**6))
+    monkeypatch.setattr(memory, "free_bytes", lambda: 1e6)
+    assert "16 MB" in refused(capsys, "regret", setting(ARRAYS), "--rule", "periodic")
+
+
+def test_an_archive_whose_member_is_no_array(capsys, setting, tmp_path):
+    with zipfile.ZipFile(tmp_path / "world.npz", "w") as archive:
+        archive.writestr("rewards.npy", b"")
+    assert "no array" in refused(capsys, "regret", setting(ARRAYS), "--rule", "periodic")
+
+
+def test_rewards_whose_sum_is_no_number(capsys, setting, tmp_path):
+    np.savez(tmp_path / "world.npz", kernels=np.eye(2)[:, None, :], rewards=np.array([1e308, 0.0]))
+    assert "1e+308" in refused(capsys, "regret", setting(ARRAYS), "--rule", "periodic")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no full device")
+def test_output_to_a_full_device_is_one_line():
+    command = [sys.executable, "-m", "replan", "list", "settings"]
+    with FULL.open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "No space left" in done.stderr
