@@ -28,6 +28,7 @@ from replan.commands import (
 from replan.commands import run as run_command
 from replan.errors import InputError
 
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, of click or of typer's copy
 app = typer.Typer(
     name="replan",
     add_completion=False,
@@ -54,20 +55,20 @@ def _options(
 
 app.command("compare")(compare.command)
 app.command("list")(listing.command)
-app.command("regret")(regret.regret)
-app.command("schedule")(schedule.schedule)
-app.command("optimum")(optimum.optimum)
-app.command("explain")(explain.explain)
-app.command("certify")(certify.certify)
-app.command("estimate")(estimate.estimate)
+app.command("regret")(regret.command)
+app.command("schedule")(schedule.command)
+app.command("optimum")(optimum.command)
+app.command("explain")(explain.command)
+app.command("certify")(certify.command)
+app.command("estimate")(estimate.command)
 app.command("reproduce")(reproduce.reproduce)
 app.command("fly")(fly.fly)
 app.command("calibrate")(fly.calibrate)
 app.command("run")(run_command.run)
 app.command("ros")(ros.ros)
-app.command("results")(results.results)
-app.command("export")(export.export)
-app.command("explore")(explore.explore)
+app.command("results")(results.command)
+app.command("export")(export.command)
+app.command("explore")(explore.command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -92,9 +93,7 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         _refuse(f"cannot write or read ({error.strerror or error})")
         return _drop_output(status=2)
-    except Exception as error:
-        if not hasattr(error, "format_message"):  # anything but a usage error of the command line itself
-            raise
+    except USAGE_ERROR as error:
         return _refuse(error.format_message())  # pyright: ignore[reportAttributeAccessIssue]
     return _refuse("stopped", status=130) if status == 130 else int(status or 0)
 

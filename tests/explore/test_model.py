@@ -78,7 +78,7 @@ def test_drawing_begins_with_the_slips_of_the_setting():
 
 def test_controls_change_what_they_say_and_nothing_else():
     opened = open_screen("two-burst")
-    kept = controls.Kept(opened)
+    kept = controls.ScreenState(opened)
     sizes = {"n": 8, "horizon": 30, "planning_horizon": 5, "budget": 3}
     drift = {"slip": 0.1, "rate": 0.01}
     found = controls.edited(opened.setting, sizes, "linear", drift, "", kept)

@@ -21,7 +21,7 @@ from replan.commands.output import emit
 from replan.errors import InputError
 
 
-def certify(
+def command(
     setting: SettingArgument,
     times: TimesOption = None,
     rule: RuleOption = None,
@@ -33,7 +33,7 @@ def certify(
         bool, typer.Option("--boxes", help="Assume no structure: rows of the kernel drift by themselves.")
     ] = False,
     execution: ExecutionOption = "map",
-    seed: Annotated[int | None, typer.Option(help="Seed of what is drawn; 0 if not given.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of random draws; 0 if not given.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print the certificate of a schedule or rule with the paper's bound, or the budget of a promise."""
@@ -53,26 +53,25 @@ def certify(
 
 
 def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, Any], list[str]]:
-    from replan.certificates import Tightening, theorem
-    from replan.certificates import certify as certified
+    from replan.certificates import Tightening, certify, theorem
     from replan.evaluation.exact import regret
     from replan.schedule import FixedTimes
 
     tightening = Tightening(structure=False if boxes else None)
-    found = certified(mission, rule, tightening=tightening, seed=seed)
-    true = regret(mission, FixedTimes(found.times))
-    bound = theorem(mission, found.times)
+    certificate = certify(mission, rule, tightening=tightening, seed=seed)
+    true = regret(mission, FixedTimes(certificate.times))
+    bound = theorem(mission, certificate.times)
     answer = {
         "regret": true,
-        "certificate": found.value,
-        "dynamic_certificate": found.dynamic,
-        "when": found.when,
-        "estimates": found.estimates,
-        "probability": found.probability,
-        "assumed": found.assumed,
-        "contradiction": found.contradiction,
-        "times": found.times,
-        "times_of_one_mission": found.one_of_many,
+        "certificate": certificate.value,
+        "dynamic_certificate": certificate.dynamic,
+        "when": certificate.when,
+        "estimates": certificate.estimates,
+        "probability": certificate.probability,
+        "assumed": certificate.assumed,
+        "contradiction": certificate.contradiction,
+        "times": certificate.times,
+        "times_of_one_mission": certificate.one_of_many,
         "theorem": {
             "total": bound.total,
             "terms": bound.terms,
@@ -85,17 +84,17 @@ def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, An
     }
     lines = [
         f"regret       {true:z.4f}",
-        f"certificate  {found.value:z.4f}   ({found.when}, estimates: {found.estimates})",
+        f"certificate  {certificate.value:z.4f}   ({certificate.when}, estimates: {certificate.estimates})",
         f"theorem      {bound.total:.4g}   ({bound.says})",
         f"   as printed, which is false: {bound.printed.total:.4g}",
-        *(f"assumed: {assumed}" for assumed in found.assumed),
+        *(f"assumed: {assumed}" for assumed in certificate.assumed),
     ]
-    if found.one_of_many:
-        times = ", ".join(str(t) for t in found.times)
+    if certificate.one_of_many:
+        times = ", ".join(str(t) for t in certificate.times)
         lines.append(f"all of this is of updating at {times}, as the mission with seed {seed} does;")
         lines.append("   the rule's times depend on what it sees or draws: another mission may take others")
-    if found.contradiction:
-        lines.append(f"nothing is promised: {found.contradiction}")
+    if certificate.contradiction:
+        lines.append(f"nothing is promised: {certificate.contradiction}")
     return answer, lines
 
 
@@ -108,19 +107,20 @@ def _promise(mission, amount: float, *, boxes: bool, quiet: bool) -> tuple[dict[
             typer.echo(f"tried a budget of {budget}: at most {value:z.4f}", err=True)
 
     tightening = replace(ADVANCE, structure=False if boxes else None)
-    found = promise(mission, amount, tightening=tightening, progress=tell)
+    promised = promise(mission, amount, tightening=tightening, progress=tell)
     answer = {
         "promise": amount,
-        "budget": found.budget,
-        "times": found.times,
-        "certificate": found.certificate.value,
-        "when": found.certificate.when,
-        "assumed": found.certificate.assumed,
-        "tried": found.tried,
+        "budget": promised.budget,
+        "times": promised.times,
+        "certificate": promised.certificate.value,
+        "when": promised.certificate.when,
+        "assumed": promised.certificate.assumed,
+        "tried": promised.tried,
     }
+    times = ", ".join(str(t) for t in promised.times)
     lines = [
-        f"{found.budget} updates at {', '.join(str(t) for t in found.times)}, the smallest budget found,",
-        f"certify, {found.certificate.when}, that regret is at most {found.certificate.value:z.4f}",
-        *(f"assumed: {assumed}" for assumed in found.certificate.assumed),
+        f"{promised.budget} updates at {times}, the smallest budget found,",
+        f"certify, {promised.certificate.when}, that regret is at most {promised.certificate.value:z.4f}",
+        *(f"assumed: {assumed}" for assumed in promised.certificate.assumed),
     ]
     return answer, lines

@@ -26,7 +26,7 @@ RuleOption = Annotated[
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A hyper-parameter of the rule, key=value.")
 ]
-SeedOption = Annotated[int, typer.Option(min=0, max=2**62, help="Seed of what is drawn.")]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**62, help="Seed of random draws.")]
 
 
 def parse_times(text: str) -> list[int]:
@@ -45,14 +45,14 @@ def check_execution(text: str):
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenRule:
     """A rule with its record in the answer."""
 
     rule: Rule
     record: dict[str, Any]  # name, hyper-parameters and how they were chosen, for the answer
 
     @classmethod
-    def of(cls, choice: Choice, source: RuleSource, mission: Mission, seed: int) -> Chosen:
+    def of(cls, choice: Choice, source: RuleSource, mission: Mission, seed: int) -> ChosenRule:
         """Record the choice, a rule of the user's own with its source, a rule that draws with the seed."""
         record = choice.record()
         if source.text is not None:
@@ -68,8 +68,8 @@ class Chosen:
         parameters = self.record["parameters"].items()
         given = [f"{name} {_short(value)}" for name, value in parameters if value is not None]
         tried = self.record.get("validation")
-        how = f"   (best of {tried['candidates']} on the validation seeds)" if tried else ""
-        return [f"rule            {', '.join([self.record['rule'], *given])}{how}"]
+        origin = f"   (best of {tried['candidates']} on the validation seeds)" if tried else ""
+        return [f"rule            {', '.join([self.record['rule'], *given])}{origin}"]
 
 
 def _short(value: Any) -> str:
@@ -78,7 +78,7 @@ def _short(value: Any) -> str:
 
 def chosen_rule(
     mission: Mission, *, times: str | None, rule: str | None, assignments: list[str] | None, seed: int
-) -> Chosen:
+) -> ChosenRule:
     """Return the rule that --times, or --rule and --set, name."""
     if (times is None) == (rule is None):
         raise InputError("give either --times or --rule")
@@ -86,16 +86,16 @@ def chosen_rule(
         if assignments:
             raise InputError("--set goes with --rule, not with --times")
         checked = check_times(parse_times(times), budget=mission.budget, horizon=mission.horizon)
-        return Chosen(FixedTimes(checked), {"rule": "fixed"})
+        return ChosenRule(FixedTimes(checked), {"rule": "fixed"})
     assert rule is not None
     given = parse_parameters(assignments or [])
     source = find_rule(rule)
-    return Chosen.of(choose_parameters(lambda: prepare(mission), source, given), source, mission, seed)
+    return ChosenRule.of(choose_parameters(lambda: prepare(mission), source, given), source, mission, seed)
 
 
 def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:
     """Return the rule with the given parameters; validation chooses the others of a registered rule."""
-    made = source.make(**given)
+    rule = source.make(**given)
     if source.text is not None:
-        return Choice(made, None, 1, 1)
+        return Choice(rule, None, 1, 1)
     return choose(bench(), source.name, given=given)

@@ -11,7 +11,7 @@ from replan.commands.common import JsonOption
 from replan.commands.output import emit
 
 
-def estimate(
+def command(
     observations: Annotated[Path, typer.Argument(help="A CSV file with the columns t,s,a,next.")],
     states: Annotated[int, typer.Option(help="Number of states S.")],
     actions: Annotated[int, typer.Option(help="Number of actions A.")],

@@ -18,7 +18,7 @@ from replan.commands.output import emit
 PARTS = {"state": "not seeing the state", "plan": "the stale plan", "model": "the wrong model"}
 
 
-def explain(
+def command(
     setting: SettingArgument,
     times: TimesOption = None,
     rule: RuleOption = None,

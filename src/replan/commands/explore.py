@@ -16,7 +16,7 @@ from replan.errors import InputError
 HOST = "127.0.0.1"
 
 
-def explore(
+def command(
     setting: Annotated[
         str, typer.Argument(help="A setting or saved screen (TOML), or the name of a built-in setting.")
     ] = "two-burst",
@@ -31,8 +31,8 @@ def explore(
 
     open_screen(setting)
     _check_port(port)
-    found = Path(setting)
-    source = str(found.resolve()) if found.suffix == ".toml" or found.exists() else setting
+    path = Path(setting)
+    source = str(path.resolve()) if path.suffix == ".toml" or path.exists() else setting
     app = Path(str(package.__file__)).parent / "app.py"
     command = [sys.executable, "-m", "marimo", "run", str(app), "--host", HOST, "--port", str(port)]
     command += ["--no-token", *([] if browser else ["--headless"]), "--", "--open", source]

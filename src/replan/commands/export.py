@@ -13,7 +13,7 @@ from replan.commands.reproduce import output_folder
 from replan.errors import InputError
 
 
-def export(
+def command(
     run: Annotated[Path, typer.Argument(help="The folder of a run.")],
     parquet: Annotated[bool, typer.Option("--parquet", help="As Parquet files.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the files; RUN/parquet if not given.")] = None,
@@ -23,7 +23,7 @@ def export(
     from replan.study.store import Store
 
     if not parquet:
-        raise InputError("say what to export as: --parquet")
+        raise InputError("name a format: --parquet")
     with Store.open(run) as store:
         files = store.export_parquet(output_folder(out or run / "parquet"))
     answer = {"run": str(run), "files": [str(path) for path in files]}

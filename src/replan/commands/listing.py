@@ -25,12 +25,12 @@ def command(
     """Print names with one line each, and their parameters with the defaults."""
     if kind is not None and kind not in KINDS:
         raise InputError(f"there is no list of {kind!r}{did_you_mean(kind, KINDS)}")
-    found = {name: list(entries()) for name, entries in KINDS.items() if kind in (None, name)}
+    answer = {name: list(entries()) for name, entries in KINDS.items() if kind in (None, name)}
     lines: list[str] = []
-    for name, entries in found.items():
+    for name, entries in answer.items():
         lines += [f"{name}:"] if kind is None else []
         lines += [line for entry in entries for line in _lines(entry)]
-    emit(found, as_json=as_json, lines=lines)
+    emit(answer, as_json=as_json, lines=lines)
 
 
 def _settings() -> Iterator[Entry]:

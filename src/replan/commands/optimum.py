@@ -6,7 +6,7 @@ from replan.commands.common import ExecutionOption, JsonOption, SettingArgument,
 from replan.commands.output import emit
 
 
-def optimum(
+def command(
     setting: SettingArgument, execution: ExecutionOption = "map", as_json: JsonOption = False
 ) -> None:
     """Print the best fixed schedule, and the best one that may depend on the states seen."""

@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import typer
 
 
@@ -23,7 +24,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
-    if hasattr(value, "tolist"):
+    if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from replan.commands.common import (
-    Chosen,
+    ChosenRule,
     ExecutionOption,
     JsonOption,
     RuleOption,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_ROLLOUTS = 100_000_000
 
 
-def regret(
+def command(
     setting: SettingArgument,
     times: TimesOption = None,
     rule: RuleOption = None,
@@ -65,7 +65,7 @@ def regret(
 
 
 def _exact(
-    mission: Mission, chosen: Chosen, exact: Evaluation, seed: int
+    mission: Mission, chosen: ChosenRule, exact: Evaluation, seed: int
 ) -> tuple[dict[str, Any], list[str]]:
     times = _times(mission, chosen.rule, seed)
     notes = _notes(mission, chosen.rule, exact, seed)

@@ -16,7 +16,7 @@ OVERVIEW = """
 """
 
 
-def results(
+def command(
     run: Annotated[Path, typer.Argument(help="The folder of a run.")],
     query: Annotated[str | None, typer.Argument(help="SQL; the regret of every cell if not given.")] = None,
     as_json: JsonOption = False,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from replan.schedule import Decision
 
 
-def schedule(
+def command(
     setting: SettingArgument,
     times: TimesOption = None,
     rule: RuleOption = None,
@@ -63,7 +63,7 @@ def schedule(
 
 def _why(decision: Decision) -> str:
     """Return the reason, and those terms of the score that it does not hold."""
-    told = decision.reason.replace(":", " ").split()
+    mentioned = decision.reason.replace(":", " ").split()
     terms = {name: f"{value:.4g}" for name, value in decision.terms.items() if value}
-    untold = ", ".join(f"{name} {value}" for name, value in terms.items() if value not in told)
-    return decision.reason + (f"   ({untold})" if untold else "")
+    missing = ", ".join(f"{name} {value}" for name, value in terms.items() if value not in mentioned)
+    return decision.reason + (f"   ({missing})" if missing else "")

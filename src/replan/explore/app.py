@@ -31,7 +31,7 @@ def _(InputError, controls, link, mo, panels, words):
         opened, _fault = link.from_query(query) if query else link.open_screen(str(source)), None
     except InputError as error:
         opened, _fault = link.open_screen("two-burst"), str(error)
-    kept = controls.Kept(opened)
+    kept = controls.ScreenState(opened)
     get_jumps, set_jumps = mo.state(0)
     mo.vstack(
         [

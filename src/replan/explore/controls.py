@@ -24,7 +24,7 @@ BURSTS = " (from, to, slope; ...)"
 SIZES = {"n": "n", "horizon": "horizon T", "planning_horizon": "planning horizon H", "budget": "budget B"}
 
 
-class Kept:
+class ScreenState:
     """Update times and drawn slips, which outlive the controls that show them."""
 
     def __init__(self, opened: link.Screen) -> None:
@@ -51,7 +51,7 @@ def world_choice(mo: Any, opened: link.Screen) -> Any:
     return choice(mo, "world", options, same or AS_OPENED)
 
 
-def chosen_world(name: str | None, opened: link.Screen, kept: Kept) -> Setting:
+def chosen_world(name: str | None, opened: link.Screen, kept: ScreenState) -> Setting:
     """Return the setting of that name; drawn slips are kept only with the one that was opened."""
     if name is None or name == AS_OPENED:
         kept.points = opened.points
@@ -86,7 +86,7 @@ def least(parameters: type[Parameters], key: str, *, default: int) -> int:
     )
 
 
-def drift_choice(mo: Any, base: Setting, kept: Kept) -> Any:
+def drift_choice(mo: Any, base: Setting, kept: ScreenState) -> Any:
     """Return the list of kinds of drift; only a rover has several."""
     if not isinstance(base, RoverSetting):
         return choice(mo, "drift", [base.world], base.world)
@@ -107,7 +107,9 @@ def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
     return mo.ui.dictionary(fields)
 
 
-def drawing_board(mo: Any, base: Setting, kind: str, sizes: Mapping[str, Any], kept: Kept) -> tuple[Any, str]:
+def drawing_board(
+    mo: Any, base: Setting, kind: str, sizes: Mapping[str, Any], kept: ScreenState
+) -> tuple[Any, str]:
     """Return a text field of the drawn slips, and draggable points that write into it."""
     if kind != DRAWN:
         return mo.ui.text(), ""
@@ -136,7 +138,7 @@ def edited(
     kind: str,
     drift: Mapping[str, Any],
     slips: str,
-    kept: Kept,
+    kept: ScreenState,
 ) -> Setting:
     """Return the setting on the screen, and keep drawn slips."""
     whole = {key: None if value is None else int(value) for key, value in sizes.items()}
@@ -144,7 +146,7 @@ def edited(
     if not isinstance(base, RoverSetting):
         return model.edit_setting(base, **whole)
     if kind == DRAWN:
-        points = link.read_numbers(slips, float, what="slips")
+        points = link.read_numbers(slips, float, name="slips")
         made = model.drawn_drift(points, whole["horizon"] or base.horizon)
         kept.points = points
         return model.edit_setting(base, **whole, drift=made)
@@ -154,7 +156,7 @@ def edited(
     return model.edit_setting(base, **whole, drift={"kind": kind, **values})
 
 
-def times_field(mo: Any, kept: Kept, scene: model.Scene) -> Any:
+def times_field(mo: Any, kept: ScreenState, scene: model.Scene) -> Any:
     """Return the text field of the update times; dragging writes into it."""
     mission = scene.mission
     kept.times = link.fit_times(kept.times, budget=mission.budget, horizon=mission.horizon)
@@ -163,10 +165,10 @@ def times_field(mo: Any, kept: Kept, scene: model.Scene) -> Any:
 
 def read_times(text: str) -> tuple[int, ...]:
     """Return the update times in the field."""
-    return link.read_numbers(text, int, what="update times")
+    return link.read_numbers(text, int, name="update times")
 
 
-def marks(kept: Kept, scene: model.Scene) -> str:
+def marks(kept: ScreenState, scene: model.Scene) -> str:
     """Return the update times as draggable marks along the horizon, over the curve of the drift."""
     horizon = scene.mission.horizon
     kept.turn += 1

@@ -159,12 +159,12 @@ def _updates(true: Array, trace: AgentRun) -> str:
         together.setdefault((round(x, 1), round(y, 1)), []).append(number)
     marks = []
     for (x, y), numbers in together.items():
-        told = "; ".join(f"update {number}, t = {trace.times[number - 1]}" for number in numbers)
+        hint = "; ".join(f"update {number}, t = {trace.times[number - 1]}" for number in numbers)
         text = " ".join(map(str, numbers))
         wide = 11 + 7 * len(text)
         left = max(x - wide / 2, 0)  # within the grid
         marks.append(
-            f'<g><title>{told}</title><rect x="{left:.1f}" y="{y - 9:.1f}" width="{wide}" height="18" rx="9" '
+            f'<g><title>{hint}</title><rect x="{left:.1f}" y="{y - 9:.1f}" width="{wide}" height="18" rx="9" '
             f'fill="{VERMILLION}"/><text x="{left + wide / 2:.1f}" y="{y + 4.5:.1f}" font-size="13" '
             f'text-anchor="middle" fill="white">{text}</text></g>'
         )

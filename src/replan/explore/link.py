@@ -51,7 +51,7 @@ def setting_record(setting: Setting) -> dict[str, Any]:
 def check_size(setting: Setting) -> None:
     """Raise an `InputError` for a world too large to be explored by hand."""
     for key, most in LARGEST.items():
-        value = getattr(setting, key, None)
+        value = dict(setting).get(key)
         if value is not None and value > most:
             raise InputError(f"{key} = {value} is too large to explore by hand, where it is at most {most}")
 
@@ -96,12 +96,12 @@ def from_query(query: Mapping[str, str]) -> Screen:
     return parse_screen(record, where="link")
 
 
-def read_numbers(text: str, kind: type, *, what: str) -> tuple:
+def read_numbers(text: str, kind: type, *, name: str) -> tuple:
     """Return the numbers of a text with commas between them."""
     try:
         return tuple(kind(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"{what} are numbers with commas between, not {text!r}") from None
+        raise InputError(f"{name} are numbers with commas between, not {text!r}") from None
 
 
 def _screen(setting: Setting, shown: Any, *, where: str) -> Screen:
@@ -131,11 +131,11 @@ def _screen(setting: Setting, shown: Any, *, where: str) -> Screen:
 def _numbers(shown: Mapping[str, Any], key: str, kind: type) -> tuple | None:
     if key not in shown:
         return None
-    found = shown[key]
+    given = shown[key]
     allowed = (int,) if kind is int else (int, float)
-    if not isinstance(found, list) or any(type(number) not in allowed for number in found):
+    if not isinstance(given, list) or any(type(number) not in allowed for number in given):
         raise InputError(f"'{SCREEN}.{key}' must be a list of {'whole ' if kind is int else ''}numbers")
-    return tuple(kind(number) for number in found)
+    return tuple(kind(number) for number in given)
 
 
 def fit_times(times: Iterable[int], *, budget: int, horizon: int) -> tuple[int, ...]:

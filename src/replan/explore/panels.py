@@ -54,12 +54,12 @@ def pending() -> str:
 def certificate(scene: Scene, view: View) -> str:
     """Return the certificate of the schedule, or the reason why there is none."""
     try:
-        found = certify(scene.mission, view.times)
+        bound = certify(scene.mission, view.times)
     except InputError as error:
         return f'<p id="certificate">no certificate: {html.escape(str(error))}</p>'
     return (
         f'<p id="certificate" style="margin:0">{label("certificate")}: regret is at most '
-        f'<b id="promised">{found.value:.4f}</b>, '
+        f'<b id="promised">{bound.value:.4f}</b>, '
         "for every world that fits the robot's estimates and its drift bounds</p>"
     )
 
@@ -70,11 +70,11 @@ def superseded(thread: Any) -> bool:
     return thread.should_exit
 
 
-def best(found: Optimum) -> str:
+def best(optimum: Optimum) -> str:
     """Return the best times and their regret."""
     return (
-        f'<p id="found">best times: regret {found.fixed_regret:.4f} ({found.fixed_label}); choosing each '
-        f"next time by the state just seen, {found.feedback_regret:.4f}</p>"
+        f'<p id="found">best times: regret {optimum.fixed_regret:.4f} ({optimum.fixed_label}); choosing each '
+        f"next time by the state just seen, {optimum.feedback_regret:.4f}</p>"
     )
 
 
