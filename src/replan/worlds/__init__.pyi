@@ -2,6 +2,7 @@ from replan.worlds.arrays import Arrays as Arrays
 from replan.worlds.crosswind import Crosswind as Crosswind, Wind as Wind
 from replan.worlds.gymnasium_adapter import from_gymnasium as from_gymnasium
 from replan.worlds.ns_gym_adapter import from_ns_gym as from_ns_gym
+from replan.worlds.ns_bridge import NSBridge as NSBridge
 from replan.worlds.mars_rover import (
     LinearDrift as LinearDrift,
     PiecewiseDrift as PiecewiseDrift,

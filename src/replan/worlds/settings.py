@@ -18,6 +18,7 @@ from replan.worlds.arrays import Arrays
 from replan.worlds.crosswind import Crosswind
 from replan.worlds.map_world import Map
 from replan.worlds.mars_rover import Rover
+from replan.worlds.ns_bridge import NSBridge
 from replan.worlds.parameters import Parameters, Whole, one_line
 from replan.worlds.terrain import Terrain
 from replan.worlds.thin_ice import ThinIce
@@ -77,6 +78,12 @@ class TerrainSetting(Terrain, MissionParameters):
     world: Literal["terrain"]
 
 
+class NSBridgeSetting(NSBridge, MissionParameters):
+    """Setting of the world `nsbridge`."""
+
+    world: Literal["nsbridge"]
+
+
 class ArraysSetting(Arrays, MissionParameters):
     """Setting of the world `arrays`."""
 
@@ -89,7 +96,15 @@ class MapSetting(Map, MissionParameters):
     world: Literal["map"]
 
 
-Setting = RoverSetting | ThinIceSetting | CrosswindSetting | TerrainSetting | MapSetting | ArraysSetting
+Setting = (
+    RoverSetting
+    | ThinIceSetting
+    | CrosswindSetting
+    | TerrainSetting
+    | NSBridgeSetting
+    | MapSetting
+    | ArraysSetting
+)
 OTHER_SECTIONS = {"screen", "scheduler"}
 """Sections of a setting file that are not part of the setting: the explorer's, and that of `replan ros`."""
 WORLDS: dict[str, type[Parameters]] = {
@@ -97,6 +112,7 @@ WORLDS: dict[str, type[Parameters]] = {
     "thin-ice": ThinIce,
     "crosswind": Crosswind,
     "terrain": Terrain,
+    "nsbridge": NSBridge,
     "map": Map,
     "arrays": Arrays,
 }
