@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: setup setup-all browser reproduce test test-slow test-ns-gym lint format bench bench-scale docs fly clean
+.PHONY: setup setup-all browser reproduce test test-slow test-ns-gym mutants lint format bench bench-scale docs fly clean
 
 setup: $(VENV)/.core
 setup-all: $(VENV)/.all
@@ -42,7 +42,13 @@ test: setup-all
 	$(BIN)/python -m pytest -n 2
 
 test-slow: setup-all
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 -m 'slow or hypothesis' --hypothesis-profile=slow
+
+# Whether the tests tell the code from small changes of it: a sample of mutants, by hand.
+MUTANTS ?= --each 30
+mutants: setup-all
+	$(PIP) -e '.[mutants]'
+	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 # NS-Gym drags in torch and MuJoCo, so it has an environment of its own: torch first, the CPU build where pip
 # can see one.
@@ -76,4 +82,4 @@ bench-scale: setup-all
 	$(BIN)/python -m benchmarks.scale --full
 
 clean:
-	rm -rf $(VENV) $(NS_GYM) results runs .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NS_GYM) results runs mutants .pytest_cache .ruff_cache .hypothesis

@@ -1,12 +1,17 @@
-"""Hypothesis runs the same cases every time; helpers for tiny random worlds."""
+"""Profiles of Hypothesis. The default one runs the same 100 cases every time.
+
+`make test-slow` chooses `slow`: 1,000 cases, others each time. `make mutants` chooses `mutants`: a few are
+enough to tell most mutants from the code.
+"""
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "replan",
-    deadline=None,
-    derandomize=True,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+UNTIMED = {
+    "deadline": None,
+    "print_blob": True,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("replan", max_examples=100, derandomize=True, **UNTIMED)
+settings.register_profile("slow", max_examples=1_000, **UNTIMED)
+settings.register_profile("mutants", max_examples=25, derandomize=True, database=None, **UNTIMED)
 settings.load_profile("replan")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.evaluation import Switches, decompose, evaluate
@@ -46,7 +46,8 @@ class Coin(Rule):
         return np.broadcast_to(chances / chances.sum(), (len(states), len(chances)))
 
 
-RULES = {"fixed": FixedTimes((1, 3)), "by state": WaitByState(), "coin": Coin()}
+rules = st.sampled_from([FixedTimes((1, 3)), WaitByState(), Coin()])
+executions = st.sampled_from(EXECUTIONS)
 
 
 def random_world(seed):
@@ -124,10 +125,7 @@ def law_of(rule):
     return law
 
 
-@pytest.mark.parametrize("execution", EXECUTIONS)
-@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
-@settings(max_examples=6, deadline=None)
-@given(seed=st.integers(0, 10_000), planning_horizon=st.integers(1, 4))
+@given(rules, executions, st.integers(0, 10_000), st.integers(1, 4))
 def test_each_of_the_eight_is_what_walking_every_path_gives(rule, execution, seed, planning_horizon):
     kernels, rewards = random_world(seed)
     mission = mission_in(kernels, rewards, planning_horizon=planning_horizon, execution=execution)
@@ -138,10 +136,7 @@ def test_each_of_the_eight_is_what_walking_every_path_gives(rule, execution, see
         assert value == pytest.approx(walker.expected_return(), abs=1e-9), on
 
 
-@pytest.mark.parametrize("execution", EXECUTIONS)
-@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000), planning_horizon=st.integers(1, 6))
+@given(rules, executions, st.integers(0, 10_000), st.integers(1, 6))
 def test_the_ends_are_the_robot_and_the_oracle_and_the_parts_add_up(rule, execution, seed, planning_horizon):
     mission = mission_in(*random_world(seed), planning_horizon=planning_horizon, execution=execution)
     parts, exact = decompose(mission, rule), evaluate(mission, rule)

@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.evaluation import evaluate_times, feedback_regrets, optimum, regret
@@ -72,7 +72,6 @@ def exhaustive_feedback(mission):
     return best
 
 
-@settings(max_examples=40)
 @given(tiny_missions(max_horizon=5))
 def test_feedback_equals_exhaustive_search_over_all_feedback_schedules(mission):
     best = float(oracle_return(mission.world)[mission.world.start]) - exhaustive_feedback(mission)

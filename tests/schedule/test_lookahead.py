@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import InputError
@@ -57,7 +57,6 @@ def test_shared_segments_give_the_same_answers_as_separate_ones(execution, ties)
     np.testing.assert_array_equal(shared.next_times, separate.next_times)
 
 
-@settings(max_examples=30)
 @given(tiny_missions(min_horizon=6, max_horizon=10, executions=("map",)), st.sampled_from([1e-4, 1e-3, 9e-3]))
 def test_pruning_changes_values_by_no_more_than_stated(mission, tolerance):
     if mission.budget == 1:

@@ -1,7 +1,7 @@
 """Every rule, on any mission, spends exactly its budget."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import InputError
@@ -42,7 +42,6 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if Need.STATE not in rule.needs])
-@settings(deadline=None, max_examples=40)
 @given(mission=missions(), data=st.data())
 def test_exactly_the_budget_is_spent(name, mission, data):
     rule = make_rule(name, **data.draw(st.fixed_dictionaries(PARAMETERS.get(name, {}))))
@@ -57,7 +56,6 @@ def test_exactly_the_budget_is_spent(name, mission, data):
             assert sum(decision.terms.values()) == pytest.approx(decision.score)
 
 
-@settings(deadline=None, max_examples=25)
 @given(mission=missions())
 def test_the_random_law_spends_the_budget_in_expectation(mission):
     steps = from_start(mission, Random(), None)[1]
