@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import operator
 import re
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,7 @@ def kernel_arrays(kernel: Kernel) -> dict[str, np.ndarray]:
 def kernel_from(arrays: dict[str, np.ndarray]) -> Kernel:
     """Make the kernel that `kernel_arrays` took apart."""
     if "slip" in arrays:
-        rows, columns = (int(size) for size in arrays["shape"])
+        rows, columns = (operator.index(size) for size in arrays["shape"])
         return SlipKernel((rows, columns), arrays["slip"], law=arrays["law"], blocked=arrays["blocked"])
     return GeneralKernel(arrays["successors"], arrays["probabilities"])
 

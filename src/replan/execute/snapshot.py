@@ -73,6 +73,8 @@ def read(path: str | Path, agent: Agent) -> tuple[Memory, list[Event]]:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
         header = json.loads(str(arrays.pop("header")))
+        if not all(array.dtype.kind in "biuf" for array in arrays.values()):
+            raise ValueError("an array that does not hold numbers")
         version, saved_with = header["version"], dict(header["identity"])
     except Exception as error:
         raise _not_a_saved_agent(path, error) from None
@@ -108,6 +110,8 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
         when = validate_number(header["earlier_time"], plan_time, "earlier_time")
         earlier = _update(_named("earlier_", arrays), when, agent)
     progress = Progress(_update(arrays, plan_time, agent), left, earlier, last)
+    if not (isinstance(header["named"], bool) and isinstance(header["log"], list)):
+        raise ValueError("named or log has another type")
     named = header["named_update"]
     if named is not None:
         named = validate_number(named, agent.horizon + 1, "named_update")
@@ -117,7 +121,7 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
         progress,
         _estimate(arrays["estimate"], states, agent.execution),
         named,
-        bool(header["named"]),
+        header["named"],
         commanded,
     )
 
