@@ -1,8 +1,8 @@
 """A mutation run by mutmut over a random sample of mutants: `make mutants`, by hand.
 
-`[tool.mutmut]` in pyproject.toml names the folders, the tests and the lines left alone (messages). A sample of
-`--each` mutants a folder is drawn with a seed that is printed; `--only` takes patterns of mutants' names, as
-mutmut prints them, and runs all that match. Survivors are printed as diffs.
+`[tool.mutmut]` in pyproject.toml names the folders, the tests and the lines left alone (messages). A sample
+of `--each` mutants a folder is drawn with a seed that is printed; `--only` takes patterns of mutants' names,
+as mutmut prints them, and runs all that match. Survivors are printed as diffs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import mutmut.__main__ as mutmut
+import pytest
+
+pytest.Item._nodeid = property(lambda item: item.nodeid)  # pytest 9 has no attribute of this name any more
 
 
 def main() -> None:

@@ -1,12 +1,16 @@
 """Late work: nobody waits for it, it is never joined by more of the same, and nothing it learns is lost."""
 
+import threading
 from threading import Event as Signal
 
+import numpy as np
 import pytest
 from tests.execute.loop import AT_ONCE, PATIENCE, Faulty, events, fly
 
-from replan import Agent, FixedTimes, InputError, Periodic, TrueKernel
+from replan import TVMDP, Agent, FixedTimes, InputError, Mission, Periodic, Reward, SlipKernel, TrueKernel
 from replan.execute.deadline import DeadlineExceeded, Worker
+from replan.model import constant
+from replan.schedule import Decision, Rule
 
 
 def same(value):
@@ -97,3 +101,76 @@ def test_an_agent_is_saved_and_restored_at_rest_only(mission, tmp_path):
 def test_a_time_limit_is_positive(mission, limit):
     with pytest.raises(InputError, match="time_limit must be a positive number of seconds"):
         Agent.on(mission, Periodic(), time_limit=limit)
+
+
+def wait_for_late_work():
+    for thread in threading.enumerate():
+        if thread.name == "replan-worker":
+            thread.join(PATIENCE)
+
+
+class Blocking(Rule):
+    """Decides at once until it is told to hang; then it waits for its release."""
+
+    def __init__(self):
+        self.hang, self.asked, self.released, self.hangs = False, [], Signal(), Signal()
+
+    def decide(self, context):
+        self.asked.append(context.time)
+        if self.hang:
+            self.hangs.set()
+            assert self.released.wait(PATIENCE)
+        return Decision(context.time == 10, "ten")
+
+
+def test_a_late_decision_is_left_to_the_budget_and_not_asked_for_again_until_it_ends(mission):
+    rule = Blocking()
+    agent = Agent.on(mission, rule, time_limit=PATIENCE)
+    state = fly(agent, mission, until=5)
+    rule.hang, agent.time_limit = True, AT_ONCE
+    late = agent.due()
+    assert not late.update and "within 0.01 s" in late.reason
+    assert rule.hangs.wait(PATIENCE) and agent.busy
+    state = fly(agent, mission, until=8, state=state)
+    assert rule.asked[-1] == 5, "no second question while the first is open"
+    assert events(agent, "failed rule") == [5, 6, 7] and "still runs" in agent.log[-2].why
+    rule.hang = False
+    rule.released.set()
+    wait_for_late_work()
+    agent.time_limit = PATIENCE
+    fly(agent, mission, state=state)
+    assert events(agent, "update") == [1, 10, 48, 49]
+
+
+def test_while_a_rule_hangs_the_budget_is_spent_as_late_as_it_can_be(mission):
+    rule = Blocking()
+    agent = Agent.on(mission, rule)
+    state = fly(agent, mission, until=5)
+    rule.hang, agent.time_limit = True, AT_ONCE
+    fly(agent, mission, state=state)
+    rule.released.set()
+    wait_for_late_work()
+    assert rule.asked[-1] == 5
+    spent = sorted(events(agent, "update") + events(agent, "kept plan"))
+    assert spent == [1, 47, 48, 49] and agent.budget_left == 0
+
+
+def test_thousands_of_late_updates_use_three_threads():
+    horizon, still = 5001, SlipKernel((2, 2), 0.1)
+    world = TVMDP(horizon, constant(still), constant(Reward(next_state=np.zeros(4))))
+    mission = Mission(world, budget=horizon - 1, planning_horizon=1)
+    estimator, before = Faulty(mission.estimator, hang_at=(1,)), threading.active_count()
+    agent = Agent.on(mission, Periodic(), estimator=estimator, time_limit=1e-6)
+    agent.start(0)
+    agent.act()
+    most = 0
+    for _ in range(horizon - 1):
+        assert agent.due().update and not agent.update(0)
+        most = max(most, threading.active_count() - before)
+        agent.act()
+    assert most <= 2, "beside the loop itself: one that learns, one that decides"
+    assert agent.budget_left == 0 and len(events(agent, "kept plan")) == horizon - 1
+    estimator.released.set()
+    wait_for_late_work()
+    assert estimator.learned == list(range(1, horizon)), "nothing is lost, and in order"
+    assert not agent.busy

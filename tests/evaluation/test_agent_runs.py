@@ -1,0 +1,63 @@
+"""An agent, followed through every branch of a tiny world, earns what exact evaluation says."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan import Agent, FixedTimes
+from replan.evaluation import from_start, run_agent
+from replan.schedule import DriftThreshold, LazyValue, Lookahead, Periodic, RegretGuided, SelfTriggered
+from tiny_worlds import random_times, tiny_missions
+
+RULES = (
+    Periodic(),
+    RegretGuided("gap+drift", alpha=0.5),
+    DriftThreshold(0.7),
+    SelfTriggered(0.7),
+    LazyValue(0.2),
+    Lookahead(),
+    Lookahead("grow"),
+)
+
+
+def return_of_all_branches(mission, rule, path=()) -> float:
+    """Expected return from the end of a path of states on; every branch is flown by an agent of its own."""
+    t, world = len(path), mission.world
+    if t == mission.horizon:
+        return 0.0
+    agent = Agent.on(mission, rule, trial=False)
+    agent.start(world.start)
+    for state in (world.start, *path):
+        if agent.due().update:
+            agent.update(state)
+        action = agent.act()
+    reward, row = world.reward(t), world.kernel(t).general().dense()[state, action]
+    total = 0.0 if reward.state_action is None else reward.state_action[state, action]
+    for following in np.flatnonzero(row):
+        gain = 0.0 if reward.next_state is None else reward.next_state[following]
+        total += row[following] * (gain + return_of_all_branches(mission, rule, (*path, int(following))))
+    return total
+
+
+@given(tiny_missions(max_horizon=4), st.sampled_from(RULES))
+def test_the_branches_of_an_agent_add_up_to_the_exact_return(mission, rule):
+    assert return_of_all_branches(mission, rule) == pytest.approx(
+        from_start(mission, rule, None)[0], abs=1e-9
+    )
+
+
+@given(tiny_missions(max_horizon=6), st.integers(0, 1000))
+def test_a_run_reports_what_was_seen_done_and_earned(mission, seed):
+    times = random_times(np.random.default_rng(seed), mission)
+    run, world = run_agent(mission, FixedTimes(times), seed=seed), mission.world
+    assert run.times == times
+    assert [t for t, decision in run.decisions] == list(range(1, mission.horizon))
+    assert tuple(t for t, decision in run.decisions if decision.update) == times
+    assert (
+        run.states[0] == world.start
+        and run.believed[[0, *times]].tolist() == run.states[[0, *times]].tolist()
+    )
+    steps = zip(run.states[:-1, None], run.actions[:, None], run.states[1:, None], strict=True)
+    earned = sum(float(world.reward(t).realised(*step)[0]) for t, step in enumerate(steps))
+    assert run.total_reward == pytest.approx(earned, abs=1e-12)

@@ -1,0 +1,81 @@
+"""Time and budget, whatever is asked of an agent and whatever fails; and how far plans reach."""
+
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.execute.loop import Faulty, events, fly
+from tests.tiny_worlds import tiny_missions
+
+from replan import Agent, Mission, Periodic
+from replan.execute import Progress, plan_by_induction
+from replan.schedule import Need, Rule
+
+
+@given(tiny_missions(max_horizon=8), st.data())
+def test_no_sequence_of_calls_and_failures_spends_more_than_the_budget(mission, data):
+    times = st.sets(st.integers(1, mission.horizon - 1)).map(tuple)
+    agent = Agent.on(mission, Periodic(), estimator=Faulty(mission.estimator, fail_at=data.draw(times)))
+    agent.start(mission.world.start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while not agent.done:
+            for _ in range(data.draw(st.integers(0, 2), label="updates asked for")):
+                agent.update(0)
+            spent = sorted(events(agent, "update") + events(agent, "kept plan"))
+            assert agent.budget_left == mission.budget - len(spent) >= 0
+            assert len(spent) == len(set(spent)) and 0 not in spent
+            progress = agent._now.progress
+            assert progress.last_update == (spent[-1] if spent else 0)
+            assert progress.update.time == max([0, *events(agent, "update")]) == agent.plan.time
+            agent.act()
+    assert agent.update(0) is False, "nor after the end"
+
+
+@given(tiny_missions(max_horizon=8), st.data())
+def test_progress_counts_down_and_remembers_the_update_before(mission, data):
+    progress, times, made = mission.progress(0, mission.budget), [0], [0]
+    for _ in range(mission.budget):
+        later = st.integers(times[-1] + 1, mission.horizon)
+        if (time := data.draw(later)) == mission.horizon:
+            break
+        if data.draw(st.booleans(), label="fails"):
+            progress = progress.keeping(time)
+        else:
+            progress = progress.after(mission.update(time))
+            made.append(time)
+        times.append(time)
+        assert progress.budget_left == mission.budget - len(times) + 1
+        assert (progress.last_update, progress.update.time) == (time, made[-1])
+        assert (progress.earlier.time if progress.earlier else 0) == (made[-2] if len(made) > 1 else 0)
+
+
+class Compares(Periodic):
+    needs = frozenset({Need.EARLIER_ESTIMATE})
+
+
+@pytest.mark.parametrize(("rule", "earlier"), [(Periodic(), 0), (Compares(), 4)])
+def test_progress_is_told_apart_by_the_update_before_only_for_rules_that_compare(
+    mission, rule: Rule, earlier
+):
+    assert mission.progress(9, 2, 4).key(rule) == (9, 2, earlier)
+    assert mission.progress(9, 2).key(rule) == (9, 2, 0)
+    assert Progress(mission.update(9), 2).last_update == 9
+
+
+def test_a_plan_reaches_as_far_as_the_planning_horizon_and_no_further_than_the_mission(mission):
+    made = []
+
+    def planner(kernel, reward, time, horizon, ties):
+        made.append((time, horizon))
+        return plan_by_induction(kernel, reward, time, horizon, ties)
+
+    agent = Agent.on(mission, Periodic(), planner=planner, trial=False)
+    fly(agent, mission)
+    assert made == [(0, 7), (1, 7), (17, 7), (33, 7), (49, 1)]
+    far = Mission(mission.world, 4, planning_horizon=60)
+    agent = Agent.on(far, Periodic(), planner=planner, trial=False)
+    del made[:]
+    fly(agent, far)
+    assert made == [(0, 50), (1, 49), (17, 33), (33, 17), (49, 1)]
