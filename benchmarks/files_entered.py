@@ -59,12 +59,12 @@ def during_mission(rule: Rule) -> list[str]:
 
 def started_agent(rule: Rule) -> Agent:
     """An agent at t = 0, in a process that has seen one fly before."""
-    for _ in range(2):
-        agent = Agent.on(fresh_mission(), rule)
-        agent.start(0)
-        step(agent)
-        step(agent)
-        agent.start(0)
+    before = Agent.on(fresh_mission(), rule)
+    before.start(0)
+    for _ in range(before.horizon):
+        step(before)
+    agent = Agent.on(fresh_mission(), rule)
+    agent.start(0)
     return agent
 
 

@@ -40,7 +40,7 @@ RULES = (
 @given(tiny_missions(max_horizon=7), st.sampled_from(RULES), st.booleans(), st.data())
 def test_all_states_at_once_get_the_answers_of_asking_step_by_step(mission, rule, spend_all, data):
     tau = data.draw(st.integers(1, mission.horizon - 1))
-    left = data.draw(st.integers(0, min(mission.budget, mission.horizon - 1 - tau)))
+    left = data.draw(st.integers(0, min(mission.budget - 1, mission.horizon - 1 - tau)))
     progress, states = mission.progress(tau, left), np.arange(mission.world.states)
     chances = next_updates(rule, partial(mission.context, rule, progress), states, spend_all=spend_all)
     np.testing.assert_array_equal(chances.sum(axis=1), 1)
