@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import iter_modules, walk_packages
 
 import pytest
 
@@ -13,17 +13,13 @@ import replan
 from doc_pages import PAGES, ROOT, blocks
 from replan._moved import MOVED
 
-STAGES = [module.name for module in iter_modules(replan.__path__, "replan.") if module.ispkg]
+STAGES = [module.name for module in walk_packages(replan.__path__, "replan.") if module.ispkg]
 PUBLIC = [
     package
     for package in ["replan", *STAGES]
     if "__all__" in vars(import_module(package)) and "._" not in package
 ]
-KNOWN_CLASHES = {  # exported functions that bear the name of a module of their package
-    ("replan.evaluation", "placement"),
-    ("replan.execute", "timeline"),
-    ("replan.skip", "propagation"),
-}
+KNOWN_CLASHES = {("replan.evaluation", "placement")}
 KNOWN_PRIVATE = {  # modules from which docs or examples import, though only packages export
     "replan.study.flights",
     "replan.study.protocol",

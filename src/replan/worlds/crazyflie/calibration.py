@@ -34,10 +34,14 @@ MIDDLE = state_of((GRID // 2, GRID // 2 - 3))  # room downwind, which is to the 
 class Calibration:
     """Frequencies with which a move ends one cell further along or against a wind of a given mean force."""
 
-    force: Array  # (K,) N, ascending from 0
-    along: Array  # (K,) frequency
-    against: Array  # (K,) frequency
-    moves: Array  # (K,) how many moves each frequency was counted over
+    force: Array
+    """(K,) mean force of the wind in newtons, ascending from 0."""
+    along: Array
+    """(K,) frequency of moves that end one cell further along the wind."""
+    against: Array
+    """(K,) frequency of moves that end one cell further against it."""
+    moves: Array
+    """(K,) number of moves behind each frequency."""
 
     def __post_init__(self) -> None:
         if self.force[0] != 0 or (np.diff(self.force) <= 0).any():

@@ -34,10 +34,14 @@ class FlightAborted(RuntimeError):
 class FlightLog:
     """Positions and setpoints of the drones, sample by sample."""
 
-    times: Array = field(repr=False)  # (M,) seconds since the log began
-    moves: Indices = field(repr=False)  # (M,) which move the sample belongs to; -1 before the first
-    positions: Array = field(repr=False)  # (M, N, 3) metres
-    setpoints: Array = field(repr=False)  # (M, N, 3) metres
+    times: Array = field(repr=False)
+    """(M,) seconds since the log began."""
+    moves: Indices = field(repr=False)
+    """(M,) move of each sample; -1 before the first."""
+    positions: Array = field(repr=False)
+    """(M, N, 3) metres."""
+    setpoints: Array = field(repr=False)
+    """(M, N, 3) metres."""
 
     def after_move(self, t: int) -> Array:
         """Return (N, 3) positions at the end of move t (-1: at the beginning of the first)."""
@@ -92,7 +96,8 @@ class Flown:
 
     log: FlightLog
     agents: Sequence[Agent] = field(repr=False)
-    aborted: str | None = None  # why it was broken off
+    aborted: str | None = None
+    """Reason why the flight was broken off, None if it was not."""
     landing: Landing | None = None
 
     def updates(self, drone: int) -> list[tuple[int, str]]:

@@ -25,14 +25,18 @@ from replan.worlds.crazyflie.world import COLLISION_LENGTH
 class Outcome:
     """Measurements of a finished flight."""
 
-    success: (
-        bool  # the goal cell was reached within the horizon, at the end of a move, without touching a pole
-    )
-    collisions: int  # N_coll
-    length: float  # m, L_exec
-    cost: float  # C
-    touched: bool  # a pole
-    moves: int  # until the goal, the touch or the horizon
+    success: bool
+    """Whether a move within the horizon ended in the goal cell, and no pole was touched."""
+    collisions: int
+    """Collision events, N_coll."""
+    length: float
+    """Length flown in metres, L_exec."""
+    cost: float
+    """Cost, C."""
+    touched: bool
+    """Whether a pole was touched."""
+    moves: int
+    """Moves until the goal, the touch or the horizon."""
 
 
 def outcome(layout: Layout, log: FlightLog, drone: int = 0) -> Outcome:

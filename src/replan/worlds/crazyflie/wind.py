@@ -33,8 +33,10 @@ _GUST_STREAM, _DIRECTION_STREAM = 1 << 40, 1 << 41
 class Wind:
     """The force of the wind on one drone, x right and y down, in newtons."""
 
-    mean: Array = field(repr=False)  # (T, 2) what the calibrated model knows of
-    force: Array = field(repr=False)  # (T, FORCES_PER_MOVE, 2) mean and gusts
+    mean: Array = field(repr=False)
+    """(T, 2) mean force during each move, which the calibrated model uses."""
+    force: Array = field(repr=False)
+    """(T, FORCES_PER_MOVE, 2) mean force with gusts."""
 
     @property
     def horizon(self) -> int:
