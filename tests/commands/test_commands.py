@@ -306,6 +306,23 @@ def test_a_promise_takes_no_schedule_and_no_draws(replan, small_setting, option)
     assert status == 2 and "finds its own schedule" in err
 
 
+def test_a_promise_that_cannot_be_had_ends_with_what_is_left_open(replan, small_setting):
+    status, out, err = replan("certify", small_setting, "--promise", "1e-9", "--boxes", "--json")
+    assert (status, out) == (2, "")
+    assert "no family of kernels" in err and len(err.splitlines()) == 1
+
+
+def test_a_robot_that_learns_is_certified_from_its_observations(answer, replan, small_setting, tmp_path):
+    seen = tmp_path / "seen.csv"
+    seen.write_text("t,s,a,next\n" + "0,0,0,1\n" * 400)
+    given = ("certify", small_setting, "--times", "1,5", "--observations", str(seen))
+    found = answer(*given, "--delta", "0.1")
+    assert (found["estimates"], found["probability"]) == ("learned", pytest.approx(0.9))
+    assert found["certificate"] >= found["regret"] > 0
+    for wrong in (("--times", "1,5", "--delta", "0.1"), ("--rule", "periodic", "--observations", str(seen))):
+        assert replan("certify", small_setting, *wrong)[0] == 2
+
+
 @pytest.mark.parametrize("amount", ["nan", "-1"])
 def test_an_amount_that_no_regret_can_meet_is_refused(replan, small_setting, amount):
     status, _, err = replan("certify", small_setting, f"--promise={amount}")

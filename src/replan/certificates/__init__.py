@@ -2,10 +2,10 @@
 
 from replan.certificates.certificate import Certificate, Tightening, certify
 from replan.certificates.certified import Certified
+from replan.certificates.frequencies import learned_estimate, learned_estimates
 from replan.certificates.hitting_times import diameter
 from replan.certificates.in_advance import certify_ahead
 from replan.certificates.knowledge import Estimate, Known
-from replan.certificates.learned import Transitions, learned_estimate
 from replan.certificates.mixing import overlap_coefficient
 from replan.certificates.promised_budget import Promise, promise
 from replan.certificates.regret_bound import Theorem, theorem
@@ -18,11 +18,11 @@ __all__ = [
     "Promise",
     "Theorem",
     "Tightening",
-    "Transitions",
     "certify",
     "certify_ahead",
     "diameter",
     "learned_estimate",
+    "learned_estimates",
     "overlap_coefficient",
     "promise",
     "theorem",

@@ -1,6 +1,6 @@
-"""What the blind steps after an update can have given away, over all kernels within drift of its estimate.
+"""Bounds on the loss of the blind steps after an update, over all kernels within drift of its estimate.
 
-Bounded in both ways of `replan.certificates.bound`: as the sum of what each action gives away; and as a
+Both ways of `replan.certificates.backward_bounds` are used: the sum of what each action gives away; and a
 difference, the most that an optimal policy could win minus the least that is won blindly and that an optimal
 policy is sure to win afterwards.
 """
@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 
 from replan import _loops
-from replan.certificates.bound import optimistic_values, step_costs
+from replan.certificates.backward_bounds import optimistic_values, step_costs
 from replan.certificates.certificate import Tightening, uncertainty
 from replan.certificates.knowledge import Estimate, Known
 from replan.certificates.uncertainty import Uncertainty, action_reward, losses_backwards
@@ -26,9 +26,10 @@ from replan.skip.propagation import make_propagation
 
 def given_away(context: Context, steps: int) -> Array:
     """(X,) the most that a robot that saw x at the last update can have given away after so many steps."""
-    if _Blind not in context.cache:
-        context.cache[_Blind] = _Blind(context)
-    return context.cache[_Blind].after(steps)
+    key = (_Blind, context.drift_bounds.tobytes())
+    if key not in context.cache:
+        context.cache[key] = _Blind(context)
+    return context.cache[key].after(steps)
 
 
 def sure_values(
@@ -57,16 +58,17 @@ class _Blind:
         self.losses = [*islice(losses_backwards(*world), steps)][::-1]  # of the steps from the update on
         self.best, self.sure = optimistic_values(*world), sure_values(*world)
         self.cost, self.arrival = step_costs(self.uncertain, context.reward, states)
-        self.how = make_propagation(context.execution, context.plan, context.kernel)
-        self.estimate, self.actions = self.how.begin(np.arange(states)), []
-        self.successors, self.places = known.successors()[0], [np.eye(states, dtype=bool)]
+        self.propagation = make_propagation(context.execution, context.plan, context.kernel)
+        self.estimate, self.actions = self.propagation.begin(np.arange(states)), []
+        self.successors, self.states = known.successors()[0], states
+        self.places = [np.packbits(np.eye(states, dtype=bool), axis=1)]  # an eighth of the memory
         self.after = lru_cache(maxsize=None)(self._after)
 
     def _after(self, steps: int) -> Array:
         while len(self.actions) < steps:
             self._go_on()
         end = self.begin + steps
-        lost = np.zeros(self.places[0].shape)  # (X, S) at most, from t on
+        lost = np.zeros((self.states, self.states))  # (X, S) at most, from t on
         unpaid = np.tile(-self.sure[end], (len(lost), 1))  # (X, S) minus what is won at least, from t on
         for t in range(end - 1, self.begin - 1, -1):
             extra = self.arrival(t)
@@ -75,11 +77,16 @@ class _Blind:
         return np.diagonal(lost).copy()
 
     def _go_on(self) -> None:
-        self.actions.append(self.how.act(self.estimate))
-        self.estimate = self.how.advance(self.estimate, self.actions[-1])
-        self.places.append(_loops.certificates.spread_places(self.successors, self.places[-1]))
+        self.actions.append(self.propagation.act(self.estimate))
+        self.estimate = self.propagation.advance(self.estimate, self.actions[-1])
+        places = _loops.certificates.spread_places(self.successors, self._places(-1))
+        self.places.append(np.packbits(places, axis=1))
 
     def _step(self, t: int, cost: Array, ahead: Array) -> Array:
         """One step back, for the states in which a robot that saw x can be."""
         k = t - self.begin
-        return self.uncertain.step(t, 0, cost, self.actions[k], ahead, self.places[k])
+        return self.uncertain.step(t, 0, cost, self.actions[k], ahead, self._places(k))
+
+    def _places(self, k: int) -> Array:
+        """(X, S) the states in which a robot that saw x can be k steps after the update."""
+        return np.unpackbits(self.places[k], axis=1, count=self.states).view(bool)

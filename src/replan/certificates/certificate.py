@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from replan.certificates.bound import joint_regret, optimistic_values, pessimistic_returns
+from replan.certificates.backward_bounds import joint_regret, optimistic_values, pessimistic_returns
 from replan.certificates.boxes import RowBoxes
-from replan.certificates.course import OnEstimates, legs, times_taken, true_estimates
 from replan.certificates.knowledge import Estimate, Known, NoStructure, known_in
+from replan.certificates.mission_legs import OnEstimates, find_legs, times_taken, true_estimates
 from replan.certificates.mixture_range import MixtureRange
 from replan.certificates.parameter_range import ParameterRange
 from replan.certificates.slip_range import SlipRange
@@ -86,12 +86,12 @@ def certify(
     else:
         times = check_times(schedule, budget=mission.budget, horizon=mission.horizon)
     known = known_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
-    found = certificate(robot, times, known, tightening=tightening or Tightening())
+    found = certify_times(robot, times, known, tightening=tightening or Tightening())
     many = isinstance(schedule, Rule) and (Need.STATE in schedule.needs or draws_times(robot, schedule))
     return replace(found, one_of_many=many)
 
 
-def certificate(
+def certify_times(
     robot: Mission, times: tuple[int, ...], known: Known, *, tightening: Tightening
 ) -> Certificate:
     """The certificate of a robot that updates at these times, from what is known."""
@@ -100,15 +100,15 @@ def certificate(
         raise InputError(
             f"a certificate compares all pairs of states: {world.states} are more than {MOST_STATES}"
         )
-    course = legs(robot, times)
+    legs = find_legs(robot, times)
     uncertain = uncertainty(known, tightening)
     successors = uncertain.rows(0)[0]
     best = optimistic_values(uncertain, world.reward, world.horizon, world.states)
-    worst, tables = pessimistic_returns(uncertain, world.reward, course, successors, world.horizon)
+    worst, tables = pessimistic_returns(uncertain, world.reward, legs, successors, world.horizon)
     bound = best[0] + worst
     if tightening.one_kernel:
         bound = joint_regret(
-            uncertain, world.reward, course, successors, world.horizon, best=best, returns=tables
+            uncertain, world.reward, legs, successors, world.horizon, best=best, returns=tables
         )
     return Certificate(
         **promised(world, bound.max(axis=0), uncertain.contradiction),

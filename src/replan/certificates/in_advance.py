@@ -14,8 +14,8 @@ from functools import cache
 
 import numpy as np
 
+from replan.certificates.backward_bounds import optimistic_values_backwards, step_costs
 from replan.certificates.behaviour import Possible, known_behaviour, possible_behaviour
-from replan.certificates.bound import optimistic_values_backwards, step_costs
 from replan.certificates.certificate import (
     PLAN_CELLS,
     Certificate,
@@ -25,8 +25,8 @@ from replan.certificates.certificate import (
     promised,
     uncertainty,
 )
-from replan.certificates.course import true_estimates
 from replan.certificates.knowledge import known_in
+from replan.certificates.mission_legs import true_estimates
 from replan.certificates.slip_range import SlipRange
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError

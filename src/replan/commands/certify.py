@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,13 @@ def command(
     boxes: Annotated[
         bool, typer.Option("--boxes", help="Assume no structure: rows of the kernel drift by themselves.")
     ] = False,
+    observations: Annotated[
+        Path | None,
+        typer.Option(help="CSV of transitions (t,s,a,next): the robot plans on their frequencies."),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="With --observations: probability that the promise fails; 0.05.")
+    ] = None,
     execution: ExecutionOption = "map",
     seed: Annotated[int | None, typer.Option(help="Seed of random draws; 0 if not given.")] = None,
     as_json: JsonOption = False,
@@ -41,25 +49,33 @@ def command(
 
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
     head = {"setting": setting, "execution": execution, "ties": str(mission.ties)}
+    if delta is not None and observations is None:
+        raise InputError("--delta belongs to --observations")
     if promise is not None:
-        if any(option is not None for option in (times, rule, assignments or None, seed)):
-            raise InputError("--promise finds its own schedule: leave --times, --rule, --set and --seed out")
+        if any(option is not None for option in (times, rule, assignments or None, seed, observations)):
+            raise InputError(
+                "--promise finds its own schedule: leave --times, --rule, --set, --seed, --observations out"
+            )
         answer, lines = _promise(mission, promise, boxes=boxes, quiet=as_json)
     else:
         chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed or 0)
         head |= chosen.record
-        answer, lines = _certificate(mission, chosen.rule, seed or 0, boxes=boxes)
+        seen = None if observations is None else (observations, 0.05 if delta is None else delta)
+        answer, lines = _certificate(mission, chosen.rule, seed or 0, boxes=boxes, seen=seen)
     emit(head | answer, as_json=as_json, lines=lines)
 
 
-def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, Any], list[str]]:
+def _certificate(
+    mission, rule, seed: int, *, boxes: bool, seen: tuple[Path, float] | None
+) -> tuple[dict[str, Any], list[str]]:
     from replan.certificates import Tightening, certify, theorem
     from replan.evaluation.exact import regret
     from replan.schedule import FixedTimes
 
     tightening = Tightening(structure=False if boxes else None)
-    certificate = certify(mission, rule, tightening=tightening, seed=seed)
-    true = regret(mission, FixedTimes(certificate.times))
+    robot, estimates = (mission, None) if seen is None else _on_observations(mission, rule, *seen)
+    certificate = certify(mission, rule, tightening=tightening, seed=seed, estimates=estimates)
+    true = regret(robot, FixedTimes(certificate.times))
     bound = theorem(mission, certificate.times)
     answer = {
         "regret": true,
@@ -96,6 +112,19 @@ def _certificate(mission, rule, seed: int, *, boxes: bool) -> tuple[dict[str, An
     if certificate.contradiction:
         lines.append(f"nothing is promised: {certificate.contradiction}")
     return answer, lines
+
+
+def _on_observations(mission, rule, path: Path, delta: float):
+    """The mission of the robot that plans on frequencies of transitions, and its estimates."""
+    from replan.certificates import learned_estimates
+    from replan.certificates.mission_legs import OnEstimates
+    from replan.estimate import read_transitions
+    from replan.schedule import FixedTimes
+
+    if not isinstance(rule, FixedTimes):
+        raise InputError("--observations needs --times: what is learned decides the times of a rule")
+    estimates = learned_estimates(read_transitions(path), mission.world, rule.times, delta=delta)
+    return OnEstimates.of(mission, estimates), estimates
 
 
 def _promise(mission, amount: float, *, boxes: bool, quiet: bool) -> tuple[dict[str, Any], list[str]]:

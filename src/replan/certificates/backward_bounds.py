@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from replan.certificates.course import Leg
+from replan.certificates.mission_legs import Leg
 from replan.certificates.uncertainty import Uncertainty, action_reward, losses
 from replan.model.kernel import Array, Indices
 from replan.model.reward import Reward
@@ -61,19 +61,19 @@ def step_costs(
 def pessimistic_returns(
     uncertain: Uncertainty,
     reward: Callable[[int], Reward],
-    course: Sequence[Leg],
+    legs: Sequence[Leg],
     successors: Indices,
     horizon: int,
 ) -> tuple[Array, Tables]:
     """Minus the least return from t = 0 on (C, S), and from each step of each leg on."""
     cost, arrival = step_costs(uncertain, reward, len(successors))
-    return worst_case(uncertain, course, successors, horizon, cost=lambda t, cell: cost(t), arrival=arrival)
+    return worst_case(uncertain, legs, successors, horizon, cost=lambda t, cell: cost(t), arrival=arrival)
 
 
 def joint_regret(
     uncertain: Uncertainty,
     reward: Callable[[int], Reward],
-    course: Sequence[Leg],
+    legs: Sequence[Leg],
     successors: Indices,
     horizon: int,
     *,
@@ -87,13 +87,13 @@ def joint_regret(
         return best[leg.time + k][:, None, :] + returns[leg.time][k]
 
     return worst_case(
-        uncertain, course, successors, horizon, cost=lambda t, cell: given_away[t][cell], limit=limit
+        uncertain, legs, successors, horizon, cost=lambda t, cell: given_away[t][cell], limit=limit
     )[0]
 
 
 def worst_case(
     uncertain: Uncertainty,
-    course: Sequence[Leg],
+    legs: Sequence[Leg],
     successors: Indices,
     horizon: int,
     *,
@@ -101,11 +101,11 @@ def worst_case(
     arrival: Callable[[int], Array | None] = lambda t: None,
     limit: Callable[[Leg, int], Array] | None = None,
 ) -> tuple[Array, Tables]:
-    """The greatest total of cost(t, s, a) + arrival(t, s') along the course over all possible kernels."""
+    """The greatest total of cost(t, s, a) + arrival(t, s') along the legs over all possible kernels."""
     tables: Tables = {}
     states = len(successors)
     after = np.zeros((1, states))  # (C, S) from the end of the leg on
-    for leg in course:
+    for leg in legs:
         table: list[Array] = []
         reached = leg.reached(successors)
         ahead = np.broadcast_to(after[:, None, :], (len(after), states, states))

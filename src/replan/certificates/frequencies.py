@@ -8,29 +8,47 @@ P_u differs from that average by at most the average drift from u to u_i. A pair
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.certificates.knowledge import Estimate, possible_successors
 from replan.errors import InputError
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
+from replan.estimate.observations import Transitions
+from replan.model.kernel import Array, GeneralKernel, Kernel
+from replan.model.tvmdp import TVMDP
 
 
-@dataclass(frozen=True)
-class Transitions:
-    """Observed transitions; entry i was made by P_{times[i]}."""
+def learned_estimates(
+    transitions: Transitions, world: TVMDP, times: Sequence[int], *, delta: float
+) -> list[Estimate]:
+    """Estimates of P_0 and of P_{t-1} for every update at t, each from the transitions made before it.
 
-    times: Indices  # (N,)
-    states: Indices  # (N,)
-    actions: Indices  # (N,)
-    next_states: Indices  # (N,)
+    Pairs never seen get P_0, with radius 1. All radii hold together with probability 1 - `delta`.
+    """
+    transitions.check(states=world.states, actions=world.actions)
+    if len(transitions) and transitions.times.max() >= world.horizon:
+        raise InputError(f"a transition at t={transitions.times.max()} is after the horizon {world.horizon}")
+    kernels = sorted({0, *(t - 1 for t in times)})
+    return [
+        learned_estimate(
+            _before(transitions, time + 1),
+            world.kernel(0),
+            time=time,
+            drift_bounds=world.drift_bounds,
+            delta=delta / len(kernels),
+            most=max(len(transitions), 1),
+            possible=world.declared_successors,
+        )
+        for time in kernels
+    ]
 
-    def before(self, update: int) -> Transitions:
-        """Those that an update at that time can know."""
-        seen = self.times < update
-        return Transitions(self.times[seen], self.states[seen], self.actions[seen], self.next_states[seen])
+
+def _before(transitions: Transitions, time: int) -> Transitions:
+    seen = transitions.times < time
+    columns = (transitions.times, transitions.states, transitions.actions, transitions.next_states)
+    return Transitions(*(column[seen] for column in columns))
 
 
 def learned_estimate(

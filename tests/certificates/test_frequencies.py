@@ -6,9 +6,10 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from replan.certificates import Estimate, Transitions, certify, learned_estimate
-from replan.certificates.course import OnEstimates
+from replan.certificates import Estimate, certify, learned_estimate, learned_estimates
+from replan.certificates.mission_legs import OnEstimates
 from replan.errors import InputError
+from replan.estimate import Transitions, transitions
 from replan.evaluation import regret
 from replan.execute import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant
@@ -183,3 +184,20 @@ def test_more_observations_than_declared_are_refused():
     many = Transitions(*np.zeros((4, 3), dtype=np.int64))
     with pytest.raises(InputError, match="more than the 2"):
         learned_estimate(many, UNIFORM, time=0, drift_bounds=np.zeros(3), delta=0.1, most=2)
+
+
+def test_each_estimate_uses_the_transitions_before_its_update_alone():
+    rows = [(0, 0, 0, 1), (1, 1, 0, 1), (5, 0, 0, 0)]
+    mission = mission_in(coins(0.9, 0.98), horizon=10, budget=2)
+    found = learned_estimates(transitions(rows), mission.world, (1, 4), delta=0.1)
+    assert [estimate.time for estimate in found] == [0, 3]
+    assert found[0].kernel.dense()[0, 0] == pytest.approx([0, 1])
+    assert found[0].radius[1, 0] == 1
+    assert found[1].radius[1, 0] < found[0].radius[1, 0] or found[1].kernel.dense()[1, 0, 1] == 1
+    assert certify(mission, (1, 4), estimates=found).probability == pytest.approx(0.9)
+
+
+def test_transitions_after_the_horizon_are_refused():
+    mission = mission_in(coins(0.9, 0.98), horizon=10)
+    with pytest.raises(InputError, match="t=10"):
+        learned_estimates(transitions([(10, 0, 0, 0)]), mission.world, (1,), delta=0.1)

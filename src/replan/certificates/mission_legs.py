@@ -1,4 +1,4 @@
-"""The course of a mission: its update times, and what the robot does after each update.
+"""The legs of a mission: from one update to the next, with the actions that the robot takes.
 
 Between updates nothing is seen, so the actions after an update are known for every state that it may find.
 """
@@ -41,19 +41,19 @@ class Leg:
         return where
 
 
-def legs(mission: Mission, times: Sequence[int]) -> list[Leg]:
+def find_legs(mission: Mission, times: Sequence[int]) -> list[Leg]:
     """From t = 0 and from each update to the next, latest first."""
     ends = (*times, mission.horizon)
     return [_leg(mission, begin, end) for begin, end in zip((0, *times), ends, strict=True)][::-1]
 
 
 def _leg(mission: Mission, begin: int, end: int) -> Leg:
-    how = mission.update(begin).propagation
-    estimate = how.begin(np.arange(mission.world.states))
+    propagation = mission.update(begin).propagation
+    estimate = propagation.begin(np.arange(mission.world.states))
     actions = np.empty((end - begin, mission.world.states), dtype=np.int64)
     for k in range(end - begin):
-        actions[k] = how.act(estimate)
-        estimate = how.advance(estimate, actions[k])
+        actions[k] = propagation.act(estimate)
+        estimate = propagation.advance(estimate, actions[k])
     return Leg(begin, actions)
 
 
@@ -67,7 +67,7 @@ def times_taken(mission: Mission, rule: Rule, *, seed: int) -> tuple[int, ...]:
 
 
 def true_estimates(mission: Mission, times: Sequence[int]) -> list[Estimate]:
-    """What the updates of the paper's simulator reveal: P_0 and the kernel before each update."""
+    """The kernels that the updates of the paper's simulator reveal: P_0 and the one before each update."""
     if not isinstance(mission.estimator, TrueKernel):
         raise InputError(
             "the mission's updates do not reveal the true kernel: give the estimates, with their radii"
