@@ -1,4 +1,4 @@
-"""`python -m replan.warm`: compile once what is compiled, so that the first real use does not wait for it.
+"""`python -m replan.warm` compiles every loop once, so that the first real use does not wait.
 
 Compiled code is cached on disk (see `replan._loops.compiler`); `make setup` runs this after installing.
 """

@@ -25,6 +25,8 @@ def test_a_file_is_read(tmp_path):
         ("t,s,a,next\n0,1,2\n", "row 1 has 3 values, not 4"),
         ("t,s,a,next\n0,1,2,3\n1,1,nan,3\n", "row 2: a='nan' is not a whole number"),
         ("t,s,a,next\n0,1,2,3\n1,1,0.5,3\n", "row 2: a='0.5' is not a whole number"),
+        ("t,s,a,next\n0,1,2," + "9" * 400, "row 1: next='9999.*' is not a whole number"),
+        ("t,s,a,next\n0,1,2," + "1" * 140_000, "cannot be read"),
     ],
 )
 def test_a_bad_file_is_one_line_naming_the_row(tmp_path, text, message):
@@ -45,6 +47,8 @@ def test_a_missing_file_is_refused(tmp_path):
     [
         ([(0, 0, 0, 9)], "row 1: next=9 is out of range"),
         ([(-1, 0, 0, 0)], "row 1: t=-1 is out of range"),
+        ([(1_700_000_000_000_000_000, 0, 0, 0)], "row 1: t=1700000000000000000 is out of range"),
+        ([(1e30, 0, 0, 0)], "row 1: t=1e[+]30 is not a whole number"),
         ([(2, 0, 0, 0), (1, 0, 0, 0)], "row 2: t=1 comes after t=2"),
         (np.zeros((2, 3)), "four columns"),
     ],

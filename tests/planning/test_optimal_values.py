@@ -7,7 +7,7 @@ import pytest
 
 from replan import TVMDP, Reward, SlipKernel, constant, oracle
 from replan.planning import oracle_return
-from replan.planning.optimal_values import open_course
+from replan.planning.optimal_values import open_grid
 from replan.worlds import rover
 
 
@@ -25,7 +25,7 @@ def test_a_pass_gives_the_values_of_every_step(shape, horizon):
     slips, laws = rng.uniform(0, 0.6, horizon), rng.dirichlet(np.ones(5), horizon)
     reward = Reward(next_state=rng.normal(size=shape).reshape(-1))
     world = TVMDP(horizon, lambda t: SlipKernel(shape, slips[t], law=laws[t]), constant(reward))
-    assert open_course(world) is not None
+    assert open_grid(world) is not None
     expected = step_by_step(world)
     np.testing.assert_allclose(oracle(world).values, expected, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(oracle_return(world), oracle(world).values[0])
@@ -43,6 +43,6 @@ def test_other_worlds_are_not_swept():
         replace(plain, reward=lambda t: plain.reward(t) if t < 5 else by_action),
     ]
     for world in others:
-        assert open_course(world) is None
+        assert open_grid(world) is None
         np.testing.assert_allclose(oracle(world).values, step_by_step(world), rtol=0, atol=1e-12)
         np.testing.assert_array_equal(oracle_return(world), oracle(world).values[0])

@@ -6,7 +6,7 @@ import pytest
 from replan import TVMDP, Mission, Reward, SlipKernel
 from replan.evaluation import evaluate, rollout
 from replan.model import constant
-from replan.model.slip_course import slip_course
+from replan.model.grid_over_time import grid_over_time_of
 from replan.schedule import Periodic, Random
 
 N, HORIZON = 5, 14
@@ -71,4 +71,4 @@ def test_rollouts_lie_within_four_standard_errors_of_the_exact_return(changes):
 
 @pytest.mark.parametrize("changes", WORLDS)
 def test_only_a_grid_whose_moves_stay_is_walked(changes):
-    assert (slip_course(WORLDS[changes]) is not None) == (changes in WALKED)
+    assert (grid_over_time_of(WORLDS[changes]) is not None) == (changes in WALKED)

@@ -1,6 +1,5 @@
-"""What the agent learns at an update."""
+"""Estimators: kernels learned from what updates reveal."""
 
-from replan.estimate.displacement_law import PooledLaw
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE, PairEstimate
 from replan.estimate.drift_bounds import MISSPECIFICATIONS, OnlineDriftBounds, shifted, too_large, too_small
 from replan.estimate.estimator import Estimator, Observation
@@ -24,7 +23,6 @@ __all__ = [
     "OnlineDriftBounds",
     "PairEstimate",
     "PairSolution",
-    "PooledLaw",
     "PooledSlip",
     "SlipEstimate",
     "Transitions",

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Pair:
-    """The observations of one (s, a) and what was made of them."""
+    """The observations of one (s, a) and their solution."""
 
     times: list[int] = field(default_factory=list)
     slots: list[int] = field(default_factory=list)
@@ -44,9 +44,9 @@ class PairEstimate:
 
     state: int
     action: int
-    times: Indices  # (n,) distinct
-    successors: Indices  # (k,)
-    probabilities: Array  # (n, k)
+    times: Indices  #: (n,) distinct
+    successors: Indices  #: (k,)
+    probabilities: Array  #: (n, k)
     log_likelihood: float
     gap: float
 
@@ -54,7 +54,7 @@ class PairEstimate:
 class DriftBoundedMLE:
     """The paper's estimator.
 
-    `nominal` tells each state's possible successors and, by default, fills what the data leaves open.
+    `nominal` gives each state's possible successors and, by default, fills what the data leaves open.
     `drift_bounds` is one number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each pair.
     """
 
@@ -77,7 +77,7 @@ class DriftBoundedMLE:
         prepare_kernel(self.kernel(0))
 
     def estimate(self, observation: Observation) -> Kernel:
-        """Learn the transition that the update revealed, if it did, and give the kernel of that step.
+        """Learn the transition that the update revealed, if it did, and return the kernel of that step.
 
         A transition to a state that is no successor (the robot was carried away) is logged and ignored.
         """
@@ -94,7 +94,7 @@ class DriftBoundedMLE:
         return self.kernel(max(t, 0))
 
     def learn(self, seen: Transitions) -> None:
-        """Take in transitions, none of them earlier than those before. Nothing is solved yet."""
+        """Add transitions, none of them earlier than those before. Solved when an estimate is read."""
         seen.check(states=len(self.successors), actions=self.nominal.shape[1])
         slots = self._slots(seen)
         for t, s, a, following, slot in zip(
@@ -110,7 +110,7 @@ class DriftBoundedMLE:
             self._seen.append((t, s, a, following))
 
     def kernel(self, time: int) -> GeneralKernel:
-        """The whole kernel at a time not before the last observation."""
+        """Return the whole kernel at a time not before the last observation."""
         if self._seen and time < self._seen[-1][0]:
             raise InputError(
                 f"t={time} lies before the last observation, t={self._seen[-1][0]}; ask for pairs()"
@@ -130,7 +130,7 @@ class DriftBoundedMLE:
         return GeneralKernel(self.successors, probabilities)
 
     def pairs(self) -> Iterable[PairEstimate]:
-        """The estimates of all pairs that were seen, at the times at which they were."""
+        """Yield the estimates of all pairs seen, at the times at which they were."""
         wanted = self._wanted()
         for (s, a), pair in self._pairs.items():
             solution = self._solved((s, a), pair, wanted)
@@ -147,16 +147,16 @@ class DriftBoundedMLE:
 
     @property
     def log_likelihood(self) -> float:
-        """Of everything learned."""
+        """Log-likelihood of everything learned."""
         return sum(pair.log_likelihood for pair in self.pairs())
 
     @property
     def gap(self) -> float:
-        """The log-likelihood is certified to be at most this far below the greatest possible."""
+        """Certified bound on the distance of the log-likelihood from its maximum."""
         return sum(pair.gap for pair in self.pairs())
 
     def save(self) -> dict[str, np.ndarray]:
-        """The transitions seen, and the solutions, so that a restored estimator goes on bit by bit alike."""
+        """Return the transitions seen and the solutions; a restored estimator gives the same bits."""
         arrays = {"transitions": np.array(self._seen, dtype=np.int64).reshape(-1, 4)}
         for (s, a), pair in self._pairs.items():
             if pair.solution is not None and pair.filled is not None:
@@ -170,7 +170,7 @@ class DriftBoundedMLE:
         return arrays
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Forget, then take up what `save` gave."""
+        """Replace what was learned by the arrays of `save`."""
         self._pairs, self._seen = {}, []
         self.learn(transitions(arrays["transitions"]))
         for (s, a), pair in self._pairs.items():
@@ -192,7 +192,7 @@ class DriftBoundedMLE:
         return pair.filled
 
     def _wanted(self) -> Array:
-        """(S, A, k) what the filling rule would like, before any data of the pair itself."""
+        """(S, A, k) target of the filling rule, before any data of the pair itself."""
         if self.filling == "maximum-entropy":
             even = self._real / self._widths[:, None]
             return np.repeat(even[:, None, :], self.nominal.shape[1], axis=1)

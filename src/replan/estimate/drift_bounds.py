@@ -1,6 +1,6 @@
-"""Drift bounds epsilon_t that are not known: found online from what updates reveal, or deliberately wrong.
+"""Drift bounds epsilon_t found online from what updates reveal, and deliberately wrong ones for studies.
 
-Online, the skip interval before each update says where the average slip in it lies, with some confidence.
+Online, the skip interval before each update yields a confidence interval for the average slip in it.
 From one interval to the next the average has then moved by no more than the distance of their far ends;
 taken to move at an even pace, that bounds every step in between. Steps not yet seen get the greatest bound
 so far.
@@ -45,7 +45,7 @@ class OnlineDriftBounds:
         self.centres: list[float] = []  # the mean time of each interval
 
     def observe(self, seen: Observation) -> Array:
-        """Learn from an update and give the bounds as they now stand."""
+        """Learn from an update and return the bounds as they now stand."""
         last, self._last = self._last, (seen.time, seen.state)
         if last is not None and seen.time > last[0]:
             self._learn(last, seen)
@@ -67,7 +67,7 @@ class OnlineDriftBounds:
         return bounds
 
     def save(self) -> dict[str, np.ndarray]:
-        """All that was learned, as arrays."""
+        """Return all that was learned, as arrays."""
         rows = [(average.time, average.low, average.high, average.confidence) for average in self.averages]
         return {
             "averages": np.array(rows, dtype=float).reshape(-1, 4),
@@ -76,7 +76,7 @@ class OnlineDriftBounds:
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take up what `save` gave."""
+        """Continue from the arrays of `save`."""
         self.averages = [
             SlipEstimate(int(time), (low + high) / 2, low, high, confidence)
             for time, low, high, confidence in arrays["averages"].tolist()
@@ -105,17 +105,17 @@ class OnlineDriftBounds:
 
 
 def too_small(bounds: ArrayLike, factor: float = 4.0) -> Array:
-    """Bounds that promise less drift than there is."""
+    """Return bounds `factor` times too small."""
     return np.asarray(bounds, dtype=float) / factor
 
 
 def too_large(bounds: ArrayLike, factor: float = 4.0) -> Array:
-    """Bounds that fear more drift than there is; no entry of a kernel can change by more than 1."""
+    """Return bounds `factor` times too large, at most 1, by which an entry can change."""
     return np.minimum(np.asarray(bounds, dtype=float) * factor, 1.0)
 
 
 def shifted(bounds: ArrayLike, steps: int = 10) -> Array:
-    """Bounds that come `steps` late (early where negative), going round at the end of the horizon."""
+    """Return bounds `steps` late (early if negative), wrapped around at the end of the horizon."""
     return np.roll(np.asarray(bounds, dtype=float), steps)
 
 

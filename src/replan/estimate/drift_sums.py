@@ -1,4 +1,4 @@
-"""Drift bounds added up: how far a kernel entry can have moved from one time to another."""
+"""Sums of drift bounds: the greatest change of a kernel entry from one time to another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DriftSums:
         return sums if sums.ndim == 1 else np.ascontiguousarray(sums[:, state, action])
 
     def between(self, earlier: Indices, later: int, states: Indices, actions: Indices) -> Array:
-        """(R,) how far the rows of (R,) pairs can have moved since (R,) earlier times."""
+        """(R,) greatest change of the entries of (R,) pairs since (R,) earlier times."""
         sums = self._reach(later)
         return (
             sums[later] - sums[earlier]

@@ -1,4 +1,4 @@
-"""What fills the part of a kernel that the data does not determine.
+"""Rules that fill the part of a kernel that the data does not determine.
 
 The likelihood fixes the probabilities of seen successors at the times they were seen, and nothing else. The
 rest is chosen by a named rule among all kernels that are optimal and within the drift bounds:
@@ -27,7 +27,7 @@ TIGHT = 1e-10  # how well both together are solved, so that the rule itself is t
 
 
 def check_filling(filling: str) -> None:
-    """Refuse a rule that does not exist."""
+    """Raise an `InputError` for an unknown rule."""
     if filling not in FILLINGS:
         raise InputError(f"filling must be one of {', '.join(FILLINGS)}, not {filling!r}")
 
@@ -40,7 +40,7 @@ def fill_pair(
     wanted: Array,
     filling: Filling,
 ) -> PairSolution:
-    """The optimal solution that the rule picks; `wanted` (k,) is the distribution to be close to.
+    """Return the optimal solution that the rule picks; `wanted` (k,) is the distribution to be close to.
 
     Successors that were never seen and are wanted equally are one coordinate, as they end up equal.
     """
@@ -104,7 +104,7 @@ def later_rows(rows: Array, drift: Array, wanted: Array, possible: np.ndarray) -
 
 
 def pooled_wanted(nominal: Array, displacements: Indices, possible: np.ndarray, seen: Indices) -> Array:
-    """(S, A, k) what all states together show: per action its displacements plus one nominal draw.
+    """(S, A, k) displacements of each action pooled over states, plus one nominal draw.
 
     displacements (S, k) numbers where each successor lies relative to its state, possible (S, k) tells
     padding; seen (n, 2) are the actions and displacements of all transitions.

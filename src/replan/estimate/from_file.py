@@ -1,4 +1,4 @@
-"""Kernel estimates from a file of observations, as plain numbers: what `replan estimate` answers."""
+"""Kernel estimates from a file of observations, as plain numbers, for `replan estimate`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def estimate_file(
     nominal: Kernel | None = None,
     filling: Filling = "nominal",
 ) -> dict:
-    """The log-likelihood, its certified gap, and the estimates of every pair seen at the times it was seen.
+    """Return the log-likelihood, its certified gap, and the estimates of every pair at the times it was seen.
 
     Without a `nominal` kernel every state may follow every other, and nominal is uniform. Each of `kernels`
     has t, s, a, and the lists `next` and `probabilities` of the successors whose probability is not 0.
@@ -33,7 +33,7 @@ def estimate_file(
     seen = read_transitions(path)
     if not len(seen):
         raise InputError(f"{path}: no observations")
-    nominal = anything_goes(states, actions) if nominal is None else nominal
+    nominal = uniform_kernel(states, actions) if nominal is None else nominal
     if (nominal.states, nominal.actions) != (states, actions):
         raise InputError(f"the nominal kernel has {nominal.states} states and {nominal.actions} actions")
     estimator = DriftBoundedMLE(nominal, drift_bound, filling=filling)
@@ -53,8 +53,8 @@ def estimate_file(
     return {"log_likelihood": estimator.log_likelihood, "gap": estimator.gap, "kernels": kernels}
 
 
-def anything_goes(states: int, actions: int) -> GeneralKernel:
-    """The uniform kernel over all states."""
+def uniform_kernel(states: int, actions: int) -> GeneralKernel:
+    """Return the uniform kernel over all states."""
     if states < 1 or actions < 1:
         raise InputError(f"there must be at least one state and one action, not {states} and {actions}")
     if states > MOST_STATES:

@@ -1,4 +1,4 @@
-"""Transitions that were seen, and how they are read from a file with the columns t, s, a, next."""
+"""Observed transitions, from arrays or from a CSV file with the columns t, s, a, next."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from replan.errors import InputError
 from replan.model.kernel import Indices
 
 COLUMNS = ("t", "s", "a", "next")
+MOST_STEPS = 10_000_000  # times are steps, not seconds: drift bounds are summed over each of them
 
 
 @dataclass(frozen=True)
 class Transitions:
     """n transitions from s to next under a, in order of time; equal times are several robots or runs."""
 
-    times: Indices  # (n,)
-    states: Indices  # (n,)
-    actions: Indices  # (n,)
-    next_states: Indices  # (n,)
+    times: Indices  #: (n,)
+    states: Indices  #: (n,)
+    actions: Indices  #: (n,)
+    next_states: Indices  #: (n,)
 
     def __len__(self) -> int:
         return len(self.times)
 
     def check(self, *, states: int, actions: int) -> None:
-        """Refuse what does not fit, naming the row."""
-        limits = {"t": (self.times, None), "s": (self.states, states), "a": (self.actions, actions)}
+        """Raise an `InputError` that names the first row out of range or order."""
+        limits = {"t": (self.times, MOST_STEPS), "s": (self.states, states), "a": (self.actions, actions)}
         for name, (values, limit) in (limits | {"next": (self.next_states, states)}).items():
-            outside = (values < 0) | (values >= limit) if limit is not None else values < 0
+            outside = (values < 0) | (values >= limit)
             if outside.any():
                 row = int(outside.argmax())
-                within = f"(0 to {limit - 1})" if limit is not None else "(0 or more)"
-                raise InputError(f"row {row + 1}: {name}={values[row]} is out of range {within}")
+                raise InputError(f"row {row + 1}: {name}={values[row]} is out of range (0 to {limit - 1})")
         unsorted = np.diff(self.times) < 0
         if unsorted.any():
             row = int(unsorted.argmax()) + 1
@@ -52,7 +52,7 @@ def transitions(rows: ArrayLike) -> Transitions:
         raise InputError(
             f"observations have the four columns {', '.join(COLUMNS)}, not the shape {table.shape}"
         )
-    broken = ~(np.isfinite(table) & (table == np.round(table)))
+    broken = ~(np.isfinite(table) & (table == np.round(table)) & (np.abs(table) < 2.0**63))
     if broken.any():
         row, column = np.argwhere(broken)[0]
         raise InputError(f"row {row + 1}: {COLUMNS[column]}={table[row, column]} is not a whole number")
@@ -64,7 +64,7 @@ def read_transitions(path: str | Path) -> Transitions:
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             lines = [line for line in csv.reader(file) if line]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not lines or tuple(cell.strip() for cell in lines[0]) != COLUMNS:
         raise InputError(f"{path}: the first line must be {','.join(COLUMNS)}")
@@ -75,8 +75,8 @@ def read_transitions(path: str | Path) -> Transitions:
         for column, cell in enumerate(cells):
             try:
                 rows[row, column] = int(cell)
-            except ValueError:
+            except (ValueError, OverflowError):
                 raise InputError(
-                    f"{path}: row {row + 1}: {COLUMNS[column]}={cell!r} is not a whole number"
+                    f"{path}: row {row + 1}: {COLUMNS[column]}={cell[:40]!r} is not a whole number"
                 ) from None
     return transitions(rows)

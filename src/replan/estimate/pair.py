@@ -18,7 +18,7 @@ from replan.model.kernel import Array, Indices
 
 
 class PairSolution(NamedTuple):
-    """An optimum for one pair. What the likelihood leaves open is not yet filled by any rule."""
+    """An optimum for one pair, before a rule fills what the likelihood leaves open."""
 
     nodes: Indices  # (K,) the node of each observation; observations of one node share a distribution
     probabilities: Array  # (N, k)

@@ -1,6 +1,6 @@
 """One slip for the whole grid, or for each class of terrain, by maximum likelihood under the drift bound.
 
-A few updates say almost nothing about each state and action; pooled, they say how slippery the ground is.
+A few updates say almost nothing about each state and action; pooled, they determine the slip.
 The evidence is either the last transition before each update, as in the paper, or the whole skip interval:
 the state at one update given the state at the last and the commanded actions in between.
 """
@@ -26,9 +26,9 @@ EVIDENCE: tuple[Evidence, ...] = ("transitions", "intervals")
 
 
 class PooledSlip:
-    """An estimator that knows the grid, where a slip goes and how fast kernels drift, but not the slip.
+    """Estimator of the slip of a grid whose slip law and drift bounds are known.
 
-    `nominal` gives the grid, its law and the slip to assume before any evidence; `drift_bounds` is one
+    `nominal` gives the grid, its slip law and the slip to assume before any evidence; `drift_bounds` is one
     number for every step or (T-1,) numbers, the epsilon_t of kernel entries; `terrain` (S,) numbers each
     cell's class.
     """

@@ -1,4 +1,4 @@
-"""The slip now, from all evidence so far, when it can have drifted by a known amount in between.
+"""Likelihood of the present slip from all evidence so far, with bounded drift in between.
 
 The slip of each stretch of evidence is represented by its average over the stretch, and two averages differ
 by at most the difference of the averaged drift sums. The profile is the greatest log-likelihood over all
@@ -24,7 +24,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class SlipEstimate:
-    """The slip at `time`: the most likely one and an interval that holds it with probability `confidence`."""
+    """The most likely slip at `time` and an interval that holds it with probability `confidence`."""
 
     time: int
     slip: float
@@ -34,13 +34,13 @@ class SlipEstimate:
 
     @property
     def width(self) -> float:
-        """Of the interval."""
+        """Width of the interval."""
         return self.high - self.low
 
 
 @dataclass(frozen=True)
 class SlipProfile:
-    """What is known of the slip after some evidence. Immutable: evidence gives a new one."""
+    """Profile likelihood of the slip after some evidence."""
 
     values: Array  # (G,) log-likelihood of the best path that ends at each slip of the grid
     centre: float | None = (
@@ -48,13 +48,13 @@ class SlipProfile:
     )
 
     def add(self, evidence: SlipEvidence, drift: Array) -> SlipProfile:
-        """With one more stretch; drift (T,) sums the bounds on the slip's change from time 0."""
+        """Add a stretch; drift (T,) sums the bounds on the slip's change from time 0."""
         centre = float(drift[evidence.times].mean())
         moved = 0.0 if self.centre is None else abs(centre - self.centre)
         return SlipProfile(_spread(self.values, moved) + evidence.profile, centre)
 
     def at(self, time: int, drift: Array, *, prior: float, confidence: float = CONFIDENCE) -> SlipEstimate:
-        """The slip at `time`, not before the evidence. Of equally likely ones, the one nearest to `prior`."""
+        """Return the slip at a time after the evidence; of equally likely ones the nearest to `prior`."""
         if self.centre is None:
             return SlipEstimate(time, prior, 0.0, 1.0, confidence)
         profile = _spread(self.values, drift[time] - self.centre)

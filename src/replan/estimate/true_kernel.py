@@ -1,4 +1,4 @@
-"""The paper's controlled simulator: an update hands the agent the true kernel of the step before."""
+"""The paper's controlled simulator: an update reveals the true kernel of the step before."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from replan.evaluation.exact import UpdateTimes, draws_times
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
+from replan.model.grid_over_time import grid_over_time_of
 from replan.model.kernel import Array, Indices
 from replan.model.memory import require_memory
-from replan.model.slip_course import slip_course
 from replan.model.streams import uniforms
 from replan.model.tvmdp import TVMDP
 from replan.planning.optimal_values import Oracle, oracle
@@ -93,8 +93,8 @@ class _Fleet:
         require_memory(count * (10 + (4 if trace else 1) * horizon), f"{count} rollouts of {horizon} steps")
         self.states = np.full(count, mission.world.start)
         self.returns = np.zeros(count)
-        self.course = None if trace or mission.execution != "map" else slip_course(mission.world)
-        self.numbers = None if self.course else uniforms(seeds[None, :], np.arange(horizon)[:, None])
+        self.grid = None if trace or mission.execution != "map" else grid_over_time_of(mission.world)
+        self.numbers = None if self.grid else uniforms(seeds[None, :], np.arange(horizon)[:, None])
         if trace:
             self.seen = np.empty((count, horizon + 1), dtype=np.int64)
             self.believed = np.empty((count, horizon), dtype=np.int64)
@@ -104,7 +104,7 @@ class _Fleet:
         """Take every robot from update to update."""
         mission, rule = self.mission, self.rule
         everyone = np.arange(len(self.seeds))
-        if self.course and Need.STATE not in rule.needs and not draws_times(mission, rule):
+        if self.grid and Need.STATE not in rule.needs and not draws_times(mission, rule):
             times = (0, *make_timeline(mission, rule, explain=False).times)
             self._move({t: mission.update(t).propagation for t in times}, everyone, mission.horizon)
             return
@@ -144,8 +144,8 @@ class _Fleet:
     def _move(self, intervals: dict[int, Propagation], rows: Indices, end: int) -> None:
         """Move the robots `rows` through intervals that begin at the given times, up to `end`."""
         states, returns = self.states[rows], self.returns[rows]
-        if self.course:
-            states, returns = sample_walk(self.course, intervals, self.seeds[rows], states, returns, end=end)
+        if self.grid:
+            states, returns = sample_walk(self.grid, intervals, self.seeds[rows], states, returns, end=end)
         else:
             ((begin, propagation),) = intervals.items()
             if self.trace:

@@ -1,4 +1,4 @@
-"""What the world is."""
+"""Worlds: kernels, rewards, drift and the time-varying MDP made of them."""
 
 from replan.model.array_worlds import from_arrays, load_npz
 from replan.model.checks import Finding, check_tvmdp, require_valid

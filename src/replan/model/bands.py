@@ -1,4 +1,4 @@
-"""Large loops cut into bands, one per core; small ones run as they are."""
+"""Large loops run in bands, one per core; small ones run serially."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _threads(workers: int) -> ThreadPoolExecutor:
 
 
 def in_bands(loop, count: int, size: int, *arguments) -> None:
-    """Call loop(first, last, *arguments) so that [0, count) is covered; `size` says how large the work is.
+    """Call loop(first, last, *arguments) so that [0, count) is covered; `size` is the number of states.
 
     The loops release the interpreter lock and write to separate places, so the result is the same.
     """

@@ -1,4 +1,4 @@
-"""A checker for anyone's world: what is wrong with it, and where."""
+"""A checker for worlds: it names each fault and its place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRIFT_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing wrong, at time t, state s, action a (None where it concerns all of them)."""
+    """A fault of a world at time t, state s and action a (None: any)."""
 
     what: str
     t: int
@@ -35,7 +35,7 @@ class Finding:
 
 
 def check_tvmdp(world: TVMDP, *, most: int = 20) -> list[Finding]:
-    """What is wrong with a world, the first `most` findings in the order of time."""
+    """Return the faults of a world, the first `most` in the order of time."""
     found: list[Finding] = []
     checked: set[int] = set()
     before: Kernel | None = None
@@ -54,7 +54,7 @@ def check_tvmdp(world: TVMDP, *, most: int = 20) -> list[Finding]:
 
 
 def require_valid(world: TVMDP) -> TVMDP:
-    """The world itself, or an `InputError` that names its first fault."""
+    """Return the world, or raise an `InputError` that names its first fault."""
     if found := check_tvmdp(world, most=1):
         raise InputError(str(found[0]))
     return world

@@ -1,4 +1,4 @@
-"""How the world drifts: slip profiles, and the bounds epsilon_t of one step's change.
+"""Slip profiles over time, and bounds epsilon_t on the change of a kernel in one step.
 
 The three families are those of the paper's "Drift Profiles and Reported Simulation Settings".
 """

@@ -24,7 +24,7 @@ MAP_TOLERANCE = 1e-9  # successors this close to the most likely one count as eq
 
 @runtime_checkable
 class Kernel(Protocol):
-    """What a kernel can do. S states, A actions; R rows are independent distributions or robots."""
+    """Interface of a transition kernel with S states and A actions; R rows are distributions or robots."""
 
     @property
     def states(self) -> int:
@@ -87,8 +87,8 @@ class GeneralKernel:
     their last successor at probability zero.
     """
 
-    successors: Indices  # (S, k)
-    probabilities: Array  # (S, A, k)
+    successors: Indices  #: (S, k)
+    probabilities: Array  #: (S, A, k)
 
     def __init__(self, successors: ArrayLike, probabilities: ArrayLike) -> None:
         successors = np.asarray(successors)
@@ -218,7 +218,7 @@ class GeneralKernel:
         return 0.5 * np.abs(self._difference(other)).sum(axis=2)
 
     def general(self) -> GeneralKernel:
-        """Itself."""
+        """Return this kernel."""
         return self
 
     def _difference(self, other: Kernel) -> Array:

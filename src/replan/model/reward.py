@@ -14,8 +14,8 @@ from replan.model.kernel import Array, Indices, Kernel
 class Reward:
     """The reward of one step, r(s, a) + R(s'). Planning uses its expectation under the kernel at hand."""
 
-    state_action: Array | None = None  # (S, A)
-    next_state: Array | None = None  # (S,)
+    state_action: Array | None = None  #: (S, A)
+    next_state: Array | None = None  #: (S,)
 
     def __post_init__(self) -> None:
         if self.state_action is None and self.next_state is None:

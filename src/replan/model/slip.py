@@ -1,7 +1,7 @@
 """Slip on a grid in closed form, the paper's equation (slip kernel) of "Simulation Environment".
 
-With probability 1 - rho the commanded move is made, with probability rho a move drawn from `law`
-(uniform in the paper; leaning to one side it is wind). Moves are clipped at the border and at blocked
+With probability 1 - rho the commanded move is made, with probability rho a move drawn from the slip law
+(`law`; uniform in the paper, leaning to one side it is wind). Moves are clipped at the border and at blocked
 cells: a move into one stays. One gather of the values serves all five actions.
 """
 
@@ -23,10 +23,10 @@ MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down
 class SlipKernel:
     """A grid of `shape` (rows, columns); cell (i, j) is the state i * columns + j."""
 
-    shape: tuple[int, int]
-    slip: Array  # (S,), or (1,) where it is the same everywhere
-    law: Array  # (A,) where a slip goes
-    blocked: np.ndarray  # (S,) bool, or (1,) False where no cell is
+    shape: tuple[int, int]  #: rows and columns
+    slip: Array  #: (S,) probability of a slip, or (1,) where it is the same everywhere
+    law: Array  #: (A,) slip law: probability of each move, given a slip
+    blocked: np.ndarray  #: (S,) bool, or (1,) False where no cell is
 
     actions = len(ACTIONS)
 
@@ -112,7 +112,7 @@ class SlipKernel:
         return out
 
     def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
-        """(R,) next states: the uniform number first says whether the robot slips, then where to."""
+        """(R,) next states by inversion; a uniform number below 1 - slip gives the commanded move."""
         return _loops.stencil.sample(*self._grid, states, actions, uniforms)
 
     def most_likely(self) -> Indices:
@@ -150,7 +150,7 @@ class SlipKernel:
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
 
     def same_moves(self, other: SlipKernel) -> bool:
-        """Whether both are one grid with the same cells blocked."""
+        """Whether both kernels have the same shape and the same cells blocked."""
         if self.shape != other.shape or self.blocked.size != other.blocked.size:
             return False
         return self.blocked.size == 1 or np.array_equal(self.blocked, other.blocked)

@@ -1,4 +1,4 @@
-"""Where a step can lead at any time, as lists of states."""
+"""Lists of the states to which a step can lead at any time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from replan.model.kernel import Indices, merge_successors
 
 
 def successor_lists(given: ArrayLike, states: int) -> Indices:
-    """(S, k) each row ascending and without repeats, padded with its last state; checked."""
+    """Check (S, k) lists and return them ascending, without repeats, padded with the last state."""
     lists = np.asarray(given)
     if lists.ndim != 2 or len(lists) != states or lists.shape[1] == 0:
         raise InputError(

@@ -21,21 +21,25 @@ from replan.model.successors import successor_lists
 
 @dataclass(frozen=True)
 class TVMDP:
-    """A world: T steps, a kernel and a reward for each, a start."""
+    """A world: a kernel and a reward for each of T steps, and a start state."""
 
     horizon: int
-    kernel: Callable[[int], Kernel] = field(repr=False)  # t -> P_t, for t in 0..T-1
-    reward: Callable[[int], Reward] = field(repr=False)  # t -> r_t
+    """T, the number of steps."""
+    kernel: Callable[[int], Kernel] = field(repr=False)
+    """P_t for t in 0..T-1. It returns the same object while nothing changes."""
+    reward: Callable[[int], Reward] = field(repr=False)
+    """r_t for t in 0..T-1. It returns the same object while nothing changes."""
     start: int = 0
-    stated_bounds: Array | None = field(default=None, repr=False)  # (T-1,) epsilon_t; None: the true drift
-    start_states: Indices | None = field(default=None, repr=False)  # where dynamic regret is taken; None: all
-    grid: tuple[int, int] | None = None  # rows and columns, where the states are cells
-    declared_successors: Indices | None = field(
-        default=None, repr=False
-    )  # (S, k) where steps can lead, at any time; a row may repeat a state; None: nothing is declared
-    family: KernelFamily | None = field(
-        default=None, repr=False
-    )  # of which every P_t is a member; None: nothing is declared
+    stated_bounds: Array | None = field(default=None, repr=False)
+    """(T-1,) epsilon_t; None: the true drift."""
+    start_states: Indices | None = field(default=None, repr=False)
+    """States over which dynamic regret takes its maximum; None: all."""
+    grid: tuple[int, int] | None = None
+    """Rows and columns, where the states are cells."""
+    declared_successors: Indices | None = field(default=None, repr=False)
+    """(S, k) states to which steps can lead, at any time; a row may repeat a state. None: not declared."""
+    family: KernelFamily | None = field(default=None, repr=False)
+    """Family of which every P_t is a member; None: not declared."""
 
     def __post_init__(self) -> None:
         if self.horizon < 2:
@@ -74,5 +78,5 @@ class TVMDP:
 
 
 def constant(value):
-    """The same kernel or reward at every time."""
+    """Return a function of time that always gives `value`, the same kernel or reward."""
     return lambda t: value

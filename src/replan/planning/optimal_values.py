@@ -12,10 +12,10 @@ import numpy as np
 
 from replan import _loops
 from replan.model.bands import in_bands
+from replan.model.grid_over_time import GridOverTime, grid_over_time_of
 from replan.model.kernel import Array
 from replan.model.memory import require_memory
 from replan.model.slip import SlipKernel
-from replan.model.slip_course import SlipCourse, slip_course
 from replan.model.tvmdp import TVMDP
 
 STEPS_PER_PASS = 8
@@ -44,9 +44,9 @@ def oracle(world: TVMDP) -> Oracle:
     require_memory((world.horizon + 1) * world.states, "the oracle's value of every time and state")
     values = np.empty((world.horizon + 1, world.states))
     values[-1] = 0.0
-    if (course := open_course(world)) is not None:
+    if (grid := open_grid(world)) is not None:
         for begin, end in _passes(world.horizon):
-            _sweep(course, values[end], values[begin:end], begin=begin, end=end)
+            _sweep(grid, values[end], values[begin:end], begin=begin, end=end)
         return Oracle(world, values)
     for t in range(world.horizon - 1, -1, -1):
         world.reward(t).backup(world.kernel(t), values[t + 1], out=values[t])
@@ -56,9 +56,9 @@ def oracle(world: TVMDP) -> Oracle:
 def oracle_return(world: TVMDP) -> Array:
     """(S,) V*_0 alone, in the memory of two value functions."""
     values, spare = np.zeros(world.states), np.empty(world.states)
-    if (course := open_course(world)) is not None:
+    if (grid := open_grid(world)) is not None:
         for begin, end in _passes(world.horizon):
-            _sweep(course, values, spare, begin=begin, end=end)
+            _sweep(grid, values, spare, begin=begin, end=end)
             values, spare = spare, values
         return values
     for t in range(world.horizon - 1, -1, -1):
@@ -66,26 +66,26 @@ def oracle_return(world: TVMDP) -> Array:
     return values
 
 
-def open_course(world: TVMDP) -> SlipCourse | None:
-    """Return the course of a grid without blocked cells, with one slip per time and one reward, else None."""
+def open_grid(world: TVMDP) -> GridOverTime | None:
+    """Return a world that is a grid without blocked cells, one slip per time and one reward, else None."""
     kernel = world.kernel(0)
     if not isinstance(kernel, SlipKernel) or kernel.blocked.size > 1 or kernel.slip.size > 1:
         return None
-    course = slip_course(world)
-    return course if course is not None and len(course.reward) == 1 else None
+    grid = grid_over_time_of(world)
+    return grid if grid is not None and len(grid.reward) == 1 else None
 
 
-def _sweep(course: SlipCourse, values: Array, out: Array, *, begin: int, end: int) -> None:
+def _sweep(grid: GridOverTime, values: Array, out: Array, *, begin: int, end: int) -> None:
     """Write V*_begin to V*_{end-1} (or, where `out` has one row, V*_begin alone) from (S,) V*_end."""
-    rows, columns = course.shape
+    rows, columns = grid.shape
     in_bands(
         _loops.open_stencil.backups,
         rows,
         rows * columns,
-        np.repeat(course.slip[begin:end], columns, axis=1),
-        course.law[begin:end],
-        values.reshape(course.shape),
-        course.reward.reshape(course.shape),
+        np.repeat(grid.slip[begin:end], columns, axis=1),
+        grid.law[begin:end],
+        values.reshape(grid.shape),
+        grid.reward.reshape(grid.shape),
         out.reshape(-1, rows, columns),
     )
 

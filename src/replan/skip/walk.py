@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from replan import _loops
+from replan.model.grid_over_time import GridOverTime
 from replan.model.kernel import Array, Indices
-from replan.model.slip_course import SlipCourse
 from replan.skip.propagation import MapPropagation, Propagation
 
 
 def sample_walk(
-    course: SlipCourse,
+    grid: GridOverTime,
     intervals: Mapping[int, Propagation],
     seeds: Indices,
     states: Indices,
@@ -32,11 +32,11 @@ def sample_walk(
     begin, maps = min(intervals), [each for each in intervals.values() if isinstance(each, MapPropagation)]
     states, gained = states.copy(), gained.copy()
     _loops.rollouts.slip_walk(
-        *course.shape,
-        course.blocked,
-        course.slip[begin:end],
-        course.law[begin:end],
-        course.reward if len(course.reward) == 1 else course.reward[begin:end],
+        *grid.shape,
+        grid.blocked,
+        grid.slip[begin:end],
+        grid.law[begin:end],
+        grid.reward if len(grid.reward) == 1 else grid.reward[begin:end],
         np.stack([each.policy for each in maps]),
         np.stack([each.following for each in maps]),
         np.repeat(np.arange(len(maps)), np.diff([*intervals, end])),

@@ -1,4 +1,4 @@
-"""A slippery grid over time, as arrays for compiled loops."""
+"""A world that is one slippery grid, as arrays over time for compiled loops."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from replan.model.tvmdp import TVMDP
 
 
 @dataclass(frozen=True)
-class SlipCourse:
-    """A grid whose moves stay, and all that changes in it."""
+class GridOverTime:
+    """A grid with fixed obstacles, and its slip, slip law and reward at every time."""
 
     shape: tuple[int, int]
-    blocked: np.ndarray = field(repr=False)  # as in SlipKernel
-    slip: Array = field(repr=False)  # (T, S), or (T, 1) where it is the same everywhere
-    law: Array = field(repr=False)  # (T, A)
-    reward: Array = field(repr=False)  # (T, S) of the next state, or (1, S) where it is the same at all times
+    blocked: np.ndarray = field(repr=False)  #: as in `SlipKernel`
+    slip: Array = field(repr=False)  #: (T, S), or (T, 1) where it is the same everywhere
+    law: Array = field(repr=False)  #: (T, A) slip law
+    reward: Array = field(
+        repr=False
+    )  #: (T, S) of the next state, or (1, S) where it is the same at all times
 
 
-def slip_course(world: TVMDP) -> SlipCourse | None:
-    """The world's course, or None where something else changes in it than slip, law and next-state reward."""
+def grid_over_time_of(world: TVMDP) -> GridOverTime | None:
+    """Return the world as arrays, or None if more than slip, slip law and next-state reward changes in it."""
     kernels, rewards = [], []
     for t in range(world.horizon):
         kernel, reward = world.kernel(t), world.reward(t)
@@ -34,7 +36,7 @@ def slip_course(world: TVMDP) -> SlipCourse | None:
         kernels.append(kernel)
         rewards.append(reward.next_state)
     same_reward = all(reward is rewards[0] for reward in rewards)
-    return SlipCourse(
+    return GridOverTime(
         kernels[0].shape,
         kernels[0].blocked,
         np.concatenate([kernel.slip for kernel in kernels]).reshape(world.horizon, -1),
