@@ -2,7 +2,8 @@
 
 `[tool.mutmut]` in pyproject.toml names the folders, the tests and the lines left alone (messages). A sample
 of `--each` mutants a folder is drawn with a seed that is printed; `--only` takes patterns of mutants' names,
-as mutmut prints them, and runs all that match. Survivors are printed as diffs.
+as mutmut prints them, and runs all that match. A mutant meets the tests of its folder and of `evaluation`
+that enter its function, the quickest first. Survivors are printed as diffs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import mutmut.__main__ as mutmut
 import pytest
+from mutmut.state import state
+from mutmut.workers.isolation import MutantRunner
 
 pytest.Item._nodeid = property(lambda item: item.nodeid)  # pytest 9 has no attribute of this name any more
 
@@ -31,6 +34,8 @@ def main() -> None:
     else:
         chosen = sample(names, given.each, given.seed)
         print(f"{len(chosen)} of {len(names)} mutants, seed {given.seed}")
+    make_runner = mutmut.get_mutant_runner
+    mutmut.get_mutant_runner = lambda *workers: with_tests_nearby(make_runner(*workers))
     mutmut._run(chosen, 1)
     for name in chosen:
         found = mutmut.find_mutant(name)
@@ -48,6 +53,19 @@ def all_mutants() -> list[str]:
     mutmut.setup_source_paths()
     mutmut.create_mutants(1)
     return [name for _, name, _ in mutmut.collect_source_file_mutation_data(mutant_names=())[0]]
+
+
+def with_tests_nearby(runner: MutantRunner) -> MutantRunner:
+    """Have each mutant meet the tests of its folder and of evaluation, the quickest first."""
+    submit = runner.submit
+
+    def submit_nearby(name: str, tests: list[str], *limits) -> None:
+        nearby = (f"tests/{name.split('.')[1]}/", "tests/evaluation/")
+        seconds = state().duration_by_test
+        submit(name, sorted((test for test in tests if test.startswith(nearby)), key=seconds.get), *limits)
+
+    runner.submit = submit_nearby
+    return runner
 
 
 def sample(names: list[str], each: int, seed: int) -> list[str]:

@@ -1,6 +1,6 @@
 """The parts add up, their ends are the robot and the oracle, and all eight equal a walk over every path."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -161,6 +161,7 @@ def test_a_robot_that_updates_at_every_step_of_a_world_at_rest_has_nothing_to_ga
     world = from_arrays(np.repeat(kernels[:1], HORIZON, axis=0), np.repeat(rewards[:1], HORIZON, axis=0))
     parts = decompose(Mission(world, budget=HORIZON - 1, planning_horizon=HORIZON), Periodic())
     assert [parts.state, parts.plan, parts.model, parts.regret] == pytest.approx([0, 0, 0, 0], abs=1e-12)
+    assert replace(parts, regret=0.0).shares == {"state": 0, "plan": 0, "model": 0}
 
 
 def test_on_two_burst_almost_all_of_the_regret_is_the_state_not_being_seen():

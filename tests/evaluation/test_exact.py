@@ -1,5 +1,7 @@
 """Exact regret against an enumeration of every trajectory, and against rollouts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -126,6 +128,18 @@ def test_beyond_the_limit_only_the_given_start_is_done(monkeypatch):
     alone = evaluate_times(mission, [1, 17, 33, 49])
     assert alone.dynamic_regret is None
     assert alone.regret == pytest.approx(whole.regret, abs=1e-12)
+    monkeypatch.setattr(exact_module, "ALL_STARTS_LIMIT", 144)
+    assert evaluate_times(mission, [1, 17, 33, 49]).dynamic_regret == pytest.approx(whole.dynamic_regret)
+
+
+def test_dynamic_regret_is_the_worst_over_the_start_states_that_the_world_declares():
+    mission = make_mission(load_setting("two-burst"))
+    rule, best = FixedTimes((1, 17, 33, 49)), oracle(mission.world)
+    regrets = best.values[0] - all_returns(mission, rule)
+    starts = np.argsort(regrets)[[3, 40]]
+    among = replace(mission, world=replace(mission.world, start_states=starts))
+    assert evaluate(among, rule, best=best).dynamic_regret == pytest.approx(regrets[starts[1]], abs=1e-12)
+    assert evaluate(mission, rule, best=best).dynamic_regret == pytest.approx(regrets.max(), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,12 @@ def test_an_interval_ends_before_its_end():
     assert placement((1, 3), BOUNDS, [(2, 4)]).precision == 1
 
 
-def test_one_update_has_no_precision():
+def test_one_update_has_no_precision_and_no_interval_no_coverage():
     assert isnan(placement((1,), BOUNDS, [(2, 4)]).precision)
+    assert isnan(placement((1, 4), BOUNDS, []).coverage)
+    assert isnan(pooled([placement((1,), BOUNDS, [(2, 4)])])["precision"])
+    some = [placement((1, 3), BOUNDS, []), placement((1, 3), BOUNDS, [(3, 4)])]
+    assert pooled(some)["coverage"] == 1, "of those that have one"
 
 
 def test_stale_drift_by_hand():
@@ -69,4 +73,5 @@ def test_pooling_counts_updates_together_and_averages_the_rest():
     both = pooled([few, many])
     assert both["precision"] == pytest.approx(1 / 4)
     assert both["coverage"] == pytest.approx(0.5)
+    assert both["mean_stale_drift"] == pytest.approx((few.mean_stale_drift + many.mean_stale_drift) / 2)
     assert both["max_stale_drift"] == pytest.approx((few.max_stale_drift + many.max_stale_drift) / 2)

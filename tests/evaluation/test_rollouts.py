@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import FixedTimes, load_setting, make_mission
-from replan.evaluation import oracle_rollout, rollout
+from replan import FixedTimes, Ties, load_setting, make_mission
+from replan.evaluation import evaluate, oracle_rollout, rollout, sampled_regret
 from replan.evaluation.agent_runs import run_agent
 from replan.model.streams import RULE, TRANSITION, uniforms
+from replan.schedule import Decision, Random, Rule
 from tiny_worlds import random_times, tiny_missions
 
 TIMES = FixedTimes((1, 17, 33, 49))
@@ -75,3 +76,51 @@ def test_random_numbers_are_uniform_and_independent_of_each_other():
     assert max(abs(along_time), abs(along_seeds)) < 4 / 20_000**0.5
     assert abs(purposes) < 4 / 20
     np.testing.assert_array_equal(uniforms([3], 5, TRANSITION), uniforms(np.array([3]), 5))
+
+
+class DrawsLater(Rule):
+    """The second update is two steps after the first; the later ones are drawn."""
+
+    def decide(self, context):
+        return Decision(True, "drawn")
+
+    def next_update(self, context, states):
+        if context.last_update == 1:
+            return np.full(len(states), min(3, context.horizon - context.budget_left))
+        return Random().next_update(context, states)
+
+
+@given(tiny_missions(max_horizon=8), st.sampled_from([Random(), DrawsLater()]), st.integers(0, 1000))
+def test_a_rule_that_draws_draws_the_same_times_for_a_rollout_as_for_an_agent(mission, rule, seed):
+    seeds = np.arange(seed, seed + 4)
+    traced = rollout(mission, rule, seeds, trace=True)
+    for one, updates, states in zip(seeds, traced.updates, traced.states, strict=True):
+        run = run_agent(mission, rule, seed=int(one))
+        assert run.times == tuple(np.flatnonzero(updates))
+        np.testing.assert_array_equal(run.states, states)
+    np.testing.assert_allclose(rollout(mission, rule, seeds).returns, traced.returns, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [Random(), DrawsLater()], ids=["random", "later"])
+def test_drawn_times_cost_what_exact_evaluation_says(rule):
+    mission = make_mission(load_setting("two-burst"))
+    returns = rollout(mission, rule, np.arange(2000)).returns
+    exact = evaluate(mission, rule).expected_return
+    assert abs(returns.mean() - exact) < 4 * returns.std(ddof=1) / 2000**0.5
+
+
+def test_sampled_regret_by_hand():
+    found = sampled_regret(np.array([5.0, 6.0, 9.0]), np.array([4.0, 4.0, 6.0]))  # gaps 1, 2, 3
+    assert (found.n, found.regret) == (3, 2.0)
+    assert found.standard_error == pytest.approx(1 / 3**0.5)
+    assert np.isnan(sampled_regret(np.ones(1), np.zeros(1)).standard_error)
+
+
+def test_the_oracle_rolls_out_to_its_value_whatever_the_ties():
+    world = make_mission(load_setting("two-burst")).world
+    seeds = np.arange(2000)
+    value = evaluate(make_mission(load_setting("two-burst")), TIMES).oracle_return
+    for ties in (None, Ties("last"), Ties("random", 3)):
+        returns = oracle_rollout(world, seeds, ties=ties)
+        assert abs(returns.mean() - value) < 4 * returns.std(ddof=1) / len(seeds) ** 0.5
+    assert oracle_rollout(world, 7).shape == (1,)

@@ -125,6 +125,28 @@ class DrawsWithTheFuture(Honest):
         return np.eye(1, context.horizon + 1, chosen)
 
 
+class NamesTheUpdateItself(Honest):
+    def next_update(self, context, states):
+        return np.full(len(states), context.time)
+
+
+class NamesAfterTheEnd(Honest):
+    def next_update(self, context, states):
+        return np.full(len(states), context.horizon + 1)
+
+
+class NamesTheEnd(Honest):
+    def next_update(self, context, states):
+        return np.full(len(states), context.horizon)
+
+
+class DrawsBelowZero(Honest):
+    def next_update(self, context, states):
+        chances = np.zeros((1, context.horizon + 1))
+        chances[0, context.time + 1 : context.time + 3] = 1.5, -0.5
+        return chances
+
+
 class DrawsNothing(Honest):
     def next_update(self, context, states):
         return np.zeros((1, context.horizon + 1))
@@ -148,6 +170,9 @@ class NeedsEverything(Honest):
         (ScoresNothing, "score is not a number"),
         (NamesHalfASecond, "neither times nor probabilities"),
         (NamesThePast, "names the time 0"),
+        (NamesTheUpdateItself, "names the time 1, not one of 2 to"),
+        (NamesAfterTheEnd, "names the time 15, not one of 2 to 14"),
+        (DrawsBelowZero, "no distribution"),
         (DrawsBeyondTheBudget, "break the budget"),
         (DrawsWithTheFuture, "looks ahead"),
         (DrawsNothing, "no distribution"),
@@ -176,6 +201,17 @@ def test_the_same_look_is_allowed_to_a_rule_that_declares_it():
             )
 
     assert check_rule(Declares()) == []
+
+
+def test_a_rule_may_name_the_end_of_the_horizon():
+    assert check_rule(NamesTheEnd()) == []
+
+
+def test_findings_are_told_once_and_no_more_than_asked_for():
+    found = check_rule(ScoresNothing())
+    assert len(found) == len(set(found)) > 2
+    assert check_rule(ScoresNothing(), most=2) == found[:2]
+    assert str(found[0]) == f"its score is not a number at t={found[0].time}"
 
 
 def test_what_is_no_rule_is_named():

@@ -1,5 +1,6 @@
 """A rule's schedule without a rollout, and the same decisions from an agent in the loop."""
 
+import numpy as np
 import pytest
 
 from replan.errors import InputError
@@ -64,3 +65,13 @@ def test_a_rule_that_needs_the_states_has_no_timeline(mission):
 
     with pytest.raises(InputError, match="rollout"):
         make_timeline(mission, Sees())
+
+
+@pytest.mark.parametrize("spend_all", [True, False])
+@pytest.mark.parametrize("rule", [RegretGuided(), SelfTriggered(0.05), Random(), FixedTimes((1, 4, 9))])
+def test_without_explanations_the_times_are_the_same(mission, rule, spend_all):
+    mission = Mission(mission.world, 4, 4, spend_all=spend_all)
+    plain = make_timeline(mission, rule, seed=2, explain=False)
+    assert plain.times == make_timeline(mission, rule, seed=2).times
+    if rule.next_update(mission.context(rule, mission.progress(1, 3), 0), np.array([0])) is not None:
+        assert len(plain.decisions) == 1, "only the first update, which is given"

@@ -94,6 +94,35 @@ def test_just_outside_the_tolerance_is_no_tie():
     assert Ties("last").choose(np.array([[1.0, 1.0 - 2e-9]]))[0] == 0
 
 
+def test_random_ties_are_drawn_for_each_plan_and_for_each_state_that_is_told():
+    tied = np.zeros((40, 4))
+    together = Ties("random", 3).choose(tied, plan_time=1)
+    assert len(set(together)) == 1, "rows of one plan that are not told apart share the draw"
+    assert len({int(Ties("random", 3).choose(tied, plan_time=t)[0]) for t in range(40)}) == 4
+    apart = Ties("random", 3).choose(tied, plan_time=1, states=np.arange(40))
+    assert set(apart) == {0, 1, 2, 3}
+    assert (
+        apart[5:9].tolist()
+        == Ties("random", 3).choose(tied[:4], plan_time=1, states=np.arange(5, 9)).tolist()
+    )
+
+
+def test_the_seeds_of_ties_have_a_limit():
+    assert Ties.parse(f"random({2**32 - 1})").seed == 2**32 - 1
+    assert Ties.parse("random") == Ties("random", 0)
+    with pytest.raises(InputError, match=f"seed below {2**32}"):
+        Ties.parse(f"random({2**32})")
+
+
+def test_a_plan_of_one_step_is_greedy_and_none_has_less():
+    rng = np.random.default_rng(0)
+    kernel, reward = random_kernel(rng, 4, 3), Reward(state_action=rng.normal(size=(4, 3)))
+    made = plan(kernel, constant(reward), time=0, horizon=1)
+    np.testing.assert_array_equal(made.policy, reward.state_action.argmax(axis=1))
+    with pytest.raises(InputError, match="at least 1, not 0"):
+        plan(kernel, constant(reward), time=0, horizon=0)
+
+
 @pytest.mark.parametrize("text", ["", "best", "first(3)", "random(x)"])
 def test_unknown_tie_rules_are_refused(text):
     with pytest.raises(InputError, match="ties must be"):

@@ -96,11 +96,16 @@ class UpdateTimes:
 
 def draws_times(mission: Mission, rule: Rule) -> bool:
     """Return whether the times of a rule differ between seeds where the states seen do not."""
-    if mission.budget < 2:
-        return False
-    first = mission.progress(FIRST_UPDATE, mission.budget - 1)
-    chances = UpdateTimes(mission, rule)(first, np.array([mission.world.start]))
-    return int(np.count_nonzero(chances)) > 1
+    update_times, start = UpdateTimes(mission, rule), np.array([mission.world.start])
+    progress, time = mission.progress(0, mission.budget), 0
+    while time < mission.horizon:
+        (chances,) = update_times(progress, start)
+        if np.count_nonzero(chances) > 1:
+            return True
+        time = int(chances.argmax())
+        if time < mission.horizon:
+            progress = progress.after(mission.update(time))
+    return False
 
 
 def evaluate(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Evaluation:
