@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import Agent, FixedTimes
-from replan.evaluation import from_start, run_agent
+from replan import Agent, FixedTimes, load_setting, make_mission
+from replan.evaluation import from_start, learned_returns, run_agent
+from replan.execute import plan_by_induction
 from replan.schedule import DriftThreshold, LazyValue, Lookahead, Periodic, RegretGuided, SelfTriggered
 from tiny_worlds import random_times, tiny_missions
 
@@ -61,3 +62,17 @@ def test_a_run_reports_what_was_seen_done_and_earned(mission, seed):
     steps = zip(run.states[:-1, None], run.actions[:, None], run.states[1:, None], strict=True)
     earned = sum(float(world.reward(t).realised(*step)[0]) for t, step in enumerate(steps))
     assert run.total_reward == pytest.approx(earned, abs=1e-12)
+
+
+def test_options_are_those_of_the_agent():
+    mission = make_mission(load_setting("two-burst"))
+    planned = []
+
+    def planner(kernel, reward, time, horizon, ties):
+        planned.append(time)
+        return plan_by_induction(kernel, reward, time, horizon, ties)
+
+    run_agent(mission, Periodic(), planner=planner)
+    assert planned == [0, 1, 17, 33, 49]
+    learned_returns(mission, Periodic(), lambda mission: mission.estimator, [3, 4], planner=planner)
+    assert planned == [0, 1, 17, 33, 49] * 3

@@ -8,6 +8,7 @@ import pytest
 
 from replan.errors import InputError
 from replan.evaluation.rule_checks import check_rule, require_valid_rule
+from replan.model import SlipKernel
 from replan.schedule import RULES, Decision, Need, RegretGuided, Rule
 
 
@@ -56,6 +57,14 @@ class PlansWithTheWorld(Honest):
 
 class ProfileIsNotTheWorld(HoldsTheWorld):
     needs = frozenset({Need.DRIFT_AHEAD})
+
+
+class LooksAtTheKindOfKernel(Honest):
+    def decide(self, context):
+        ahead = self.held.world.kernel(min(context.time + 1, context.horizon - 1))
+        return Decision(
+            False, "", score=float(len(ahead.general().successors) + isinstance(ahead, SlipKernel))
+        )
 
 
 class ReadsTheCurrentKernel(Honest):
@@ -189,6 +198,13 @@ def test_a_cheat_is_caught(cheat, finding):
 def test_a_rule_made_from_the_mission_is_made_anew_in_every_world(cheat):
     found = check_rule(lambda mission: cheat(mission))
     assert any("looks ahead" in str(each) for each in found), found
+
+
+def test_a_future_that_stands_still_is_not_the_only_other_one():
+    found = check_rule(lambda mission: LooksAtTheKindOfKernel(mission))
+    assert found and {each.what for each in found} == {
+        "looks ahead: decides differently where another world follows"
+    }
 
 
 def test_the_same_look_is_allowed_to_a_rule_that_declares_it():

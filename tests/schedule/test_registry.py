@@ -6,10 +6,12 @@ from replan.errors import InputError
 from replan.schedule import (
     RULES,
     BestOffset,
+    Decision,
     DriftThreshold,
     Periodic,
     Random,
     RegretGuided,
+    Rule,
     make_rule,
     parse_parameters,
 )
@@ -95,3 +97,16 @@ def test_a_parameter_is_key_equals_value(text):
 def test_a_parameter_is_given_once():
     with pytest.raises(InputError, match="'m' is given twice"):
         parse_parameters(["m=1", "m=2"])
+
+
+def test_a_rule_is_named_after_its_class_unless_it_has_a_name_of_its_own():
+    class EveryTen2Steps(Rule):
+        def decide(self, context):
+            return Decision(False, "")
+
+    class Other(EveryTen2Steps):
+        name = "mine"
+
+    assert (EveryTen2Steps.name, Other.name) == ("every-ten2-steps", "mine")
+    with pytest.raises(TypeError):
+        Rule()  # type: ignore[abstract]

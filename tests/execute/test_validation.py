@@ -1,0 +1,62 @@
+"""Numbers, kernels and plans are accepted up to their limits and refused just beyond."""
+
+import numpy as np
+import pytest
+
+from replan.errors import InputError
+from replan.execute.validation import ROW_TOLERANCE, validate_kernel, validate_number, validate_update
+from replan.model import GeneralKernel, Reward, SlipKernel, constant
+from replan.planning import plan
+
+KERNEL = GeneralKernel.from_dense([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]])
+PLAN = plan(KERNEL, constant(Reward(next_state=np.array([0.0, 1.0]))), time=3, horizon=2)
+
+
+def changed(change):
+    return GeneralKernel(KERNEL.successors, KERNEL.probabilities + change)
+
+
+def test_numbers_from_zero_to_the_last_are_returned_as_plain_ones():
+    assert [validate_number(value, 3) for value in (0, np.int8(2), np.uint64(1))] == [0, 2, 1]
+    assert type(validate_number(np.int64(1), 3)) is int
+    for value in (-1, 3, np.True_, 1.0, np.float64(1), None, "1", [1]):
+        with pytest.raises(InputError, match="speed must be a whole number from 0 to 2"):
+            validate_number(value, 3, "speed")
+
+
+def test_rows_may_miss_one_by_a_rounding_and_no_more():
+    within, beyond = 0.4 * ROW_TOLERANCE, 0.6 * ROW_TOLERANCE  # two successors a row
+    for change in (within, -within):
+        assert validate_kernel(changed(change), like=KERNEL)
+    for change in (beyond, -beyond):
+        with pytest.raises(InputError, match="not probabilities"):
+            validate_kernel(changed(change), like=KERNEL)
+    shifted = np.zeros_like(KERNEL.probabilities)
+    shifted[0, 1] = 0.1, -0.1
+    with pytest.raises(InputError, match="not probabilities"):
+        validate_kernel(changed(shifted), like=KERNEL)
+
+
+def test_a_kernel_has_the_states_and_the_actions_of_the_nominal_one():
+    grid = SlipKernel((2, 3), 0.1)
+    assert validate_kernel(grid, like=grid) is grid
+    with pytest.raises(InputError, match="6 states and 5 actions, not 2 and 2"):
+        validate_kernel(grid, like=KERNEL)
+    fewer_actions = GeneralKernel(KERNEL.successors, KERNEL.probabilities[:, :1])
+    with pytest.raises(InputError, match="2 states and 1 actions, not 2 and 2"):
+        validate_kernel(fewer_actions, like=KERNEL)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_a_plan_for_the_time_and_the_kernel_is_accepted(execution):
+    validate_update(KERNEL, PLAN, time=3, execution=execution)
+    with pytest.raises(InputError, match="for time 3, not 4"):
+        validate_update(KERNEL, PLAN, time=4, execution=execution)
+
+
+def test_values_of_actions_matter_to_belief_execution_alone():
+    made = plan(KERNEL, constant(Reward(next_state=np.array([0.0, 1.0]))), time=3, horizon=2)
+    vars(made)["q_values"] = np.full((2, 2), np.inf)
+    validate_update(KERNEL, made, time=3, execution="map")
+    with pytest.raises(InputError, match="q_values are not 2 x 2 finite numbers"):
+        validate_update(KERNEL, made, time=3, execution="belief")
