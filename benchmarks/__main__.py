@@ -1,7 +1,7 @@
 """`make bench`: run every topic and print one table of ratios.
 
-`python -m benchmarks TOPIC ...` runs some of them; `python -m benchmarks --readme` runs all and also writes
-the rows that have a peer into the README.
+`python -m benchmarks TOPIC ...` runs some of them; `python -m benchmarks --write` runs all and also writes
+the rows that have a peer into docs/speed.md.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 
-README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- speed: written by python -m benchmarks --readme -->", "<!-- end of speed -->"
+SPEED_PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
+BEGIN, END = "<!-- speed: written by python -m benchmarks --write -->", "<!-- end of speed -->"
 
 
 def topics() -> list[str]:
@@ -42,19 +42,19 @@ def _time(value: float) -> str:
     return f"{value * 1e6:.3g} us"
 
 
-def write_readme(rows: list[Row]) -> None:
-    """Put the rows that have a peer between the README's two marks."""
-    text = README.read_text()
+def write_page(rows: list[Row]) -> None:
+    """Put the rows that have a peer between the two marks of docs/speed.md."""
+    text = SPEED_PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    README.write_text(f"{before}{BEGIN}\n{table([row for row in rows if row['peer']])}\n{END}{after}")
+    SPEED_PAGE.write_text(f"{before}{BEGIN}\n{table([row for row in rows if row['peer']])}\n{END}{after}")
 
 
 def main(arguments: list[str]) -> None:
-    readme = "--readme" in arguments
-    named = [word for word in arguments if word != "--readme"]
-    if readme and named:
-        sys.exit("--readme writes the table of all topics: name none")
+    write = "--write" in arguments
+    named = [word for word in arguments if word != "--write"]
+    if write and named:
+        sys.exit("--write writes the table of all topics: name none")
     if unknown := set(named) - set(topics()):
         sys.exit(f"unknown topic {min(unknown)!r}: {', '.join(topics())}")
     rows: list[Row] = []
@@ -62,8 +62,8 @@ def main(arguments: list[str]) -> None:
         print(f"measuring {topic} ...", file=sys.stderr, flush=True)
         rows += importlib.import_module(f"benchmarks.{topic}").rows()
     print(table(rows))
-    if readme:
-        write_readme(rows)
+    if write:
+        write_page(rows)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`make bench`: the README's table is that of every topic, or it is left alone."""
+"""`make bench`: the speed page's table is that of every topic, or it is left alone."""
 
 import sys
 from importlib import import_module
@@ -17,11 +17,11 @@ ROWS = {
 
 
 @pytest.fixture
-def readme(tmp_path, monkeypatch):
-    """A README of its own, and two topics that take no time."""
-    path = tmp_path / "README.md"
+def page(tmp_path, monkeypatch):
+    """A page of its own, and two topics that take no time."""
+    path = tmp_path / "speed.md"
     path.write_text(f"before\n{bench.BEGIN}\nold\n{bench.END}\nafter\n")
-    monkeypatch.setattr(bench, "README", path)
+    monkeypatch.setattr(bench, "SPEED_PAGE", path)
     monkeypatch.setattr(bench, "topics", lambda: list(ROWS))
     for topic, rows in ROWS.items():
         monkeypatch.setitem(sys.modules, f"benchmarks.{topic}", SimpleNamespace(rows=lambda rows=rows: rows))
@@ -34,9 +34,9 @@ def test_every_topic_has_rows():
         assert callable(import_module(f"benchmarks.{topic}").rows)
 
 
-def test_the_readme_gets_the_rows_of_every_topic_that_have_a_peer(readme):
-    bench.main(["--readme"])
-    assert readme.read_text().splitlines() == [
+def test_the_page_gets_the_rows_of_every_topic_that_have_a_peer(page):
+    bench.main(["--write"])
+    assert page.read_text().splitlines() == [
         "before",
         bench.BEGIN,
         "| what | replan | peer | peer's time | ratio |",
@@ -48,22 +48,22 @@ def test_the_readme_gets_the_rows_of_every_topic_that_have_a_peer(readme):
     ]
 
 
-def test_the_readme_is_not_written_for_some_topics_only(readme):
-    before = readme.read_text()
-    with pytest.raises(SystemExit, match="--readme writes the table of all topics"):
-        bench.main(["--readme", "planning"])
-    assert readme.read_text() == before
+def test_the_page_is_not_written_for_some_topics_only(page):
+    before = page.read_text()
+    with pytest.raises(SystemExit, match="--write writes the table of all topics"):
+        bench.main(["--write", "planning"])
+    assert page.read_text() == before
 
 
-def test_a_topic_can_be_run_alone(readme, capsys):
-    before = readme.read_text()
+def test_a_topic_can_be_run_alone(page, capsys):
+    before = page.read_text()
     bench.main(["running"])
     shown = capsys.readouterr().out
     assert "| alone | 100 ms |  |  |  |" in shown
     assert "a plan" not in shown
-    assert readme.read_text() == before
+    assert page.read_text() == before
 
 
-def test_an_unknown_topic_is_one_line(readme):
+def test_an_unknown_topic_is_one_line(page):
     with pytest.raises(SystemExit, match="unknown topic 'walking': planning, running"):
         bench.main(["walking"])

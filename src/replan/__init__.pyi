@@ -23,7 +23,12 @@ from replan.evaluation import (
     regret as regret,
     rollout as rollout,
 )
-from replan.execute import Agent as Agent, Event as Event, Mission as Mission
+from replan.execute import (
+    Agent as Agent,
+    Event as Event,
+    Mission as Mission,
+    SimulatedRobot as SimulatedRobot,
+)
 from replan.model import (
     ACTIONS as ACTIONS,
     TVMDP as TVMDP,

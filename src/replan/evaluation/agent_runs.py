@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from replan.estimate.estimator import Estimator
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
+from replan.execute.simulated_robot import SimulatedRobot
 from replan.model.kernel import Array, Indices
-from replan.model.streams import uniforms
 from replan.schedule.rule import Decision, Rule
 
 
@@ -42,29 +42,24 @@ def run_agent(
     mission: Mission, rule: Rule, *, seed: int = 0, estimator: Estimator | None = None, **options: Any
 ) -> AgentRun:
     """Run an agent through the mission once, with the numbers of `seed`; options are those of `Agent`."""
-    world = mission.world
     agent = Agent.on(mission, rule, estimator=estimator, seed=seed, trial=False, **options)
-    numbers = uniforms(seed, np.arange(mission.horizon))
-    state, previous, total = world.start, None, 0.0
-    agent.start(state)
-    times, decisions, states, believed, actions = [], [], [state], [], []
+    robot, previous = SimulatedRobot(mission.world, seed=seed), None
+    agent.start(robot.look())
+    times, decisions, states, believed, actions = [], [], [robot.state], [], []
     for t in range(mission.horizon):
         decision = agent.due()
         if t > 0:
             decisions.append((t, decision))
         if decision.update:
-            agent.update(state, previous)
+            agent.update(robot.look(), previous)
             times.append(t)
         believed.append(int(agent.estimate if mission.execution == "map" else np.argmax(agent.estimate)))
         actions.append(agent.act())
-        here, taken = np.array([state]), np.array([actions[-1]])
-        following = world.kernel(t).sample(here, taken, numbers[t : t + 1])
-        total += float(world.reward(t).realised(here, taken, following)[0])
-        previous, state = state, int(following[0])
-        states.append(state)
-    return AgentRun(
-        tuple(times), tuple(decisions), np.array(states), np.array(believed), np.array(actions), total
-    )
+        previous = robot.state
+        robot.do(actions[-1])
+        states.append(robot.state)
+    seen = np.array(states), np.array(believed), np.array(actions)
+    return AgentRun(tuple(times), tuple(decisions), *seen, robot.total_reward)
 
 
 def learned_returns(

@@ -4,6 +4,7 @@ from replan.execute.agent import Agent
 from replan.execute.config import AgentConfig, Planner, Progress, Update, plan_by_induction
 from replan.execute.memory import Event
 from replan.execute.mission import Mission
+from replan.execute.simulated_robot import SimulatedRobot
 from replan.execute.timeline import Timeline, make_timeline
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Mission",
     "Planner",
     "Progress",
+    "SimulatedRobot",
     "Timeline",
     "Update",
     "make_timeline",
