@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from tests.certificates.test_certificate import regrets
 from tests.certificates.test_moving_grids import check_after_the_fact, check_in_advance
 
 from replan.certificates import Tightening, certify, certify_ahead
+from replan.execute import Mission
 from replan.model import KernelFamily
 from replan.schedule import periodic_times
 from replan.worlds.settings import load_setting, make_mission
@@ -73,6 +75,14 @@ def test_one_slip_is_bounded_as_a_mixture_too(case, ahead):
     found = (certify_ahead if ahead else certify)(mission, case.times)
     assert mixture.description in found.assumed
     assert (regrets(mission, case.times) <= found.from_starts + 1e-9).all()
+
+
+def test_members_that_contradict_the_bounds_promise_nothing():
+    world = make_mission(load_setting("thin-ice-mild")).world
+    mission = Mission(replace(world, stated_bounds=np.full(world.horizon - 1, 1e-4)), 3, planning_horizon=5)
+    found = certify_ahead(mission, (1, 9, 20), known_until=9)
+    assert found.value == np.inf
+    assert "the bounds are too small" in found.contradiction
 
 
 def test_thin_ice_is_promised_within_three_times_its_regret_before_the_first_step():

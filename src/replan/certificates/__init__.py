@@ -1,4 +1,4 @@
-"""What can be promised."""
+"""Upper bounds on regret from estimates and drift bounds alone, and the paper's theorem."""
 
 from replan.certificates.certificate import Certificate, Tightening, certify
 from replan.certificates.certified import Certified

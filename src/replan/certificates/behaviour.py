@@ -1,4 +1,4 @@
-"""What a robot may do after an update whose estimate is not known yet.
+"""Actions that a robot may take after an update whose estimate is not known yet.
 
 The estimate will lie in the set that drift allows, so only some actions can be planned in a state and only
 some successors can be the likeliest. For MAP execution, whose estimate of the state is a state.
@@ -21,9 +21,9 @@ SURELY_TIED = 1e-12  # rounding; far below the tolerance of the tie rule
 
 @dataclass(frozen=True)
 class Possible:
-    """What a robot may do after an update whose estimate is not known yet."""
+    """Actions and believed states that are possible after an update whose estimate is not known yet."""
 
-    actions: Array  # (S, A) bool, what some possible plan does in a believed state
+    actions: Array  # (S, A) bool, actions of some possible plan in a believed state
     successors: Indices  # (S, k)
     following: Array  # (S, A, k) bool, where the belief may go
 
@@ -41,7 +41,7 @@ class Possible:
 
 
 def possible_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Possible:
-    """What the robot may do after an update at tau, whatever estimate of P_{tau-1} it finds."""
+    """Return the behaviour after an update at tau, whatever estimate of P_{tau-1} it makes."""
     states, t = mission.world.states, tau - 1
     apart, nominal = np.zeros((states, states)), np.zeros(states)
     advantages = np.zeros(0)
@@ -79,7 +79,7 @@ def plannable(advantages: Array, ties: Ties) -> Array:
 
 
 def known_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Possible:
-    """The one thing that a robot does whose plan is made."""
+    """Return the behaviour of a plan that is made already."""
     update = mission.update(tau)
     states = np.arange(mission.world.states)
     actions = np.zeros((mission.world.states, mission.world.actions), dtype=bool)

@@ -35,7 +35,7 @@ def given_away(context: Context, steps: int) -> Array:
 def sure_values(
     uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
 ) -> list[Array]:
-    """For t = 0..T, (S,) what an optimal policy is sure to win from t on, whatever kernels are possible."""
+    """For t = 0..T, (S,) the least return of an optimal policy from t on, over all possible kernels."""
     values = [np.zeros(states)]
     for t in range(horizon - 1, -1, -1):
         arrival = reward(t).next_state
@@ -69,7 +69,7 @@ class _Blind:
             self._go_on()
         end = self.begin + steps
         lost = np.zeros((self.states, self.states))  # (X, S) at most, from t on
-        unpaid = np.tile(-self.sure[end], (len(lost), 1))  # (X, S) minus what is won at least, from t on
+        unpaid = np.tile(-self.sure[end], (len(lost), 1))  # (X, S) minus the least return from t on
         for t in range(end - 1, self.begin - 1, -1):
             extra = self.arrival(t)
             unpaid = self._step(t, self.cost(t), unpaid if extra is None else unpaid + extra)

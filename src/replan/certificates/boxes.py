@@ -63,7 +63,7 @@ class RowBoxes:
                 "than the drift bounds allow: the bounds are too small"
             )
 
-    key = b""  # one set of kernels alone is made of what is known
+    key = b""  # `parts` makes no other set
     width = "no family of kernels is declared or used, so every row of the kernel may drift by itself"
 
     def parts(self, t: int, number: int) -> list[RowBoxes]:

@@ -1,6 +1,6 @@
 """A regret certificate: from estimates and drift bounds alone, regret is at most this.
 
-It is the answer for every world that fits what is known, so it holds for the true one, whatever that is.
+It bounds the regret in every world that fits the estimates and bounds, so also in the true one.
 docs/certificates.md derives it.
 """
 
@@ -35,7 +35,7 @@ KernelSet = RowBoxes | SlipRange | MixtureRange
 
 @dataclass(frozen=True)
 class Tightening:
-    """What the certificate makes use of; each can be switched off."""
+    """Steps that tighten a certificate; each can be switched off."""
 
     both_ends: bool = True  # bound P_t by the estimates after t too, not only by the last before it
     one_kernel: bool = True  # the same kernel for oracle and robot: regret as one problem
@@ -43,13 +43,13 @@ class Tightening:
     slip_cells: int = (
         4  # the slip moves along a path: intervals its range is cut into; 1: afresh at every step
     )
-    plan_cells: int | None = None  # in advance: intervals that are told apart of the parameter found at an
-    # update; None: 1 for one slip, on which plans hardly depend, PLAN_CELLS otherwise
+    plan_cells: int | None = None  # in advance: intervals into which the parameter at an update is divided;
+    # None: 1 for one slip, on which plans hardly depend, PLAN_CELLS otherwise
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Regret is at most `value`, if what is assumed holds."""
+    """Regret is at most `value` under the assumptions in `assumed`."""
 
     value: float  # from the mission's start
     dynamic: float  # from any start
@@ -86,15 +86,15 @@ def certify(
     else:
         times = check_times(schedule, budget=mission.budget, horizon=mission.horizon)
     known = known_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
-    found = certify_times(robot, times, known, tightening=tightening or Tightening())
+    certificate = certify_times(robot, times, known, tightening=tightening or Tightening())
     many = isinstance(schedule, Rule) and (Need.STATE in schedule.needs or draws_times(robot, schedule))
-    return replace(found, one_of_many=many)
+    return replace(certificate, one_of_many=many)
 
 
 def certify_times(
     robot: Mission, times: tuple[int, ...], known: Known, *, tightening: Tightening
 ) -> Certificate:
-    """The certificate of a robot that updates at these times, from what is known."""
+    """Return the certificate of a robot that updates at these times."""
     world = robot.world
     if world.states > MOST_STATES:
         raise InputError(
@@ -148,7 +148,7 @@ def uncertainty(known: Known, tightening: Tightening) -> KernelSet:
 
 
 def assumptions(known: Known, uncertain: KernelSet) -> tuple[str, ...]:
-    """What has to hold for the promise to hold, in words."""
+    """Return the assumptions of a certificate, in words."""
     times = ", ".join(str(e.time) for e in known.estimates)
     bounds = known.drift_bounds
     lines = [

@@ -1,8 +1,7 @@
 """`certified`: update when the certificate of going on exceeds a promised amount.
 
-What the robot's blind steps since the last update can have given away, and would with one more, is bounded
-over all kernels within the drift bounds of the last estimate. The rule goes on while that stays within the
-amount.
+The loss of the blind steps since the last update and of one more is bounded over all kernels within the drift
+bounds of the last estimate. The rule updates when this bound exceeds the amount.
 """
 
 from __future__ import annotations

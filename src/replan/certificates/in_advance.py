@@ -1,9 +1,9 @@
 """A certificate in advance: for update times that are still to come, from the estimates made so far.
 
-What later updates will find is unknown, and so are the plans they will make. Regret is bounded over all that
-is possible: at every step the believed state may take any action that some possible plan takes there. Where
-the kernels are a family, the parameter that an update will find is told apart by intervals, so that plans and
-later kernels fit each other.
+The estimates of later updates are unknown, and so are their plans. Regret is bounded over all of them: at
+every step the believed state may take any action that some possible plan takes there. Where the kernels are a
+family, the range of the parameter at each update is divided into intervals, each with its own possible plans
+and later kernels, and the worst of them counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ADVANCE = Tightening(both_ends=False, slip_cells=1)
 def certify_ahead(
     mission: Mission, times: Sequence[int], *, known_until: int = 0, tightening: Tightening = ADVANCE
 ) -> Certificate:
-    """The certificate of update times in advance, from what is known at `known_until` (0: P_0 alone)."""
+    """Return the certificate of update times from the estimates made until `known_until` (0: P_0 alone)."""
     times = check_times(times, budget=mission.budget, horizon=mission.horizon)
     made = tuple(t for t in times if t <= max(known_until, FIRST_UPDATE))  # the first plan is made on P_0 too
     return Ahead(mission, made, tightening).certificate(times)
@@ -48,7 +48,7 @@ def certify_ahead(
 
 @dataclass(frozen=True)
 class Branch:
-    """One way in which an update may turn out: the kernels that are possible then, and the plans."""
+    """A part of the kernels that are possible at an update, and the behaviour that follows from it."""
 
     uncertain: KernelSet
     may: Possible
@@ -56,9 +56,9 @@ class Branch:
 
 @dataclass(frozen=True)
 class Rest:
-    """All that may follow an update that turned out in one way."""
+    """Bounds from an update on, over a set of kernels."""
 
-    uncertain: KernelSet  # the kernels that are possible then
+    uncertain: KernelSet
     lost: Array  # (S,) the most that is given away from the update on
     unpaid: Array  # (S,) minus the least return from the update on
 
@@ -70,7 +70,7 @@ class Rest:
 
 
 class Ahead:
-    """Certificates in advance of one mission; what schedules have in common is computed once."""
+    """Certificates in advance of one mission. Results are shared between schedules."""
 
     def __init__(self, mission: Mission, made: tuple[int, ...], tightening: Tightening) -> None:
         if mission.execution != "map":
@@ -81,13 +81,16 @@ class Ahead:
         self.tightening = replace(tightening, slip_cells=1)  # no path of parameters is followed here
         self.known = known_in(mission.world, true_estimates(mission, made))
         self.uncertain = uncertainty(self.known, self.tightening)
-        few = 1 if isinstance(self.uncertain, SlipRange) else PLAN_CELLS
-        self.plan_cells = few if tightening.plan_cells is None else tightening.plan_cells
+        self.plan_cells = tightening.plan_cells or (
+            1 if isinstance(self.uncertain, SlipRange) else PLAN_CELLS
+        )
+        if self.uncertain.contradiction is not None:
+            self.plan_cells = 1  # nothing is promised
         self._allowed: dict[bytes, Allowed] = {}
         self.branches, self.rests = cache(self._branches), cache(self._rests)
 
     def certificate(self, times: tuple[int, ...]) -> Certificate:
-        """The certificate of update times, the first of which are those made."""
+        """Return the certificate of update times, which begin with those made."""
         world = self.mission.world
         start = Rest.worst(self.uncertain, self.rests((0, *times)))
         best = self.allowed(self.uncertain).best(0)
@@ -104,7 +107,7 @@ class Ahead:
         )
 
     def allowed(self, uncertain: KernelSet) -> Allowed:
-        """The bounds of single steps over a set of kernels."""
+        """Return the bounds of single steps over a set of kernels."""
         return self._allowed.setdefault(uncertain.key, Allowed(self.mission, uncertain))
 
     def _branches(self, tau: int) -> list[Branch]:
@@ -114,22 +117,22 @@ class Ahead:
         return [Branch(part, possible_behaviour(self.mission, part, tau)) for part in parts]
 
     def _rests(self, starts: tuple[int, ...]) -> list[Rest]:
-        """What may follow the first of these updates, for each way in which it and the next may turn out."""
-        begin, later, found = starts[0], starts[1:], []
+        """Return the bounds from the first of these updates on, one for each of its branches or more."""
+        begin, later, result = starts[0], starts[1:], []
         branches = self.branches(begin)
         for branch in branches:
             if later:
                 rests = [self._leg(branch, begin, later[0], rest) for rest in self.rests(later)]
                 follow = [rest for rest in rests if rest is not None]
-                found += follow if len(branches) == 1 else [Rest.worst(branch.uncertain, follow)]
+                result += follow if len(branches) == 1 else [Rest.worst(branch.uncertain, follow)]
             else:
                 nothing = np.zeros(self.mission.world.states)
                 end = Rest(branch.uncertain, nothing, nothing)
-                found.append(self._leg(branch, begin, self.mission.horizon, end))
-        return found
+                result.append(self._leg(branch, begin, self.mission.horizon, end))
+        return result
 
     def _leg(self, branch: Branch, begin: int, end: int, after: Rest) -> Rest | None:
-        """From one update to the next and what follows; None where these two cannot come together."""
+        """Return the bounds from an update at `begin` on; None if no kernel fits it and the next one."""
         uncertain = branch.uncertain.joined(after.uncertain, end - 1)
         if uncertain is None:
             return None
@@ -171,12 +174,12 @@ class _Backwards:
     """The items of an iterator that goes back in time, by their time."""
 
     def __init__(self, items: Iterator, last: int) -> None:
-        self.items, self.last, self.found = items, last, []
+        self.items, self.last, self.taken = items, last, []
 
     def __getitem__(self, t: int):
-        while len(self.found) <= self.last - t:
-            self.found.append(next(self.items))
-        return self.found[self.last - t]
+        while len(self.taken) <= self.last - t:
+            self.taken.append(next(self.items))
+        return self.taken[self.last - t]
 
 
 def worst_leg(

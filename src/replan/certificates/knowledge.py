@@ -1,4 +1,4 @@
-"""What a certificate may use: the estimates that updates left, the drift bounds, and where a step can lead.
+"""Inputs of a certificate: the estimates of the updates, the drift bounds, and the possible successors.
 
 Never the true kernels, except those that an update reveals (P-hat_{tau-1} = P_{tau-1} in the paper's
 simulator).
@@ -85,19 +85,19 @@ class Known:
         """The parameter of every estimate, by its time; raises `NoStructure` where there is none."""
         if self.family is None:
             raise NoStructure("the structure cannot be used: the world declares no family of kernels")
-        found: dict[int, float] = {}
+        parameters: dict[int, float] = {}
         for estimate in self.estimates:
             parameter = self.family.parameter_of(estimate.kernel)
             if parameter is None:
                 raise NoStructure(
                     f"the structure cannot be used: the estimate of P_{estimate.time} is not in the family"
                 )
-            found[estimate.time] = parameter
-        return found
+            parameters[estimate.time] = parameter
+        return parameters
 
 
 def known_in(world: TVMDP, estimates: Sequence[Estimate]) -> Known:
-    """The estimates in order, with what the world declares: drift bounds and possible successors."""
+    """Return the estimates in order, with the drift bounds, successors and family that the world declares."""
     in_order = tuple(sorted(estimates, key=lambda estimate: estimate.time))
     for before, after in pairwise(in_order):
         if before.time == after.time:

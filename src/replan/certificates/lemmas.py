@@ -93,15 +93,15 @@ class Lemmas:
         return self.kernel_change(tau + j, t + j) * self.scale + reward_change(reward(tau + j), reward(t + j))
 
     def immediate_drift(self, tau: int, t: int) -> float:
-        """What the change from step tau to step t can shift one action against another, at once."""
+        """Bound on the immediate shift of one action against another by the change from step tau to t."""
         return 2 * self.shifted_mismatch(tau, t, 0)
 
     def residual_horizon(self, t: int, *, alpha: float, m: int) -> float:
-        """What remains of the difference in steps left."""
+        """Bound on the remaining effect of the difference in steps left."""
         return alpha ** ((self.mission.horizon - t - 1) // m) * self.scale
 
     def accumulated_drift(self, tau: int, t: int, *, alpha: float, m: int) -> float:
-        """What the change of all later steps can shift."""
+        """Bound on the shift by the change of all later steps."""
         errors = [self.shifted_mismatch(tau, t, j) for j in range(1, self.mission.horizon - t)]
         return error_propagation(errors, 0.0, alpha=alpha, m=m)
 

@@ -113,7 +113,7 @@ class ParameterRange:
         return self.low.tobytes() + self.high.tobytes()
 
     def parts(self, t: int, number: int) -> list[Self]:
-        """The same set, told apart by the interval in which the parameter lies at time t."""
+        """Return the parts of the set in which the parameter at time t lies in one of `number` intervals."""
         if number == 1:
             return [self]
         wide = self.high[t] - self.low[t] > NARROW
@@ -132,7 +132,7 @@ class ParameterRange:
         return part
 
     def joined(self, other: Any, t: int) -> Self | None:
-        """What is possible in both sets; None where nothing is at time t."""
+        """Return the intersection of two sets; None if it is empty at time t."""
         low, high = max(self.low[t], other.low[t]), min(self.high[t], other.high[t])
         if low > high + NARROW:
             return None

@@ -52,7 +52,7 @@ def promise(
 ) -> Promise:
     """The smallest budget found whose certificate in advance is at most `amount`, whatever the mission's.
 
-    `progress` is told each budget that is tried and the least certificate found for it.
+    `progress` is called with each budget that is tried and the least certificate found for it.
     """
     if not amount >= 0:
         raise InputError(f"what is promised must be a number and not negative, as regret is: not {amount}")
@@ -120,7 +120,7 @@ class _Search:
         return self.value(self.best[budget]) <= self.amount
 
     def value(self, times: Times) -> float:
-        """What the times certify."""
+        """The certificate of update times."""
         return self.certificate(times).value
 
     def tried(self) -> dict[int, float]:
@@ -180,7 +180,7 @@ def _proposals(mission: Mission, tightening: Tightening) -> dict[int, Times]:
 
 
 def interval_losses(mission: Mission, tightening: Tightening) -> Array:
-    """(T, T + 1) what the steps from tau to t may give away, weighed by where the first plan leads."""
+    """(T, T + 1) bounds on the loss of the steps from tau to t, weighed by where the first plan leads."""
     world, horizon = mission.world, mission.horizon
     first = mission.update(FIRST_UPDATE)
     uncertain = uncertainty(known_in(world, [Estimate(0, first.kernel)]), tightening)
