@@ -10,6 +10,7 @@ import typer
 
 from replan import __version__
 from replan.commands import (
+    budget,
     certify,
     compare,
     estimate,
@@ -58,6 +59,7 @@ app.command("list")(listing.command)
 app.command("regret")(regret.command)
 app.command("schedule")(schedule.command)
 app.command("optimum")(optimum.command)
+app.command("budget")(budget.command)
 app.command("explain")(explain.command)
 app.command("certify")(certify.command)
 app.command("estimate")(estimate.command)

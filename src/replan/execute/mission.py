@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from replan.estimate.estimator import Estimator, Observation
@@ -71,6 +71,12 @@ class Mission:
             return self.config.make_update(time, self.estimator.estimate(Observation(time, state=-1)))
 
         return lru_cache(maxsize=4 * self.horizon if self.world.states <= LARGE else 2)(update)
+
+    def with_budget(self, budget: int) -> Mission:
+        """Return the mission with another budget; both share their updates."""
+        other = replace(self, budget=budget)
+        vars(other)["update"] = self.update
+        return other
 
     def progress(self, last_update: int, budget_left: int, earlier_update: int = 0) -> Progress:
         """Return the bookkeeping after an update at `last_update`, the one before it at `earlier_update`."""

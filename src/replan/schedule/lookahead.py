@@ -90,8 +90,9 @@ class Lookahead(Rule):
         together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
         asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
         most = context.budget - 1 if len(states) > 1 else context.budget_left
-        key = (self, most, asked.tobytes(), context.earlier if self.forecast == "grow" else None)
-        if key not in context.cache:
+        earlier = context.earlier if self.forecast == "grow" else None
+        key = (self, self.stride(context), asked.tobytes(), earlier, None if together else most)
+        if key not in context.cache or context.cache[key][0].shape[1] <= most:
             solution = self.solve(context, asked, most)
             context.cache[key] = solution.next_times, solution.best
         times, best = context.cache[key]
@@ -100,11 +101,15 @@ class Lookahead(Rule):
 
     def solve(self, context: Context, states: Indices, budget_left: int) -> Programme:
         """The dynamic programme behind the decision."""
+        stride = self.stride(context)
+        return solve(self.problem(context), context.last_update, states, budget_left, stride=stride)
+
+    def stride(self, context: Context) -> int:
+        """Return the distance between the times at which later updates are weighed."""
         tau, horizon = context.last_update, context.horizon
         work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * context.budget
         coarsest = max(1, (horizon - tau) // (CANDIDATES_PER_UPDATE * context.budget))
-        stride = min(max(1, ceil((work / self.effort) ** 0.5)), coarsest)
-        return solve(self.problem(context), tau, states, budget_left, stride=stride)
+        return min(max(1, ceil((work / self.effort) ** 0.5)), coarsest)
 
     def problem(self, context: Context) -> Problem:
         """The world as forecast from the last update on."""

@@ -1,0 +1,134 @@
+"""`replan budget`: how many updates a mission needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from replan.commands.common import (
+    ExecutionOption,
+    JsonOption,
+    SetOption,
+    SettingArgument,
+    check_execution,
+    choose_parameters,
+)
+from replan.commands.output import emit
+from replan.errors import InputError
+from replan.schedule.registry import parse_parameters
+
+if TYPE_CHECKING:
+    from replan.evaluation.budget_curve import BudgetCurve
+
+MOST = 12
+
+
+def command(
+    setting: SettingArgument,
+    rule: Annotated[str, typer.Option(help="The update rule.")] = "lookahead",
+    assignments: SetOption = None,
+    most: Annotated[
+        int | None, typer.Option(help=f"The largest budget; {MOST} or T - 1 if not given.")
+    ] = None,
+    regret: Annotated[
+        float | None, typer.Option(help="Name the smallest budget with no more regret.")
+    ] = None,
+    price: Annotated[
+        float | None, typer.Option(help="Name the best budget if an update costs so much reward.")
+    ] = None,
+    floor: Annotated[
+        bool, typer.Option("--floor/--no-floor", help="Compute the least possible regret too.")
+    ] = True,
+    execution: ExecutionOption = "map",
+    out: Annotated[Path | None, typer.Option(help="A PNG file for the figure.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the regret of a rule for every budget, the floor, and what one more update is worth."""
+    from replan.evaluation.budget_curve import budget_curve
+    from replan.schedule.budget import check_budget
+    from replan.study.protocol import prepare
+    from replan.study.rule_source import find_rule
+    from replan.worlds.settings import load_setting, make_mission
+
+    for name, value in (("--regret", regret), ("--price", price)):
+        if value is not None and not value >= 0:
+            raise InputError(f"{name} must be a number of at least 0, not {value}")
+    mission = make_mission(load_setting(setting), execution=check_execution(execution))
+    most = min(MOST, mission.horizon - 1) if most is None else most
+    check_budget(most, mission.horizon)
+    source, given = find_rule(rule), parse_parameters(assignments or [])
+    bench = prepare(mission)
+    curve = budget_curve(
+        mission,
+        lambda spending: choose_parameters(lambda: replace(bench, mission=spending), source, given).rule,
+        most=most,
+        floor=floor,
+        best=bench.best,
+    )
+    answer: dict[str, Any] = {
+        "setting": setting,
+        "execution": execution,
+        "ties": str(mission.ties),
+        "rule": curve.rules[0].name,
+        "budgets": _budgets(curve),
+    }
+    if regret is not None:
+        answer["smallest_budget"] = curve.smallest_budget(regret)
+    if price is not None:
+        answer["budget_at_price"] = curve.budget_at_price(price)
+    if out is not None:
+        _draw(curve, setting, execution, answer, out)
+    emit(answer, as_json=as_json, lines=_lines(answer, regret, price))
+
+
+def _budgets(curve: BudgetCurve) -> list[dict[str, Any]]:
+    from replan.study.protocol import parameters
+
+    return [
+        {
+            "budget": index + 1,
+            "regret": value,
+            "floor": None if curve.floors is None else curve.floors[index],
+            "worth": None if isnan(worth) else worth,
+            "parameters": parameters(rule),
+        }
+        for index, (rule, value, worth) in enumerate(
+            zip(curve.rules, curve.regrets, curve.worth, strict=True)
+        )
+    ]
+
+
+def _lines(answer: dict[str, Any], regret: float | None, price: float | None) -> list[str]:
+    lines = [f"budget  {answer['rule']:>16}  best possible  one more is worth"]
+    for row in answer["budgets"]:
+        floor, worth = ("" if row[key] is None else f"{row[key]:z.4f}" for key in ("floor", "worth"))
+        lines.append(f"{row['budget']:>6}  {row['regret']:>z16.4f}  {floor:>13}  {worth:>17}".rstrip())
+    if regret is not None:
+        found = answer["smallest_budget"]
+        least = f"more than {len(answer['budgets'])} updates" if found is None else _updates(found)
+        lines.append(f"regret of at most {regret:g}: {least}")
+    if price is not None:
+        lines.append(f"price of {price:g} an update: {_updates(answer['budget_at_price'])}")
+    return [*lines, f"execution {answer['execution']}, ties {answer['ties']}"]
+
+
+def _updates(budget: int) -> str:
+    return f"{budget} update" + ("s" if budget > 1 else "")
+
+
+def _draw(curve: BudgetCurve, setting: str, execution: str, answer: dict[str, Any], path: Path) -> None:
+    from replan.report.budget_figure import budget_figure
+    from replan.report.style import save_png
+
+    chosen = answer.get("smallest_budget") or answer.get("budget_at_price")
+    figure = budget_figure(curve, title=f"{setting}, {execution}", chosen=chosen)
+    if path.suffix != ".png":
+        raise InputError(f"--out must be a .png file, not {path}")
+    try:
+        save_png(figure, path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
