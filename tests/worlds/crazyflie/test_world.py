@@ -5,34 +5,35 @@ from replan.errors import InputError
 from replan.model import MOVES, check_tvmdp
 from replan.planning import oracle
 from replan.worlds.crazyflie.calibration import Calibration, calibration, read_calibration
-from replan.worlds.crazyflie.layouts import GRID, layout, state_of
+from replan.worlds.crazyflie.layouts import GRID, cells_at, centres, layout, state_of
 from replan.worlds.crazyflie.wind import wind
 from replan.worlds.crazyflie.world import (
     COLLISION_COST,
-    SHIFTS,
     crazyflie_mission,
     crazyflie_world,
     displacement_law,
+    shifts,
 )
 
 
 @pytest.fixture
 def table() -> Calibration:
-    return Calibration(
-        np.array([0, 0.05, 0.1]), np.array([0.1, 0.3, 0.6]), np.array([0.1, 0, 0]), np.full(3, 100)
-    )
+    frequency = np.array([[0.1, 0.8, 0.1], [0, 0.7, 0.3], [0, 0.4, 0.6]])
+    return Calibration(np.array([0, 0.05, 0.1]), frequency, np.full(3, 100))
 
 
 def test_the_table_in_the_package_says_that_more_wind_is_more_slip():
-    made = calibration()
-    assert (np.diff(made.along - made.against) > 0).all()
-    assert made.along[0] == pytest.approx(made.against[0], abs=0.03)
+    for cuts in (1, 3):
+        made = calibration(cuts)
+        mean = made.frequency @ np.arange(-made.reach, made.reach + 1)
+        assert (np.diff(mean) > 0).all()
+        assert mean[0] == pytest.approx(0, abs=0.03)
 
 
 def test_a_table_survives_being_written(tmp_path, table):
     table.write(tmp_path / "table.csv")
     back = read_calibration(tmp_path / "table.csv")
-    assert back.along == pytest.approx(table.along) and back.force == pytest.approx(table.force)
+    assert back.frequency == pytest.approx(table.frequency) and back.force == pytest.approx(table.force)
 
 
 def test_what_is_no_table_is_named(tmp_path, table):
@@ -51,7 +52,7 @@ def test_drift_is_interpolated_and_turns_with_the_wind(table):
 def test_a_move_is_the_command_plus_what_the_wind_adds(table):
     law = displacement_law(table, np.array([0.05, -0.1]))
     for a, (i, j) in enumerate(MOVES):
-        made = {tuple(shift): p for shift, p in zip(SHIFTS.tolist(), law[a], strict=True) if p > 0}
+        made = {tuple(shift): p for shift, p in zip(shifts(1).tolist(), law[a], strict=True) if p > 0}
         expected = {
             (i - 1, j + 1): 0.6 * 0.3,
             (i - 1, j): 0.6 * 0.7,
@@ -91,13 +92,45 @@ def test_entering_a_pole_costs_what_is_stated():
     assert reward[pole] == pytest.approx(-(nearest + 1) / 20 - COLLISION_COST)
 
 
+def test_sub_cells_make_a_valid_world_of_moves_of_three():
+    world = crazyflie_world(layout("dense", 1), wind("dense", 1), cuts=3)
+    assert not check_tvmdp(world)
+    assert (world.states, world.actions, world.start) == (1296, 5, 1 * 36 + 1)
+    law, moved = displacement_law(calibration(3), np.array([0.03, -0.01]), 3), shifts(2, 3)
+    still = law[4] @ moved
+    for a, move in enumerate(MOVES):
+        assert law[a] @ moved == pytest.approx(3 * move + still)
+
+
+def test_sub_cells_and_cells_agree_on_how_often_a_drone_anywhere_in_its_cell_slips():
+    cells, subcells = calibration(), calibration(3)
+    for k in range(len(cells.force)):
+        further = sum(subcells.frequency[k, 2 + d] * min(d, 3) / 3 for d in (1, 2))
+        assert further == pytest.approx(cells.frequency[k, 2], abs=0.03)
+
+
+def test_sub_cells_near_a_pole_cost_their_share_of_its_safety_radius():
+    made = layout("sparse", 2)
+    reward = crazyflie_world(made, wind("sparse", 2), cuts=3).reward(0).next_state
+    assert reward is not None
+    middles = centres(np.arange(1296), 3)
+    cells = cells_at(middles)
+    free = np.isfinite(made.distances[cells])
+    cost = np.where(free, -made.distances[cells] / 20 - reward, 0.0)
+    assert cost[made.pole_distance(middles) > 0.17 + 0.08] == pytest.approx(0.0)
+    beside = free & (np.abs(made.pole_distance(middles) - 0.2) < 1e-9)  # in the next cell, at its edge
+    assert beside.any()
+    assert (cost[beside] > 0.0).all() and (cost[beside] < 0.5).all()
+    assert (reward[made.pole_distance(middles) < 0.01] < -COLLISION_COST).all()
+
+
 def test_the_mission_has_the_papers_numbers():
     mission = crazyflie_mission(layout("none", 0), wind("none", 0))
     assert (mission.horizon, mission.planning_horizon, mission.budget) == (60, 7, 6)
 
 
 def _still() -> Calibration:
-    return Calibration(np.array([0, 1.0]), np.zeros(2), np.zeros(2), np.ones(2))
+    return Calibration(np.array([0, 1.0]), np.array([[0.0, 1.0, 0.0]] * 2), np.ones(2))
 
 
 def _beside(s: int) -> list[int]:

@@ -30,8 +30,13 @@ class CrazyflowFlight:
     A move is simulated in the background; calls that need its result wait for it.
     """
 
-    def __init__(self, physics: Physics, winds: Sequence[Wind], *, start: Array | None = None) -> None:
-        """Drone k flies in winds[k], from start[k] (x, y) where given; spare places idle along."""
+    def __init__(
+        self, physics: Physics, winds: Sequence[Wind], *, start: Array | None = None, cuts: int = 1
+    ) -> None:
+        """Drone k flies in winds[k], from start[k] (x, y) where given; spare places idle along.
+
+        After an update a move starts from the middle of the cell, or of the sub-cell where cells are cut.
+        """
         if not 1 <= len(winds) <= physics.drones:
             raise InputError(f"{len(winds)} winds do not fit a batch of {physics.drones} drones")
         self._physics = physics
@@ -45,6 +50,7 @@ class CrazyflowFlight:
         self._under_way: tuple[Array, int] | None = None  # setpoints and number of the move being flown
         self._samples: list[tuple[Array, Indices, Array, Array]] = []
         self._moves = 0
+        self._cuts = cuts
         self._in_air = False
         self._stopped: str | None = None
         self.landing: Landing | None = None
@@ -73,7 +79,9 @@ class CrazyflowFlight:
             raise FlightAborted(self._stopped)
         spare = np.full(self._physics.drones - len(actions), ACTIONS.index("stay"))
         here = self._positions()
-        base = np.where(self._knows_place[:, None], centres(cells_at(here[:, :2])), here[:, :2])
+        base = np.where(
+            self._knows_place[:, None], centres(cells_at(here[:, :2], self._cuts), self._cuts), here[:, :2]
+        )
         target = base + MOVES[np.concatenate([actions, spare])][:, ::-1] * CELL_SIZE
         target = np.clip(target, WALL, GRID * CELL_SIZE - WALL)
         end = _at_height(target, HEIGHT)

@@ -18,11 +18,12 @@ import numpy as np
 from replan.execute.agent import Agent
 from replan.model.kernel import Array, Indices
 from replan.worlds.crazyflie.landing import Landing
-from replan.worlds.crazyflie.layouts import GOAL, START, cells_at, state_of
+from replan.worlds.crazyflie.layouts import GOAL, START, cells_at, centres, state_of
 
 log = logging.getLogger(__name__)
 
 STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+Locate = Callable[[Array], Indices]
 Progress = Callable[[int, "Flight", Sequence[Agent]], None]  # called after every move with its number
 
 
@@ -47,9 +48,11 @@ class FlightLog:
         """Return (N, 3) positions at the end of move t (-1: at the beginning of the first)."""
         return self.positions[np.flatnonzero(self.moves <= t)[-1]]
 
-    def cells(self) -> Indices:
+    def cells(self, cuts: int = 1) -> Indices:
         """Return (moves + 1, N) states at t = 0, 1, ..."""
-        return np.stack([cells_at(self.after_move(t)[:, :2]) for t in range(-1, int(self.moves.max()) + 1)])
+        return np.stack(
+            [cells_at(self.after_move(t)[:, :2], cuts) for t in range(-1, int(self.moves.max()) + 1)]
+        )
 
 
 class Flight(Protocol):
@@ -114,8 +117,12 @@ class FlightStopped(KeyboardInterrupt):
         self.number = number  # of the signal
 
 
-def fly(flight: Flight, agents: Sequence[Agent], *, progress: Progress | None = None) -> Flown:
+def fly(
+    flight: Flight, agents: Sequence[Agent], *, progress: Progress | None = None, locate: Locate = cells_at
+) -> Flown:
     """Fly one mission, an agent for each drone; a single drone lands at the goal.
+
+    `locate` gives the states of positions in the agents' worlds.
 
     However the mission ends, the drones are landed. Ctrl-C, SIGTERM and SIGHUP land them too and then raise
     `FlightStopped`; repeated, they do not interrupt the landing.
@@ -125,10 +132,10 @@ def fly(flight: Flight, agents: Sequence[Agent], *, progress: Progress | None = 
         try:
             flight.take_off()
             for agent in agents:
-                agent.start(state_of(START))
+                agent.start(int(locate(centres(state_of(START)))))
             while not agents[0].done:
                 t = agents[0].time
-                _spend_updates(flight, agents)
+                _spend_updates(flight, agents, locate)
                 flight.move(np.array([agent.act() for agent in agents], dtype=np.int64))
                 if progress is not None:
                     progress(t, flight, agents)
@@ -173,11 +180,11 @@ class _Signals:
             log.warning("landing first")
 
 
-def _spend_updates(flight: Flight, agents: Sequence[Agent]) -> None:
+def _spend_updates(flight: Flight, agents: Sequence[Agent], locate: Locate) -> None:
     """Localise the drones whose agents want an update; an agent left without a new plan ends the flight."""
     due = [k for k, agent in enumerate(agents) if agent.due().update]
     if not due:
         return
-    for k, state in zip(due, cells_at(flight.localise(due)), strict=True):
+    for k, state in zip(due, locate(flight.localise(due)), strict=True):
         if not agents[k].update(int(state)):
             raise FlightAborted(f"no new plan at {agents[k].time}: {agents[k].log[-1].why}")

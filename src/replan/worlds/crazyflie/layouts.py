@@ -111,17 +111,21 @@ def state_of(cell: Cell) -> int:
     return cell[0] * GRID + cell[1]
 
 
-def centres(states: ArrayLike) -> Array:
-    """Return (..., 2) x and y in metres of the middle of (...,) states."""
-    i, j = np.divmod(np.asarray(states, dtype=np.int64), GRID)
-    return (np.stack([j, i], axis=-1) + 0.5) * CELL_SIZE
+def centres(states: ArrayLike, cuts: int = 1) -> Array:
+    """Return (..., 2) x and y in metres of the middle of (...,) states, of cells cut `cuts` x `cuts`."""
+    i, j = np.divmod(np.asarray(states, dtype=np.int64), GRID * cuts)
+    return (np.stack([j, i], axis=-1) + 0.5) * (CELL_SIZE / cuts)
 
 
-def cells_at(positions: ArrayLike) -> Indices:
-    """Return (...,) states in which (..., 2) positions lie; outside the grid the nearest cell."""
-    column, row = np.moveaxis(np.floor(np.asarray(positions, dtype=float) / CELL_SIZE), -1, 0)
-    row, column = np.clip(row, 0, GRID - 1), np.clip(column, 0, GRID - 1)
-    return (row * GRID + column).astype(np.int64)
+def cells_at(positions: ArrayLike, cuts: int = 1) -> Indices:
+    """Return (...,) the states, of cells cut `cuts` x `cuts`, of (..., 2) positions.
+
+    A position outside the grid counts as in the nearest cell.
+    """
+    side = GRID * cuts
+    places = np.floor(np.asarray(positions, dtype=float) / (CELL_SIZE / cuts))
+    column, row = np.moveaxis(np.clip(places, 0, side - 1), -1, 0)
+    return (row * side + column).astype(np.int64)
 
 
 def moves_to(goal: Cell, blocked: np.ndarray) -> Array:

@@ -2,6 +2,9 @@
 
 A move leads to the commanded cell plus what the wind adds, one cell at most along each axis, with the
 calibrated frequencies of the mean wind at that time. Walls clip a move; poles do not, but cost.
+
+Cells can be cut 3 x 3: a move then leads three sub-cells on, and the position within a cell, which carries
+over from move to move, is part of the state.
 """
 
 from __future__ import annotations
@@ -17,7 +20,17 @@ from replan.model.slip import MOVES
 from replan.planning.ties import Ties
 from replan.skip.propagation import Execution
 from replan.worlds.crazyflie.calibration import Calibration, calibration
-from replan.worlds.crazyflie.layouts import GRID, START, Layout, beside, state_of
+from replan.worlds.crazyflie.layouts import (
+    CELL_SIZE,
+    GRID,
+    SAFETY_RADIUS,
+    START,
+    Layout,
+    beside,
+    cells_at,
+    centres,
+    state_of,
+)
 from replan.worlds.crazyflie.wind import Wind
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
@@ -25,29 +38,29 @@ BUDGET = 6
 PLANNING_HORIZON = 7
 COLLISION_LENGTH = 11.0  # m, kappa: what one collision adds to the length flown
 COLLISION_COST = 1.0  # what the planner pays to enter a pole's cell, in units of the reward
-
-_SQUARE = [(i, j) for i in range(-2, 3) for j in range(-2, 3)]
-_REACHED = np.array([abs(i) + abs(j) < 4 for i, j in _SQUARE])  # all but the corners
-SHIFTS = np.array(_SQUARE)[_REACHED]  # (21, 2) rows and columns that one move may lead through
+SAMPLES = 5  # points along each side of a sub-cell, to measure its share of a safety radius
 
 
-def crazyflie_world(layout: Layout, wind: Wind, *, table: Calibration | None = None) -> TVMDP:
-    """Return the time-varying decision process of one layout and wind."""
-    table = table or calibration()
-    successors = _successors()
+def crazyflie_world(layout: Layout, wind: Wind, *, cuts: int = 1, table: Calibration | None = None) -> TVMDP:
+    """Return the time-varying decision process of one layout and wind, on cells cut `cuts` x `cuts`."""
+    table = table or calibration(cuts)
+    side = GRID * cuts
+    successors = _successors(shifts(table.reach, cuts), side)
 
     @lru_cache(maxsize=wind.horizon)
     def kernel(t: int) -> GeneralKernel:
-        law = displacement_law(table, wind.mean[t])
-        return GeneralKernel(successors, np.broadcast_to(law, (GRID * GRID, *law.shape)))
+        law = displacement_law(table, wind.mean[t], cuts)
+        return GeneralKernel(successors, np.broadcast_to(law, (side * side, *law.shape)))
 
+    cell = cells_at(centres(np.arange(side * side), cuts))  # of each state
+    reward = next_cell_reward(layout) if cuts == 1 else subcell_reward(layout, cuts)
     return TVMDP(
         horizon=wind.horizon,
         kernel=kernel,
-        reward=constant(Reward(next_state=next_cell_reward(layout))),
-        start=state_of(START),
-        start_states=np.flatnonzero(~layout.blocked),
-        grid=(GRID, GRID),
+        reward=constant(Reward(next_state=reward)),
+        start=int(cells_at(centres(state_of(START)), cuts)),
+        start_states=np.flatnonzero(~layout.blocked[cell]),
+        grid=(side, side),
         declared_successors=successors,
     )
 
@@ -60,20 +73,37 @@ def crazyflie_mission(
     ties: Ties | None = None,
     budget: int = BUDGET,
     planning_horizon: int = PLANNING_HORIZON,
+    cuts: int = 1,
     table: Calibration | None = None,
 ) -> Mission:
     """Return the paper's mission, n/T/H/B = 12/60/7/6, on one layout and wind."""
-    world = crazyflie_world(layout, wind, table=table)
+    world = crazyflie_world(layout, wind, cuts=cuts, table=table)
     return Mission(world, budget, planning_horizon, ties or Ties(), execution)
 
 
-def displacement_law(table: Calibration, mean: Array) -> Array:
-    """Return (A, 21) probabilities of each shift of rows and columns under a mean wind (2,) in newtons."""
+def shifts(reach: int, cuts: int = 1) -> Indices:
+    """Return (k, 2) rows and columns that one move may lead through if wind adds up to `reach` of each."""
+    return np.argwhere(_reached(reach, cuts)) - (cuts + reach)
+
+
+def displacement_law(table: Calibration, mean: Array, cuts: int = 1) -> Array:
+    """Return (A, k) probabilities of each shift under a mean wind (2,) in newtons."""
     by_column, by_row = table.drift(float(mean[0])), table.drift(float(mean[1]))
-    law = np.zeros((len(MOVES), 5, 5))
-    for a, (i, j) in enumerate(MOVES):
-        law[a, i + 1 : i + 4, j + 1 : j + 4] = np.outer(by_row, by_column)
-    return law.reshape(len(MOVES), 25)[:, _REACHED]
+    return _around_moves(np.outer(by_row, by_column), cuts)[:, _reached(table.reach, cuts)]
+
+
+def _around_moves(law: Array, cuts: int) -> Array:
+    """Return (A, n, n) a square law of shifts, moved to where each action of `cuts` cells leads."""
+    width = len(law)
+    moved = np.zeros((len(MOVES), width + 2 * cuts, width + 2 * cuts))
+    for a, (i, j) in enumerate(cuts * (MOVES + 1)):
+        moved[a, i : i + width, j : j + width] = law
+    return moved
+
+
+def _reached(reach: int, cuts: int) -> np.ndarray:
+    """Return (n, n) bool, the shifts that some action may lead through."""
+    return _around_moves(np.ones((2 * reach + 1, 2 * reach + 1)), cuts).max(axis=0) > 0
 
 
 def next_cell_reward(layout: Layout) -> Array:
@@ -85,9 +115,19 @@ def next_cell_reward(layout: Layout) -> Array:
     return -distances / DISTANCE_SCALE - COLLISION_COST * layout.blocked
 
 
-def _successors() -> Indices:
-    """Return (S, 21) the cell that each shift leads to, clipped at the walls."""
-    i, j = np.divmod(np.arange(GRID * GRID), GRID)
-    to_i = np.clip(i[:, None] + SHIFTS[:, 0], 0, GRID - 1)
-    to_j = np.clip(j[:, None] + SHIFTS[:, 1], 0, GRID - 1)
-    return to_i * GRID + to_j
+def subcell_reward(layout: Layout, cuts: int) -> Array:
+    """Return (S,) the reward of sub-cells: the distance of their cell, and their share of a safety radius."""
+    middles = centres(np.arange((GRID * cuts) ** 2), cuts)
+    distance = next_cell_reward(layout) + COLLISION_COST * layout.blocked
+    steps = (np.arange(SAMPLES) + 0.5) / SAMPLES - 0.5
+    offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2) * (CELL_SIZE / cuts)
+    inside = layout.pole_distance(middles[:, None] + offsets) < SAFETY_RADIUS
+    return distance[cells_at(middles)] - COLLISION_COST * inside.mean(axis=1)
+
+
+def _successors(shifts: Indices, side: int) -> Indices:
+    """Return (S, k) the cell that each shift leads to, clipped at the walls."""
+    i, j = np.divmod(np.arange(side * side), side)
+    to_i = np.clip(i[:, None] + shifts[:, 0], 0, side - 1)
+    to_j = np.clip(j[:, None] + shifts[:, 1], 0, side - 1)
+    return to_i * side + to_j
