@@ -77,13 +77,9 @@ class _Descent:
     """One descent, and the repeated request for it."""
 
     def __init__(self, craft: Craft, limits: Limits, clock: Clock) -> None:
-        sample = craft.latest()
-        height, is_fresh = sample.position[2], clock.now() - sample.time < FRESH
-        if not (
-            is_fresh and math.isfinite(height)
-        ):  # it may have climbed since; too fast a descent is a fall
-            height = limits.ceiling / 2
-        self.seconds = max(1.0, height / limits.landing_speed)
+        height = craft.latest().position[2]
+        least = limits.ceiling / 2  # it may be rising, or have risen since; too fast a descent is a fall
+        self.seconds = (max(height, least) if math.isfinite(height) else least) / limits.landing_speed
         self._craft, self._clock = craft, clock
         self._begun = self.sent = clock.now()
         self._asked = self._planned = -math.inf
