@@ -1,6 +1,7 @@
 """Late work: nobody waits for it, it is never joined by more of the same, and nothing it learns is lost."""
 
 import threading
+from dataclasses import dataclass, field
 from threading import Event as Signal
 
 import numpy as np
@@ -174,3 +175,38 @@ def test_thousands_of_late_updates_use_three_threads():
     wait_for_late_work()
     assert estimator.learned == list(range(1, horizon)), "nothing is lost, and in order"
     assert not agent.busy
+
+
+@dataclass(frozen=True)
+class NamesLate(Rule):
+    """Names the time three steps on, at its first update only when it is released."""
+
+    started: Signal = field(default_factory=Signal)
+    released: Signal = field(default_factory=Signal)
+
+    def next_update(self, context, states):
+        if context.last_update == 1 and self.started.is_set():
+            assert self.released.wait(PATIENCE)
+        return np.full(len(states), context.last_update + 3)
+
+    def decide(self, context):
+        return Decision(True, "three steps on")
+
+
+def test_a_late_decision_changes_nothing_once_the_loop_has_moved_on(mission):
+    rule = NamesLate()
+    agent = Agent.on(mission, rule, time_limit=PATIENCE)
+    state = fly(agent, mission, until=2)
+    rule.started.set()
+    agent.time_limit = AT_ONCE
+    with pytest.warns(UserWarning, match="the rule failed"):
+        assert not agent.due().update
+    agent.act()
+    agent.time_limit = PATIENCE
+    assert agent.update(state), "the engineer updates at 3"
+    rule.released.set()
+    while agent.busy:
+        threading.Event().wait(AT_ONCE)
+    assert not agent.due().update
+    fly(agent, mission, state=state, until=7)
+    assert events(agent, "update") == [1, 3, 6]

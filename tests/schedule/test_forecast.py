@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.model import GeneralKernel, SlipKernel
-from replan.schedule.forecast import growing
+from replan.schedule.forecast import growing, towards_chance
 from tiny_worlds import random_kernel
 
 BOUNDS = np.array([0.5, 0.01, 0.02, 0.03])
@@ -87,3 +87,11 @@ def test_every_forecast_is_a_kernel_within_the_bounds(seed):
         assert forecast.probabilities.min() >= 0
         np.testing.assert_allclose(forecast.probabilities.sum(axis=2), 1)
         assert now.entrywise_distance(forecast).max() <= bounds[3:t].sum() + 1e-12
+
+
+@pytest.mark.parametrize("law", [None, (0.0, 1.0, 0.0, 0.0, 0.0), (0.5, 0.5, 0.0, 0.0, 0.0)])
+def test_towards_chance_an_entry_changes_by_as_much_as_the_bounds_allow(law):
+    """In a corridor several moves lead to one cell, and their probabilities add up."""
+    kernel = SlipKernel((1, 4), 0.1, law=law)
+    moved = towards_chance(kernel)(0.05)
+    assert kernel.entrywise_distance(moved).max() == pytest.approx(0.05)

@@ -29,7 +29,7 @@ from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit
 from replan.execute.memory import Event, Memory
 from replan.execute.mission import Mission
 from replan.execute.validation import validate_kernel, validate_number
-from replan.model.kernel import Kernel
+from replan.model.kernel import Kernel, prepare_kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import FORCED, decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE
@@ -210,22 +210,22 @@ class Agent(AgentConfig):
         try:
             if self._decider.busy:
                 raise DeadlineExceeded("an earlier decision still runs")
-            return self._decider.run(self._ask, _same, timeout=self.time_limit)
+            ask = partial(self._ask, replace(now))
+            now.named_update, decision = self._decider.run(ask, _same, timeout=self.time_limit)
+            now.named = True
+            return decision
         except Exception as error:
             why = f"the rule failed: {_described(error)}"
             self._record("failed rule", why)
             forced = self.spend_all and 0 < self.budget_left >= self.horizon - now.time
             return Decision(forced, FORCED if forced else why)
 
-    def _ask(self) -> Decision:
-        now = self._now
-        context = partial(self.context, self.rule, now.progress, now.state)
+    def _ask(self, now: Memory) -> tuple[int | None, Decision]:
+        """Return the next update time that the rule names, and its decision; changes nothing."""
+        context, named = partial(self.context, self.rule, now.progress, now.state), now.named_update
         if not now.named:
-            now.named_update = named_update(
-                self.rule, context(), now.state, seed=self.seed, spend_all=self.spend_all
-            )
-            now.named = True
-        return decision_at(self.rule, context(now.time), now.named_update, spend_all=self.spend_all)
+            named = named_update(self.rule, context(), now.state, seed=self.seed, spend_all=self.spend_all)
+        return named, decision_at(self.rule, context(now.time), named, spend_all=self.spend_all)
 
     def _make(self, seen: Observation) -> Update:
         """Estimate and plan within the time limit."""
@@ -236,6 +236,7 @@ class Agent(AgentConfig):
         return self._worker.run(partial(self.estimator.estimate, seen), make, timeout=self.time_limit)
 
     def _try_out(self) -> None:
+        prepare_kernel(self.nominal)
         update = replace(self.make_update(0, self.nominal), time=FIRST_UPDATE)
         progress = Progress(update, self.budget - 1)
         if progress.budget_left == 0 or self.horizon <= FIRST_UPDATE + 1:

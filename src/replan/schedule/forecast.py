@@ -8,6 +8,7 @@ from math import inf
 
 import numpy as np
 
+from replan.model.family import KernelFamily
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, merge_successors
 from replan.model.slip import SlipKernel
 
@@ -75,7 +76,7 @@ def onwards(earlier: Kernel, kernel: Kernel, *, allowed: float, at_most: float =
 def towards_chance(kernel: Kernel) -> Course:
     """More slip for a `SlipKernel`, towards equally likely successors for any other."""
     if isinstance(kernel, SlipKernel):
-        per_slip = 1.0 - float(kernel.law.min())  # an entry moves by this for every unit of slip
+        per_slip = float(KernelFamily.of_one_slip(kernel).steepness().max()) or 1.0
         return lambda change: _with_slip(kernel, np.minimum(kernel.slip + change / per_slip, 1.0))
     lists = kernel.general()
     possible = (lists.probabilities > 0).any(axis=1, keepdims=True)
