@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
-export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# Relative, since pip splits it at spaces.
+export PIP_CONSTRAINT := constraints.txt
 
 .PHONY: setup setup-all browser reproduce test test-slow test-ns-gym mutants lint format bench bench-scale docs fly clean
 
@@ -56,7 +57,7 @@ NS_GYM := .venv-ns-gym
 test-ns-gym: $(NS_GYM)/.ready
 	$(NS_GYM)/bin/python -m pytest tests_ns_gym
 
-$(NS_GYM)/.ready: export PIP_CONSTRAINT := $(CURDIR)/constraints-ns-gym.txt
+$(NS_GYM)/.ready: export PIP_CONSTRAINT := constraints-ns-gym.txt
 $(NS_GYM)/.ready: pyproject.toml constraints-ns-gym.txt
 	test -x $(NS_GYM)/bin/python || $(PYTHON) -m venv $(NS_GYM)
 	$(NS_GYM)/bin/python -m pip --disable-pip-version-check install --quiet torch

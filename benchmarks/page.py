@@ -8,7 +8,10 @@ from pathlib import Path
 
 from benchmarks.timing import Row, alone
 from replan.report.page import write_page
-from replan.study.simulation import simulate_setting
+from replan.study.definition import load_study
+from replan.study.local import LocalEngine
+from replan.study.records import read_run
+from replan.study.runner import run_study
 
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd / 1000"
 REDRAWN = """(rule) => {
@@ -29,7 +32,9 @@ def rows() -> list[Row]:
 
     loads, charts, redraws = [], [], []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        address = write_page([simulate_setting("two-burst")], Path(folder)).resolve().as_uri()
+        study, text = load_study("table1", settings=["two-burst"])
+        run_study(study, text, Path(folder), engine=LocalEngine, quiet=True)
+        address = write_page(read_run(Path(folder)), folder).resolve().as_uri()
         started = playwright.chromium.launch(executable_path=browser)
         for _ in range(3):
             page = started.new_page()

@@ -20,3 +20,9 @@ def data_of(page) -> dict:
     """The settings in a page."""
     (found,) = re.findall(r'id="report-data">(.*?)</script>', page.read_text(), re.DOTALL)
     return {view["name"]: view for view in json.loads(found)["settings"]}
+
+
+def record(setting="a", rule="periodic", regret: float | None = 0.5, **more) -> dict:
+    """A record as a store holds it."""
+    usual = {"execution": "map", "estimator": "true-kernel", "stated_bounds": "right", "sampled_regret": None}
+    return {"setting": setting, "rule": rule, "parameters": {}, "exact_regret": regret} | usual | more

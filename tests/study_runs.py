@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
+from typing import Any
+
+from replan.study.definition import Study, parse_study
+from replan.study.records import Run, read_run
+from replan.study.runner import run_study
+from replan.study.work import compute_batch
 
 STUDY = """
 settings = [{ base = "two-burst", vary = { n = [4, 5], horizon = [30], budget = [2, 3, 4] } }]
@@ -48,3 +55,31 @@ def start(*arguments: object, **options) -> subprocess.Popen:
 
 def tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "tables").iterdir())}
+
+
+class InProcess:
+    """An engine that computes each batch at once, in this process."""
+
+    name, workers, slots = "in-process", 1, 1
+
+    def __init__(self) -> None:
+        self._done: dict[int, list] = {}
+        self._numbers = count()
+
+    def submit(self, batch):
+        handle = next(self._numbers)
+        self._done[handle] = compute_batch(batch)
+        return handle
+
+    def wait(self, handles, timeout):
+        return [(handle, self._done.pop(handle)) for handle in handles]
+
+    def close(self) -> None: ...
+
+
+def computed(study: Study | dict[str, Any], folder: Path) -> Run:
+    """The run of a study in this process, every cell of which must succeed."""
+    study = study if isinstance(study, Study) else parse_study({"name": "small", **study})
+    report = run_study(study, "", folder, engine=InProcess, quiet=True)
+    assert report.failures == []
+    return read_run(folder, samples=True)

@@ -1,5 +1,8 @@
 """What the command line does about trouble that no command expects."""
 
+import subprocess
+import sys
+
 import pytest
 
 from replan import cli
@@ -19,3 +22,11 @@ def test_a_seed_out_of_range_is_one_line(seed, capsys):
     assert cli.run(["regret", "two-burst", "--times", "1,17,33,49", "--seed", seed]) == 2
     said = capsys.readouterr().err
     assert "--seed" in said and "should be" in said and said.count("\n") == 1
+
+
+def test_standard_output_that_is_full_is_one_line():
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        command = [sys.executable, "-m", "replan.cli", "regret", "two-burst", "--times", "1,17,33,49"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "No space left on device" in done.stderr

@@ -1,85 +1,91 @@
-"""`replan reproduce` in a folder where Table 3 was flown before."""
+"""`replan reproduce`: its files, its page, and how it goes on in a folder that holds something already."""
 
 import json
-from types import SimpleNamespace
+import os
+import signal
 
 import pytest
 
 from full_disk import full_disk
 from replan.cli import run
-from replan.commands.reproduce import flights_in
-from replan.report.tables import Table
-from replan.study.simulation import simulate_setting
+from replan.study.records import read_run
+from replan.study.store import FILE
+from study_runs import start
 
-FLIGHT = {"density": "sparse", "rule": "periodic", "success": 0.5, "collisions": 0.25, "cost": 1.5}
+TIMEOUT = 300
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The folder of `replan reproduce table1`."""
+    folder = tmp_path_factory.mktemp("results")
+    assert run(["reproduce", "table1", "--out", str(folder), "--json"]) == 0
+    return folder
+
+
+def reproduce(folder, capsys, part="table1"):
+    status = run(["reproduce", part, "--out", str(folder), "--json"])
+    captured = capsys.readouterr()
+    return status, json.loads(captured.out or "null"), captured.err
+
+
+def test_the_same_command_goes_on_from_the_store(results, capsys):
+    before = {path.name: path.read_bytes() for path in results.iterdir() if path.is_file()}
+    status, answer, errors = reproduce(results, capsys)
+    assert (status, errors) == (0, "")
+    assert answer["files"] == sorted(before) and "report.html" in before
+    assert {path.name: path.read_bytes() for path in results.iterdir() if path.is_file()} == before
+    assert answer["records"] == json.loads(json.dumps(read_run(results / "runs" / "table1").records))
+    assert run(["results", str(results / "runs" / "table1"), "select max(start) from timings", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == [[1]]
+
+
+def test_a_store_that_cannot_be_read_is_left_out_of_the_page_with_one_line(results, capsys):
+    broken = results / "runs" / "table3" / FILE
+    broken.parent.mkdir()
+    broken.write_text("no store")
+    try:
+        status, _, errors = reproduce(results, capsys, "table2")
+    finally:
+        broken.unlink()
+    assert status == 0
+    assert errors.count("\n") == 1 and str(broken) in errors and "left out of the page" in errors
+
+
+def test_a_full_disk_is_one_line_and_leaves_the_page_before(results, capsys):
+    before = (results / "report.html").read_bytes()
+    with full_disk(1_000_000):
+        status, _, errors = reproduce(results, capsys)
+    assert status == 2
+    assert errors.endswith("report.html: cannot be written (File too large)\n")
+    assert (results / "report.html").read_bytes() == before
+
+
+def test_a_figure_that_cannot_be_written_is_one_line_too(results, capsys):
+    (results / "update-timing.png").mkdir()
+    try:
+        status, _, errors = reproduce(results, capsys, "figures")
+    finally:
+        (results / "update-timing.png").rmdir()
+    assert status == 2
+    assert errors.count("\n") == 1 and f"{results}: cannot be written" in errors
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path):
+    driver = start("reproduce", "table1", "--out", tmp_path, "--workers", 1)
+    driver.stderr.readline()
+    os.killpg(driver.pid, signal.SIGINT)
+    _, errors = driver.communicate(timeout=TIMEOUT)
+    assert driver.returncode == 130
+    assert "the same command goes on from there" in errors and "Traceback" not in errors
+    assert (tmp_path / "runs" / "table1" / FILE).exists()
 
 
 @pytest.mark.parametrize(
-    "broken",
-    ["", '{"rows": [{"density": "spa', "[]", "{}", '{"rows": [{"rule": "periodic"}]}', '{"rows": [1]}',
-     json.dumps({"rows": [FLIGHT | {"cost": {"mean": 1.0}}]}), json.dumps({"rows": [FLIGHT | {"rule": 3}]})],
+    "wrong",
+    [["table4"], ["table1", "--search", "all"], ["learning", "--seeds", "1"], ["table1", "--workers", "0"],
+     ["table3", "--layouts", "0"], ["table3", "--seed", "-1"]],
 )  # fmt: skip
-def test_a_broken_table_of_flights_is_left_out_with_one_line(broken, tmp_path, capsys):
-    (tmp_path / "table3.json").write_text(broken)
-    assert flights_in(tmp_path) is None
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "table3.json does not hold the rows of Table 3" in said
-
-
-def test_flights_flown_before_are_taken_up(tmp_path, capsys):
-    assert flights_in(tmp_path) is None
-    (tmp_path / "table3.json").write_text(json.dumps({"rows": [FLIGHT]}))
-    assert flights_in(tmp_path) == [FLIGHT]
-    assert capsys.readouterr().err == ""
-
-
-def test_a_reproduction_ends_in_its_files_and_one_line_about_a_broken_table(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(
-        "replan.study.simulation.simulate", lambda *_, **__: [simulate_setting("narrow-late")]
-    )
-    (tmp_path / "table3.json").write_text("{")
-    assert run(["reproduce", "table1", "--out", str(tmp_path), "--json"]) == 0
-    captured = capsys.readouterr()
-    assert {"table1.md", "report.html"} <= set(json.loads(captured.out)["files"])
-    assert captured.err.count("\n") == 1
-    assert "No flights were flown" in (tmp_path / "report.html").read_text()
-
-
-def test_a_full_disk_is_one_line_and_leaves_the_page_before(tmp_path, capsys, monkeypatch):
-    done = [simulate_setting("narrow-late")]
-    monkeypatch.setattr("replan.study.simulation.simulate", lambda *_, **__: done)
-    page = tmp_path / "report.html"
-    page.write_text("before")
-    with full_disk(1_000_000):
-        assert run(["reproduce", "table1", "--out", str(tmp_path)]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1].endswith("report.html: cannot be written (File too large)")
-    assert page.read_text() == "before"
-
-
-def test_a_figure_on_a_full_disk_is_one_line_too(tmp_path, capsys, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("replan.study.simulation.simulate", lambda *_, **__: [])
-    monkeypatch.setattr("replan.report.simulation_tables.write_tables", lambda *_, **__: None)
-    monkeypatch.setattr("replan.report.simulation_figures.write_figures", full)
-    assert run(["reproduce", "figures", "--out", str(tmp_path)]) == 2
-    assert f"{tmp_path}: cannot be written (No space left on device)" in capsys.readouterr().err
-
-
-def test_what_is_flown_after_the_simulation_stands_in_its_page(tmp_path, capsys, monkeypatch):
-    flown = SimpleNamespace(record=lambda: {"rows": [FLIGHT]}, tracks=[])
-    monkeypatch.setattr("replan.worlds.settings.PAPER_SETTINGS", ("narrow-late",))
-    monkeypatch.setattr("replan.study.table3.table3", lambda **_: flown)
-    monkeypatch.setattr("replan.report.flight_table.table_3", lambda _: [Table("flights", (), ())])
-    monkeypatch.setattr("replan.report.flight_figure.flight_figure", lambda *_, **__: None)
-    page = tmp_path / "report.html"
-    assert run(["reproduce", "table3", "--out", str(tmp_path), "--json"]) == 0
-    assert not page.exists()
-    assert run(["reproduce", "table1", "--out", str(tmp_path), "--search", "equal", "--json"]) == 0
-    (tmp_path / "table3.json").unlink()
-    page.unlink()
-    assert run(["reproduce", "table3", "--out", str(tmp_path), "--json"]) == 0
-    assert "No flights were flown" not in page.read_text()
-    assert "narrow-late" in page.read_text()
+def test_a_wrong_option_is_one_line(wrong, tmp_path, capsys):
+    assert run(["reproduce", *wrong, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -7,8 +7,9 @@ import pytest
 
 from replan.errors import InputError
 from replan.report.study_tables import write_study_tables
-from replan.study.cells import places
+from replan.study.cells import entries
 from replan.study.definition import parse_study
+from replan.study.records import read_run
 from replan.study.store import Store
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result
@@ -21,11 +22,11 @@ STUDY = parse_study(
         "measure": ["exact", "placement"],
     }
 )
-PLACES = places(STUDY, version=code_version())
+ENTRIES = entries(STUDY, version=code_version())
 NONE = np.empty(0)
 
 
-def result(place, regret, *, updates, inside, schedules=1, seconds=0.1):
+def result(entry, regret, *, updates, inside, schedules=1, seconds=0.1):
     values = {
         "parameters": "{}",
         "exact_regret": regret,
@@ -37,28 +38,28 @@ def result(place, regret, *, updates, inside, schedules=1, seconds=0.1):
         "mean_stale_drift": regret / 10,
         "max_stale_drift": regret,
     }
-    return Result(place.cell.key, seconds, seconds, "", values, NONE, NONE, NONE, ())
+    return Result(entry.cell.key, seconds, seconds, "", values, NONE, NONE, NONE, ())
 
 
 @pytest.fixture
-def store(tmp_path):
+def run(tmp_path):
     with Store.begin(tmp_path / "run", resume=False) as store:
-        store.describe("hand", "", PLACES, engine="none", workers=1, versions={})
+        store.describe("hand", "", ENTRIES, engine="none", workers=1, versions={})
         store.write(
             [
-                result(PLACES[0], 2.0, updates=3, inside=1),
-                result(PLACES[1], 1.0 / 3, updates=3, inside=3),
-                result(PLACES[2], 0.5, updates=3, inside=2),
-                result(PLACES[3], 1.0, updates=10, inside=0, schedules=10),
-                Failure(PLACES[4].cell.key, 0.1, "", "no"),
-                Failure(PLACES[5].cell.key, 0.1, "", "no"),
+                result(ENTRIES[0], 2.0, updates=3, inside=1),
+                result(ENTRIES[1], 1.0 / 3, updates=3, inside=3),
+                result(ENTRIES[2], 0.5, updates=3, inside=2),
+                result(ENTRIES[3], 1.0, updates=10, inside=0, schedules=10),
+                Failure(ENTRIES[4].cell.key, 0.1, "", "no"),
+                Failure(ENTRIES[5].cell.key, 0.1, "", "no"),
             ]
         )
-        yield store
+    return read_run(tmp_path / "run")
 
 
-def test_regret_by_setting_and_rule_with_the_least_in_bold(store, tmp_path):
-    write_study_tables(store, tmp_path)
+def test_regret_by_setting_and_rule_with_the_least_in_bold(run, tmp_path):
+    write_study_tables(run, tmp_path)
     lines = (tmp_path / "regret.md").read_text().splitlines()
     assert lines[0] == "# hand: exact regret, execution map, estimator true-kernel"
     assert lines[2:6] == [
@@ -70,40 +71,41 @@ def test_regret_by_setting_and_rule_with_the_least_in_bold(store, tmp_path):
     assert any("least value of the grid" in line for line in lines)
 
 
-def test_placement_counts_every_setting_once(store, tmp_path):
-    write_study_tables(store, tmp_path)
+def test_placement_counts_every_setting_once(run, tmp_path):
+    write_study_tables(run, tmp_path)
     lines = (tmp_path / "placement.md").read_text().splitlines()
     # periodic: 1 of 3 updates on one setting, 0 of 1 on the other; half of the intervals on both
     assert lines[4] == "| periodic | 0.2500 | 0.5000 | 0.1500 | 1.5000 |"
     assert lines[5] == "| regret-guided m=1 | 1.0000 | 0.5000 | 0.0333 | 0.3333 |"
 
 
-def test_every_cell_is_a_line_of_the_csv(store, tmp_path):
-    write_study_tables(store, tmp_path)
+def test_every_cell_is_a_line_of_the_csv(run, tmp_path):
+    write_study_tables(run, tmp_path)
     with (tmp_path / "cells.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows] == ["periodic", "regret-guided m=1", "regret-guided m=2"] * 2
-    assert rows[1]["exact_regret"] == "0.3333333333"
+    assert rows[1]["exact_regret"] == "0.333333333333"
     assert rows[4]["exact_regret"] == ""
 
 
-def test_the_order_in_which_cells_finished_leaves_no_trace(store, tmp_path):
-    first = {path.name: path.read_bytes() for path in write_study_tables(store, tmp_path / "a")}
+def test_the_order_in_which_cells_finished_leaves_no_trace(run, tmp_path):
+    first = {path.name: path.read_bytes() for path in write_study_tables(run, tmp_path / "a")}
     with Store.begin(tmp_path / "other", resume=False) as other:
-        other.describe("hand", "", PLACES, engine="ray", workers=7, versions={"x": "1"})
-        for place, regret, updates, inside, schedules in (
-            (PLACES[3], 1.0, 10, 0, 10),
-            (PLACES[2], 0.5, 3, 2, 1),
-            (PLACES[1], 1.0 / 3, 3, 3, 1),
-            (PLACES[0], 2.0, 3, 1, 1),
+        other.describe("hand", "", ENTRIES, engine="ray", workers=7, versions={"x": "1"})
+        for entry, regret, updates, inside, schedules in (
+            (ENTRIES[3], 1.0, 10, 0, 10),
+            (ENTRIES[2], 0.5, 3, 2, 1),
+            (ENTRIES[1], 1.0 / 3, 3, 3, 1),
+            (ENTRIES[0], 2.0, 3, 1, 1),
         ):
-            done = result(place, regret, updates=updates, inside=inside, schedules=schedules, seconds=9.0)
+            done = result(entry, regret, updates=updates, inside=inside, schedules=schedules, seconds=9.0)
             other.write([done])
-        second = {path.name: path.read_bytes() for path in write_study_tables(other, tmp_path / "b")}
+    files = write_study_tables(read_run(tmp_path / "other"), tmp_path / "b")
+    second = {path.name: path.read_bytes() for path in files}
     assert first == second
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(store, tmp_path):
+def test_a_folder_that_cannot_be_written_is_one_line(run, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
-        write_study_tables(store, tmp_path / "file")
+        write_study_tables(run, tmp_path / "file")

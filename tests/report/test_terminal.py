@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.report.tables import Table, bold
+from replan.report.tables import Cell, Table
 from replan.report.terminal import column_blocks
 
 TABLE = Table(
@@ -11,11 +11,11 @@ TABLE = Table(
     labels=2,
     rows=(
         ("sinusoidal-medium (12/50/7/3)", "sampled", *(f"1.5{k} ± 0.0{k}" for k in range(9))),
-        ("", "exact", *(bold(f"0.{k}61") for k in range(9))),
+        ("", "exact", *(Cell(f"0.{k}61", best=True) for k in range(9))),
     ),
     notes=("Ties: first.",),
 )
-CELLS = {cell.strip("*") for row in (TABLE.columns, *TABLE.rows) for cell in row}
+CELLS = {*TABLE.columns, *(cell.text for row in TABLE.cells for cell in row)}
 
 
 def terminal(monkeypatch, width):

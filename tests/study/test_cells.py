@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from replan.study.cells import Cell, places
+from replan.study.cells import Cell, entries
 from replan.study.definition import parse_study
 from replan.study.versions import code_version
 
@@ -22,6 +22,7 @@ CELL = Cell(
     seeds=(0, 10),
     intervals=False,
     decisions=False,
+    stated_bounds="right",
 )
 OTHER = {
     "version": "2",
@@ -36,24 +37,26 @@ OTHER = {
     "seeds": (1, 10),
     "intervals": True,
     "decisions": True,
+    "stated_bounds": "shifted",
+    "digest": "abc",
 }
 
 
 def test_identity_depends_on_every_field():
-    assert set(OTHER) == {field.name for field in fields(Cell)}
+    assert {*OTHER, "source"} == {field.name for field in fields(Cell)}  # the source by its digest
     found = {replace(CELL, **{name: value}).identity for name, value in OTHER.items()}
     assert len(found | {CELL.identity}) == len(OTHER) + 1
 
 
 def test_the_hash_is_the_same_on_every_machine_and_day():
-    assert CELL.identity == "c5f99172b1621ef92155ca5baa350d544842b3df671a3a8d840eb56a0e716af3"
+    assert CELL.identity == "8965dc9162d193609865431ac56cbbdc5f8ffaf36ea4c0cb3f6878a13f8c6253"
     assert CELL.key == int(CELL.identity[:15], 16)
 
 
 def test_names_do_not_enter():
     def study(name, label):
         data = {"name": name, "settings": [{"base": "two-burst", "name": label}], "rules": ["periodic"]}
-        return places(parse_study(data), version="1")[0]
+        return entries(parse_study(data), version="1")[0]
 
     assert study("a", None).cell == study("b", "other").cell
     assert study("a", None).setting != study("b", "other").setting
@@ -63,7 +66,7 @@ def test_names_do_not_enter():
 def test_seeds_enter_only_where_something_is_sampled(measure):
     def cell(first):
         data = {"name": "a", "settings": ["two-burst"], "rules": ["periodic"], "measure": measure}
-        return places(parse_study({**data, "seeds": {"first": first}}), version="1")[0].cell
+        return entries(parse_study({**data, "seeds": {"first": first}}), version="1")[0].cell
 
     assert (cell(0).identity == cell(7).identity) == (measure == ["exact"])
 
@@ -77,7 +80,7 @@ def test_a_world_from_a_file_is_known_by_its_content_not_by_its_path(tmp_path):
             'world = "arrays"\nfile = "world.npz"\nhorizon = 4\nplanning_horizon = 2\nbudget = 2\n'
         )
         data = {"name": "a", "settings": ["s.toml"], "rules": ["periodic"]}
-        return places(parse_study(data, where=str(folder / "study.toml")), version="1")[0].cell
+        return entries(parse_study(data, where=str(folder / "study.toml")), version="1")[0].cell
 
     here, there, other = cell(tmp_path / "a", 1.0), cell(tmp_path / "b", 1.0), cell(tmp_path / "c", 2.0)
     assert here.setting != there.setting

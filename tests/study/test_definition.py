@@ -1,9 +1,14 @@
 """STUDY.toml: what it spells out to, and one line for every fault."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
+from replan.cli import run
 from replan.errors import InputError
-from replan.study.cells import places
+from replan.study.cells import entries
 from replan.study.definition import builtin_studies, load_study, parse_study
 from replan.study.paper import METHODS
 from replan.worlds.settings import PAPER_SETTINGS
@@ -11,6 +16,7 @@ from replan.worlds.settings import PAPER_SETTINGS
 SMALL = {"name": "small", "settings": ["two-burst"], "rules": ["periodic"]}
 
 
+LAZY = 'settings = ["two-burst"]\nrules = [{ rule = "lazy-value",'
 HUNDRED = {"from": 0.0, "to": 1.0, "count": 100}
 
 
@@ -23,7 +29,7 @@ def study_of(**changes):
 
 
 def labels(study):
-    return [(place.setting, place.label) for place in places(study, version="1")]
+    return [(entry.setting, entry.label) for entry in entries(study, version="1")]
 
 
 def test_a_range_of_settings_and_a_grid_of_rules_are_all_combinations():
@@ -51,7 +57,7 @@ def test_a_range_of_settings_and_a_grid_of_rules_are_all_combinations():
 )
 def test_ranges_include_both_ends(given, expected):
     study = study_of(rules=[{"rule": "regret-guided", "grid": {"diameter": given}}])
-    assert study.rules[0].grid["diameter"] == pytest.approx(expected)
+    assert study.blocks[0].rules[0].grid["diameter"] == pytest.approx(expected)
 
 
 def test_a_named_rule_is_tuned_and_a_grid_is_not_unless_asked():
@@ -62,7 +68,7 @@ def test_a_named_rule_is_tuned_and_a_grid_is_not_unless_asked():
             {"rule": "regret-guided", "name": "both", "grid": {"m": [1]}, "tune": True},
         ]
     )
-    assert [place.cell.search for place in places(study, version="1")] == ["paper", None, "paper"]
+    assert [entry.cell.search for entry in entries(study, version="1")] == ["paper", None, "paper"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,10 @@ def test_a_named_rule_is_tuned_and_a_grid_is_not_unless_asked():
             {"rules": [{"rule": "regret-guided", "grid": {"alpha": [0.5, 7]}}]},
             "alpha must lie between 0 and 1",
         ),
-        ({"rules": [{"rule": "regret-guided", "grid": {"alpha": [[1]]}}]}, "regret-guided cannot take"),
+        (
+            {"rules": [{"rule": "regret-guided", "grid": {"alpha": [[1]]}}]},
+            "regret-guided: 'alpha' should be a valid number",
+        ),
         ({"rules": [{"rule": "regret-guided", "grid": {"alpha": {"from": 0}}}]}, "missing key 'to'"),
         ({"rules": [{"rule": "regret-guided", "grid": {"alpha": []}}]}, "alpha: has no value"),
         ({"executions": ["mpa"]}, "'executions.0'"),
@@ -120,12 +129,12 @@ def test_a_fault_is_one_line_that_names_the_key(changes, said):
 )
 def test_a_fault_of_a_setting_is_one_line_too(axis, said):
     with pytest.raises(InputError, match=said):
-        places(study_of(settings=[axis]), version="1")
+        entries(study_of(settings=[axis]), version="1")
 
 
 def test_two_lines_of_a_table_never_share_a_name():
     with pytest.raises(InputError, match="stands twice"):
-        places(study_of(rules=["periodic", "periodic"]), version="1")
+        entries(study_of(rules=["periodic", "periodic"]), version="1")
 
 
 def test_settings_lie_beside_the_study(tmp_path):
@@ -150,4 +159,50 @@ def test_the_papers_table_is_a_study_that_ships():
     study, _ = load_study("table1")
     assert labels(study) == [(setting, rule) for setting in PAPER_SETTINGS for rule in METHODS]
     for name in builtin_studies():
-        assert places(load_study(name)[0], version="1")
+        assert entries(load_study(name)[0], version="1")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("settings = " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+        ("seeds = { first = " + "1" * 5000 + " }", "not valid TOML"),
+        ('name = "' + "a" * 300 + '"\nsettings = ["two-burst"]\nrules = ["periodic"]', "'name'"),
+        ('settings = ["' + "a" * 300 + '.toml"]\nrules = ["periodic"]', "cannot be read"),
+        ('settings = ["two-burst"]\nrules = ["' + "a" * 300 + '"]', "unknown rule"),
+        ('settings = ["two-burst"]\nrules = ["' + "a" * 300 + '.py:Mine"]', "cannot be read"),
+        ('settings = [{ base = "two-burst", vary = { n = [2020-01-01] } }]\nrules = ["periodic"]', "date"),
+        (LAZY + ' set = { threshold = 2020-01-01 } }]', "date"),
+        (LAZY + ' grid = { threshold = [10:00:00] } }]', "date"),
+        (LAZY + ' set = { threshold = nan } }]', "threshold"),
+        (LAZY + ' set = { threshold = true } }]', "threshold"),
+        ('settings = ["two-burst"]\nrules = [{ rule = "regret-guided", set = { m = 2.5 } }]', "'m'"),
+        ('settings = ["two-burst"]\nrules = [{ rule = "regret-guided", grid = { m = [1, true] } }]', "'m'"),
+        ('settings = ["two-burst"]\nrules = ["periodic"]\nseeds = { first = -1 }', "seeds.first"),
+    ],
+)  # fmt: skip
+def test_whatever_a_file_holds_is_one_line(text, said, tmp_path, capsys):
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    assert run(["run", str(path), "--out", str(tmp_path / "run")]) == 2
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1 and said in errors
+
+
+def test_a_name_of_300_characters_is_no_study(capsys):
+    assert run(["run", "a" * 300]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_study_is_read_as_utf_8_whatever_the_locale(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(
+        'settings = [{ base = "two-burst", name = "Δρ" }]\nrules = ["periodic"]', encoding="utf-8"
+    )
+    script = f"from replan.study.definition import load_study; print(len(load_study({str(path)!r})[1]))"
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    path.write_bytes(b'name = "\xff"')
+    with pytest.raises(InputError, match="utf-8"):
+        load_study(path)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from replan.study.cells import places
+from replan.study.cells import entries
 from replan.study.definition import parse_study
 from replan.study.progress import Progress, Tally
 from replan.study.versions import code_version
@@ -14,8 +14,8 @@ from replan.study.work import Failure, Result
 STUDY = parse_study(
     {"name": "s", "settings": ["two-burst", "late-burst"], "rules": ["periodic", "random", "front-loaded"]}
 )
-PLACES = places(STUDY, version=code_version())
-KEYS = [place.cell.key for place in PLACES]
+ENTRIES = entries(STUDY, version=code_version())
+KEYS = [entry.cell.key for entry in ENTRIES]
 
 
 def result(key, **values):
@@ -25,7 +25,7 @@ def result(key, **values):
 @pytest.fixture
 def tally():
     """Of six cells one was stored before and three are done now, one of them in vain."""
-    tally = Tally.of(PLACES, [(KEYS[0], 0.9), (12345, 0.1)])
+    tally = Tally.of(ENTRIES, [(KEYS[0], 0.9), (12345, 0.1)])
     tally.add([result(KEYS[1], exact_regret=0.5, sampled_regret=9.0), Failure(KEYS[2], 0.1, "", "no")])
     tally.add([result(KEYS[3], sampled_regret=2.0)])
     return tally

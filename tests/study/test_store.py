@@ -11,15 +11,15 @@ import pytest
 
 from replan.errors import InputError
 from replan.schedule import Decision
-from replan.study.cells import places
+from replan.study.cells import entries
 from replan.study.definition import parse_study
 from replan.study.store import FILE, Store
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result
 
 STUDY = parse_study({"name": "small", "settings": ["two-burst"], "rules": ["periodic", "random"]})
-PLACES = places(STUDY, version=code_version())
-KEYS = [place.cell.key for place in PLACES]
+ENTRIES = entries(STUDY, version=code_version())
+KEYS = [entry.cell.key for entry in ENTRIES]
 
 
 def result(key, *, samples=3):
@@ -31,7 +31,7 @@ def result(key, *, samples=3):
 
 
 def describe(store):
-    return store.describe("small", "text", PLACES, engine="fake", workers=1, versions={"replan": "1"})
+    return store.describe("small", "text", ENTRIES, engine="fake", workers=1, versions={"replan": "1"})
 
 
 @pytest.fixture

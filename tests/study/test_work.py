@@ -8,10 +8,10 @@ import pytest
 from replan.estimate import TrueKernel
 from replan.evaluation import evaluate, oracle_rollout, regret, rollout
 from replan.schedule import Periodic, Random
-from replan.study import estimators, work
-from replan.study.cells import places
+from replan.study import estimators, measures
+from replan.study.cells import entries
 from replan.study.definition import parse_study
-from replan.study.protocol import choose, prepare
+from replan.study.protocol import Bench, choose
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result, compute, compute_batch
 from replan.worlds.settings import make_mission, parse_setting
@@ -25,7 +25,7 @@ def cells(**changes):
         "seeds": {"first": 3, "count": 20},
         **changes,
     }
-    return [place.cell for place in places(parse_study(data), version=code_version())]
+    return [entry.cell for entry in entries(parse_study(data), version=code_version())]
 
 
 def mission_of(cell):
@@ -54,7 +54,7 @@ def test_exact_and_sampled_regret_are_those_of_the_library(execution):
 
 def test_tuning_is_the_protocols():
     (cell,) = cells(rules=["self-triggered"])
-    chosen = choose(prepare(mission_of(cell)), "self-triggered")
+    chosen = choose(Bench(mission_of(cell)), "self-triggered")
     found = result(cell)
     assert json.loads(found.values["parameters"]) == {"threshold": chosen.rule.threshold}
     assert found.values["validation_regret"] == chosen.validation_regret
@@ -96,9 +96,9 @@ def test_a_cell_that_fails_is_an_outcome_with_its_reason(monkeypatch):
     def broken(*_, **__):
         raise ArithmeticError("the planner\ngave up")
 
-    good = cells(settings=["two-burst"], decisions=False)
-    monkeypatch.setattr(work, "make_timeline", broken)
-    bad = cells(decisions=True)
+    good = cells(settings=["two-burst"])
+    monkeypatch.setitem(measures.MEASURES, "dynamic", broken)
+    bad = cells(measure=["dynamic"])
     found = compute_batch((*bad, *good))
     assert isinstance(found[0], Failure)
     assert found[0].reason == "ArithmeticError: the planner gave up"

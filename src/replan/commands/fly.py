@@ -126,9 +126,9 @@ def _chosen(rule: str, given: dict[str, Any], density: str, execution: str):
     made = make_rule(rule, **given)
     if given:
         return made
-    from replan.study.table3 import choose_rules
+    from replan.study.flights import choose_rule
 
-    return choose_rules([rule], density, execution)[0]  # pyright: ignore[reportArgumentType]
+    return choose_rule(rule, density, execution)  # pyright: ignore[reportArgumentType]
 
 
 def _progress(t: int, flight, agents) -> None:

@@ -1,10 +1,13 @@
-"""`replan reproduce`: the paper's tables and figures with its numbers beside ours, and what lies past."""
+"""`replan reproduce`: the paper's tables and figures with its numbers beside ours, and what lies past.
+
+Every part is a study that comes with replan and tables over its records. Its store lies in OUT/runs/STUDY,
+and the same command goes on with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,12 +16,18 @@ from replan.commands.output import emit
 from replan.errors import InputError
 
 if TYPE_CHECKING:
-    from replan.study.candidates import Search
-    from replan.study.simulation import SettingResult
+    from replan.study.records import Run
 
-SEARCHES: tuple[Search, ...] = ("paper", "equal")
-Part = TypeVar("Part")
-KEPT = ".parts"  # folder inside the results for what a stopped reproduction has done
+STUDIES = {
+    part: "table1" if part in ("table2", "figures", "all") else part
+    for part in ("table1", "table2", "table3", "figures", "beyond", "learning", "certificates", "all")
+}
+SHOWN = {
+    "figures": ["table1"],
+    "all": ["table1"],
+}  # tables on the terminal, where not those of the part's name
+RUNS = "runs"  # folder inside the results for the stores
+STOPPED = 130
 
 
 def reproduce(
@@ -34,43 +43,43 @@ def reproduce(
     as_json: JsonOption = False,
 ) -> None:
     """Tables and figures. `all` is the paper's simulation study: Tables 1 and 2 and both figures."""
-    if part not in PARTS:
-        raise InputError(f"{part!r} is not one of {', '.join(PARTS)}")
-    if search not in SEARCHES:
+    if part not in STUDIES:
+        raise InputError(f"{part!r} is not one of {', '.join(STUDIES)}")
+    if search not in ("paper", "equal"):
         raise InputError(f"--search must be paper or equal, not {search!r}")
     if not 2 <= seeds <= 1000:
         raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
-    if workers < 1:
-        raise InputError(f"--workers must be at least 1, not {workers}")
-    if layouts < 1:
-        raise InputError(f"--layouts must be at least 1, not {layouts}")
-    folder = output_folder(out)
-    options = {
-        "search": search,
-        "layouts": layouts,
-        "seed": seed,
-        "seeds": seeds,
-        "workers": workers,
-        "quiet": as_json,
-    }
+    from replan.report.page import write_page
+    from replan.report.reproduction import write_reproduction
+
+    folder, study, replaced = output_folder(out), STUDIES[part], {}
+    if study == "table1" and search == "equal":
+        study = "table1-equal"
+    elif study == "learning":
+        replaced = {"seeds": {"first": 0, "count": seeds}}
+    elif study == "table3":
+        replaced = {"layouts": layouts, "trial": seed}
+    run = _computed(study, folder, workers=workers, quiet=as_json, replaced=replaced)
     try:
-        table, records = PARTS[part](folder, part, options)
-    except KeyboardInterrupt:
-        if (folder / KEPT).exists():
-            typer.echo("what is done is kept: the same command goes on from there", err=True)
-        raise
+        tables = write_reproduction(run, folder, figures=part not in ("table1", "table2"))
+        shown = run if study.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
+        write_page(shown, folder, beyond=_stored(folder, "beyond"), flights=_stored(folder, "table3"))
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     if as_json:
-        emit({"part": part, "out": str(folder), "files": files, "records": records}, as_json=True, lines=[])
+        emit(
+            {"part": part, "out": str(folder), "files": files, "records": run.records}, as_json=True, lines=[]
+        )
         return
-    table.show()
+    for name in SHOWN.get(part, [part]):
+        for table in tables[name]:
+            table.show()
     typer.echo(f"\n{len(files)} files in {folder}: {', '.join(files)}")
 
 
 def output_folder(path: Path) -> Path:
-    """The folder, made if need be, or an `InputError`."""
+    """Return the folder, made if need be; an `InputError` where it cannot be written."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         probe = path / ".replan-probe"
@@ -81,142 +90,39 @@ def output_folder(path: Path) -> Path:
     return path
 
 
-def _simulation(folder: Path, part: str, options: dict[str, Any]):
-    from replan.report.simulation_figures import write_figures
-    from replan.report.simulation_tables import records, table_2, write_tables
-    from replan.study.simulation import simulate
-    from replan.worlds.settings import PAPER_SETTINGS
+def _computed(study: str, folder: Path, *, workers: int, quiet: bool, replaced: dict[str, Any]) -> Run:
+    """Compute the cells that the study's store does not hold; returns its records."""
+    from replan.study.definition import load_study
+    from replan.study.local import LocalEngine
+    from replan.study.records import read_run
+    from replan.study.runner import run_study
 
-    done = simulate(PAPER_SETTINGS, search=options["search"], workers=options["workers"], kept=folder / KEPT)
-    results = _watched(done, len(PAPER_SETTINGS), lambda result: result.name, options)
-    table = write_tables(results, folder, search=options["search"])
-    if part in ("figures", "all"):
-        write_figures(results, folder)
-    _write_report(folder, options["search"], results)
-    return (table_2(results) if part == "table2" else table), records(results)
-
-
-def _rewrite_report(folder: Path, search: Search) -> None:
-    """The page with what was just added to the folder, where the simulation was run into it before."""
-    from replan.study.simulation import kept_simulation
-    from replan.worlds.settings import PAPER_SETTINGS
-
-    for kind in dict.fromkeys((search, *SEARCHES)):
-        results = kept_simulation(PAPER_SETTINGS, search=kind, kept=folder / KEPT)
-        if len(results) == len(PAPER_SETTINGS):
-            return _write_report(folder, kind, results)
+    loaded, text = load_study(study, **replaced)
+    store = folder / RUNS / study
+    report = run_study(
+        loaded, text, store, engine=lambda: LocalEngine(workers=workers), resume=True, quiet=quiet
+    )
+    if report.stopped and report.missing:
+        typer.echo(f"{report.missing} cells to go; the same command goes on from there", err=True)
+        raise typer.Exit(STOPPED)
+    if report.failed:
+        setting, rule, reason = report.failures[0]
+        raise InputError(f"{report.failed} cells failed, the first is {rule} on {setting}: {reason}")
+    return read_run(store, samples=True)
 
 
-def _write_report(folder: Path, search: str, results: Sequence[SettingResult]) -> None:
-    """The page of a simulation and of all else that lies in the folder."""
-    from replan.report.page import write_page
-    from replan.study.beyond import kept_beyond
+def _stored(folder: Path, *studies: str) -> Run | None:
+    """The first of these studies that is complete in the folder; a broken store is left out with one line."""
+    from replan.study.records import read_run
+    from replan.study.store import FILE
 
-    past = kept_beyond([result.name for result in results], kept=folder / KEPT)
-    write_page(results, folder, search=search, flights=flights_in(folder), beyond=past)
-
-
-def flights_in(folder: Path) -> list[dict[str, Any]] | None:
-    """The rows of Table 3, where `table3` was flown into the same folder before."""
-    import json
-
-    from replan.report.page.tables import flight_table
-
-    path = folder / "table3.json"
-    if not path.exists():
-        return None
-    try:
-        rows = json.loads(path.read_text())["rows"]
-        flight_table(rows).html()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        typer.echo(f"{path} does not hold the rows of Table 3: left out", err=True)
-        return None
-    return rows
-
-
-def _beyond(folder: Path, part: str, options: dict[str, Any]):
-    from replan.report.beyond_table import records, write_beyond
-    from replan.study.beyond import beyond
-    from replan.worlds.settings import builtin_settings
-
-    total = 2 * len(builtin_settings())
-    done = beyond(workers=options["workers"], kept=folder / KEPT)
-    results = _watched(done, total, lambda result: f"{result.setting}, {result.execution}", options)
-    table = write_beyond(results, folder)
-    _rewrite_report(folder, options["search"])
-    return table, records(results)
-
-
-def _learning(folder: Path, part: str, options: dict[str, Any]):
-    from replan.report.learning_tables import write_learning
-    from replan.study.learning import LEARNING_SETTINGS, learning
-
-    done = learning(seeds=options["seeds"], workers=options["workers"], kept=folder / KEPT)
-    results = _watched(done, len(LEARNING_SETTINGS), lambda result: result[1][0].setting, options)
-    learned = [each for found, _ in results for each in found]
-    wrong = [each for _, found in results for each in found]
-    table = write_learning(learned, wrong, folder)
-    return table, [{**vars(each), "sampled": vars(each.sampled)} for each in learned]
-
-
-def _certificates(folder: Path, part: str, options: dict[str, Any]):
-    from replan.report.certificate_figure import BUDGETS, SETTING, promises, write_certificates
-    from replan.worlds.settings import load_setting, make_mission
-
-    done = promises(make_mission(load_setting(SETTING)), BUDGETS)
-    points = _watched(done, len(BUDGETS), lambda point: f"{point.budget} updates", options)
-    return write_certificates(points, folder), [vars(point) for point in points]
-
-
-def _table3(folder: Path, part: str, options: dict[str, Any]):
-    import json
-
-    from replan.report.files import write_whole
-    from replan.report.flight_figure import flight_figure
-    from replan.report.flight_table import table_3
-    from replan.study.table3 import table3
-
-    def tell(what: str, share: float) -> None:
-        if not options["quiet"]:
-            typer.echo(f"{share:4.0%}  {what}", err=True)
-
-    result = table3(layouts=options["layouts"], seed=options["seed"], progress=tell)
-    tables = table_3(result)
-    if not options["quiet"]:
-        for table in tables[:-1]:
-            table.show()
-    write_whole(folder / "table3.md", "\n".join(table.markdown() for table in tables))
-    write_whole(folder / "table3.tex", "\n".join(table.latex() for table in tables))
-    write_whole(folder / "table3.json", json.dumps(result.record(), indent=1) + "\n")
-    flight_figure(result.tracks, path=folder / "flights.png")
-    _rewrite_report(folder, options["search"])
-    return tables[-1], result.record()
-
-
-PARTS = {
-    "table3": _table3,
-    "table1": _simulation,
-    "table2": _simulation,
-    "figures": _simulation,
-    "beyond": _beyond,
-    "learning": _learning,
-    "certificates": _certificates,
-    "all": _simulation,
-}
-
-
-def _watched(
-    results: Iterable[Part], total: int, name: Callable[[Part], str], options: dict[str, Any]
-) -> list[Part]:
-    """The results as they come, with a progress bar on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    found = []
-    with Progress(*columns, console=Console(stderr=True), disable=options["quiet"]) as progress:
-        task = progress.add_task("at work", total=total)
-        for result in results:
-            found.append(result)
-            progress.update(task, advance=1, description=f"done: {name(result)}")
-    return found
+    for study in studies:
+        if (folder / RUNS / study / FILE).exists():
+            try:
+                run = read_run(folder / RUNS / study)
+            except InputError as error:
+                typer.echo(f"{error}: left out of the page", err=True)
+                continue
+            if run.complete:
+                return run
+    return None

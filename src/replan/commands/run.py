@@ -20,33 +20,45 @@ def run(
     engine: Annotated[str, typer.Option(help="Where cells are computed: local or ray.")] = "local",
     address: Annotated[str | None, typer.Option(help="The Ray cluster to use; else one is started.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes, or cores of the Ray cluster.")] = None,
+    working_dir: Annotated[
+        Path | None, typer.Option(help="Folder sent to the Ray cluster, for rules that import its files.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/NAME if not given.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compute every cell of a study; exit status 1 where cells failed, 130 where Ctrl-C stopped it."""
-    from replan.report.page import write_run_page
+    from replan.report.page import write_page
     from replan.report.study_tables import write_study_tables
+    from replan.study.cells import require_alone
     from replan.study.definition import load_study
     from replan.study.engine import make_engine
+    from replan.study.records import read_run
     from replan.study.runner import run_study
-    from replan.study.store import Store
 
     loaded, text = load_study(study)
+    if engine == "ray" and working_dir is None:
+        require_alone(loaded)
     folder = out or Path("runs") / loaded.name
     report = run_study(
         loaded,
         text,
         folder,
-        engine=lambda: make_engine(engine, workers=workers, address=address),
+        engine=lambda: make_engine(
+            engine,
+            workers=workers,
+            address=address,
+            working_dir=None if working_dir is None else str(working_dir),
+        ),
         resume=resume,
         quiet=as_json,
     )
     tables: list[Path] = []
     if not report.stopped:
-        with Store.open(folder) as store:
-            tables = [*write_study_tables(store, folder / "tables"), write_run_page(store, folder)]
-    how = _resume_command(study, folder, engine=engine, address=address, workers=workers)
+        done = read_run(folder)
+        tables = [*write_study_tables(done, folder / "tables"), write_page(done, folder)]
+    options = {"engine": engine, "address": address, "workers": workers, "working-dir": working_dir}
+    how = _resume_command(study, folder, options)
     answer: dict[str, Any] = {
         "run": str(folder),
         "cells": report.cells,
@@ -79,14 +91,9 @@ def run(
         raise typer.Exit(1)
 
 
-def _resume_command(
-    study: str, folder: Path, *, engine: str, address: str | None, workers: int | None
-) -> str:
+def _resume_command(study: str, folder: Path, options: dict[str, Any]) -> str:
     parts = ["replan", "run", study, "--out", str(folder), "--resume"]
-    if engine != "local":
-        parts += ["--engine", engine]
-    if address is not None:
-        parts += ["--address", address]
-    if workers is not None:
-        parts += ["--workers", str(workers)]
+    for name, value in options.items():
+        if value not in (None, "local"):
+            parts += [f"--{name}", str(value)]
     return shlex.join(parts)

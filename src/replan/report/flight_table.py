@@ -1,60 +1,131 @@
-"""Table 3: success, collisions and cost of simulated flights, the paper's figures beside ours."""
+"""Table 3 from the records of study `table3`: success, collisions and cost of flights beside the paper's."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from replan.model.kernel import Array
 from replan.report.tables import Table
-from replan.study.table3 import REFERENCE, Estimate, Row, Table3
-from replan.worlds.crazyflie.layouts import Density
+from replan.study.flights import Track
+from replan.study.paper import TABLE_3
+from replan.study.protocol import bootstrap_interval
+from replan.study.records import Record, Run
+from replan.worlds.crazyflie.metrics import Outcome
 from replan.worlds.crazyflie.world import COLLISION_LENGTH
 
-TITLES: dict[Density, str] = {
-    "none": "no obstacles",
-    "sparse": "sparse obstacles",
-    "dense": "dense obstacles",
-}
+TITLES = {"none": "no obstacles", "sparse": "sparse obstacles", "dense": "dense obstacles"}
 COLUMNS = ("rule", "", "success", "paper", "collisions", "paper", "cost", "paper", "cost against adaptive")
+REFERENCE = ("regret-guided", "map")  # the others' costs are compared with it, layout by layout
+
+Estimate = dict[str, float]  # mean over layouts, low and high of its 95 % interval
+Row = Mapping[str, Any]
 
 
-def table_3(result: Table3) -> list[Table]:
-    """One table for each density."""
-    densities: list[Density] = list(dict.fromkeys(row.density for row in result.rows))
+def table_3(run: Run) -> list[Table]:
+    """Return one table for each density."""
+    rows = _rows(run)
+    trial, layouts = run.records[0]["trial"], run.records[0]["layouts"]
     return [
         Table(
-            title=f"Table 3, {TITLES[density]}: {result.layouts} layouts, simulated Crazyflie",
+            title=f"Table 3, {TITLES[density]}: {layouts} layouts, simulated Crazyflie",
             columns=COLUMNS,
             labels=2,
-            rows=tuple(_cells(row) for row in result.rows if row.density == density),
-            notes=tuple(_notes(result, density)),
+            rows=[_cells(row) for row in rows if row["density"] == density],
+            notes=_notes([row for row in rows if row["density"] == density], trial),
+            name=f"table3-{density}",
         )
-        for density in densities
+        for density in dict.fromkeys(row["density"] for row in rows)
     ]
+
+
+def _rows(run: Run) -> list[Row]:
+    """The mean figures of every density, rule and execution, with their intervals over layouts."""
+    costs = {_key(record): _figures(record, "cost") for record in run.records}
+    return [
+        {
+            "density": record["density"],
+            "rule": record["rule"],
+            "execution": record["execution"],
+            "success": _proportion(_figures(record, "success")),
+            "collisions": _mean(_figures(record, "collisions")),
+            "cost": _mean(costs[_key(record)]),
+            "cost_difference": _mean(
+                costs[_key(record)] - costs.get((record["density"], *REFERENCE), costs[_key(record)])
+            ),
+        }
+        for record in run.records
+    ]
+
+
+def _key(record: Record) -> tuple[str, str, str]:
+    return record["density"], record["rule"], record["execution"]
+
+
+def _figures(record: Mapping[str, Any], name: str) -> Array:
+    """(L,) of every layout."""
+    return np.array([float(each[name]) for each in record["flights"]["outcomes"]])
+
+
+def _mean(values: Array) -> Estimate:
+    low, high = bootstrap_interval(values)
+    return {"mean": float(values.mean()), "low": low, "high": high}
+
+
+def _proportion(successes: Array) -> Estimate:
+    """Wilson's interval."""
+    from scipy.stats import binomtest
+
+    result = binomtest(int(successes.sum()), len(successes))
+    interval = result.proportion_ci(method="wilson")
+    return {"mean": float(result.statistic), "low": float(interval.low), "high": float(interval.high)}
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    paper = [f"{value:.2f}" for value in row.paper] if row.paper else ["", "", ""]
-    ours = [_text(row.success), _text(row.collisions), _text(row.cost)]
+    printed = TABLE_3[row["density"]].get(row["rule"]) if row["execution"] == "map" else None
+    paper = [f"{value:.2f}" for value in printed] if printed else ["", "", ""]
+    ours = [_text(row[name]) for name in ("success", "collisions", "cost")]
     beside = [cell for pair in zip(ours, paper, strict=True) for cell in pair]
-    star = " *" if _differs(row.cost_difference) else ""
-    return (row.rule, row.execution, *beside, _text(row.cost_difference, signed=True) + star)
+    star = " *" if _differs(row) else ""
+    return (row["rule"], row["execution"], *beside, _text(row["cost_difference"], "+.2f") + star)
 
 
-def _notes(result: Table3, density: Density) -> list[str]:
-    rows = [row for row in result.rows if row.density == density and (row.rule, row.execution) != REFERENCE]
-    apart = [f"{row.rule} ({row.execution})" for row in rows if _differs(row.cost_difference)]
-    inside = len(rows) - len(apart)
+def _notes(rows: Sequence[Row], trial: int) -> list[str]:
+    others = [row for row in rows if (row["rule"], row["execution"]) != REFERENCE]
+    apart = [f"{row['rule']} ({row['execution']})" for row in others if _differs(row)]
+    inside = len(others) - len(apart)
     return [
-        f"Seed {result.seed}, ties {result.ties}, kappa {COLLISION_LENGTH:g} m. In brackets 95 % intervals "
-        "over layouts (Wilson for success, bootstrap for the others).",
+        f"Seed {trial}, ties first, kappa {COLLISION_LENGTH:g} m. In brackets 95 % intervals over layouts "
+        "(Wilson for success, bootstrap for the others).",
         "Cost against adaptive: the difference to regret-guided with map execution on the same layouts; a "
-        f"star marks an interval that leaves out 0. {inside} of {len(rows)} differences cannot be told from 0"
-        + (f"; the others are {', '.join(apart)}." if apart else "."),
+        f"star marks an interval that leaves out 0. {inside} of {len(others)} differences cannot be told "
+        "from 0" + (f"; the others are {', '.join(apart)}." if apart else "."),
     ]
 
 
-def _differs(estimate: Estimate) -> bool:
-    return estimate.low > 0 or estimate.high < 0
+def _differs(row: Row) -> bool:
+    return row["cost_difference"]["low"] > 0 or row["cost_difference"]["high"] < 0
 
 
-def _text(estimate: Estimate, *, signed: bool = False) -> str:
-    form = "+.2f" if signed else ".2f"
-    return f"{estimate.mean:{form}} [{estimate.low:{form}}, {estimate.high:{form}}]"
+def _text(estimate: Estimate, form: str = ".2f") -> str:
+    return f"{estimate['mean']:{form}} [{estimate['low']:{form}}, {estimate['high']:{form}}]"
+
+
+def drawn_tracks(run: Run) -> list[Track]:
+    """Return the flights over the layout that is kept for the figure."""
+    return [
+        Track(
+            record["density"],
+            drawn["number"],
+            record["rule"],
+            record["execution"],
+            np.array(drawn["path"]).reshape(-1, 2),
+            np.array(drawn["updates"]).reshape(-1, 2),
+            tuple(drawn["update_times"]),
+            Outcome(**record["flights"]["outcomes"][drawn["number"]]),
+        )
+        for record in run.records
+        for drawn in [record["flights"]["drawn"]]
+    ]

@@ -30,7 +30,7 @@ from replan.report.style import (
 )
 from replan.schedule.rule import Rule
 from replan.study.paper import METHODS
-from replan.study.protocol import choose, prepare
+from replan.study.protocol import Bench, choose
 from replan.worlds.mars_rover import PiecewiseDrift
 from replan.worlds.settings import RoverSetting, load_setting, make_mission
 
@@ -69,7 +69,7 @@ def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
     setting = load_setting(SETTING)
     assert isinstance(setting, RoverSetting) and isinstance(setting.drift, PiecewiseDrift)
     missions = {how: make_mission(setting, execution=how) for how in ("map", "belief")}
-    bench = prepare(missions["map"])
+    bench = Bench(missions["map"])
     rules = rules or {name: choose(bench, name).rule for name in SHOWN_RULES}
     return ReadmeData(
         budget=setting.budget,

@@ -1,119 +1,126 @@
-"""The tables of a run: every cell as CSV, and regret by setting and rule as Markdown.
+"""The tables of any run: every cell as CSV, and regret by setting and rule as Markdown.
 
 They come from the store alone and hold no times, so that the same results give the same bytes.
 """
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
 from replan.report.files import write_whole
-from replan.report.tables import Table, bold
-from replan.study.store import Store
+from replan.report.tables import Cell, Table, least_in_bold, number, write_csv
+from replan.study.cells import BEST_POSSIBLE
+from replan.study.records import Record, Run
+from replan.study.store_tables import JSON_COLUMNS
 
-CELLS = """
-    select c.setting, c.rule, c.label, c.registered_rule, c.execution, c.estimator, r.parameters,
-           r.validation_regret, r.candidates, r.oracle_return, r.exact_regret, r.dynamic_regret,
-           r.samples, r.sampled_regret, r.standard_error,
-           r.low, r.high, r.schedules, r.updates, r.updates_inside, r.intervals, r.intervals_met,
-           r.mean_stale_drift, r.max_stale_drift
-    from cells c left join results r using (cell) order by c.position
-"""
+CELLS = (
+    "setting", "rule", "label", "registered_rule", "execution", "estimator", "stated_bounds", "parameters",
+    "validation", "validation_regret", "candidates", "oracle_return", "exact_regret", "dynamic_regret",
+    "samples", "sampled_regret", "standard_error", "low", "high", "schedules", "updates", "updates_inside",
+    "intervals", "intervals_met", "mean_stale_drift", "max_stale_drift", "times", "decomposition", "optimum",
+    "certificate", "flights",
+)  # fmt: skip
 REGRETS = {"exact_regret": "exact regret", "sampled_regret": "sampled regret"}
-PLACEMENTS = ("precision", "coverage", "mean stale drift", "max stale drift")
+PLACEMENT = ("precision", "coverage", "mean stale drift", "max stale drift")
 
 
-def write_study_tables(store: Store, folder: Path) -> list[Path]:
-    """cells.csv, regret.md and where it was measured placement.md; the files written."""
-    columns, rows = store.query(CELLS)
-    records = [dict(zip(columns, row, strict=True)) for row in rows]
-    name = store.execute("select value from meta where key = 'study'")[0][0]
-    files = {"cells.csv": _csv(columns, records), "regret.md": "\n".join(_regret_tables(name, records))}
-    if any(record["schedules"] is not None for record in records):
-        files["placement.md"] = "\n".join(_placement_tables(name, records))
-    return [write_whole(folder / file, text) for file, text in files.items()]
+def write_study_tables(run: Run, folder: Path) -> list[Path]:
+    """Write cells.csv, regret.md and where it was measured placement.md; returns the files."""
+    files = [write_csv(folder / "cells.csv", [flat(record) for record in run.records])]
+    if regrets := list(_regret_tables(run)):
+        files.append(write_whole(folder / "regret.md", "\n".join(regrets)))
+    if any(record["schedules"] is not None for record in run.records):
+        files.append(write_whole(folder / "placement.md", "\n".join(_placement_tables(run))))
+    return files
 
 
-def _csv(columns: list[str], records: list[dict[str, Any]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    for record in records:
-        writer.writerow([f"{x:.10g}" if isinstance(x, float) else x for x in record.values()])
-    return buffer.getvalue()
+def flat(record: Record) -> dict[str, Any]:
+    """Return the record as one line of a CSV file; data as JSON, ways flown left out."""
+    line = {name: record.get(name) for name in CELLS}
+    if line["flights"]:
+        line["flights"] = line["flights"]["outcomes"]
+    return line | {name: json.dumps(line[name]) for name in JSON_COLUMNS if line.get(name) is not None}
 
 
-def _groups(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def _groups(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records that make one table, by its name."""
     groups = defaultdict(list)
     for record in records:
-        groups[record["execution"], record["estimator"]].append(record)
+        stated = "" if record["stated_bounds"] == "right" else f", stated bounds {record['stated_bounds']}"
+        groups[f"execution {record['execution']}, estimator {record['estimator']}{stated}"].append(record)
     return groups
 
 
-def _regret_tables(name: str, records: list[dict[str, Any]]) -> Iterable[str]:
-    for (execution, estimator), group in _groups(records).items():
-        rules = list(dict.fromkeys(record["rule"] for record in group))
-        settings = list(dict.fromkeys(record["setting"] for record in group))
-        entries = defaultdict(list)
-        for record in group:
-            entries[record["setting"], record["rule"]].append(record)
+def _regret_tables(run: Run) -> Iterable[str]:
+    for where, group in _groups(run.records).items():
         for key, words in REGRETS.items():
-            if all(record[key] is None for record in group):
-                continue
-            notes = (
-                ["`failed`: see the failures of the run."]
-                if any(r["parameters"] is None for r in group)
-                else []
-            )
-            if any(len(cells) > 1 for cells in entries.values()):
-                notes.append("Of a rule with a grid the least value of the grid is shown, with its size.")
-            yield Table(
-                f"{name}: {words}, execution {execution}, estimator {estimator}",
-                ("setting", *rules),
-                tuple((s, *_row([entries[s, rule] for rule in rules], key)) for s in settings),
-                tuple(notes),
-            ).markdown()
+            if any(record[key] is not None for record in group):
+                yield _regret_table(f"{run.name}: {words}, {where}", group, key).markdown()
 
 
-def _row(entries: list[list[dict[str, Any]]], key: str) -> list[str]:
-    """One setting: a rule's value, or the least of its grid; the least of all in bold."""
-    least = [min((r[key] for r in cells if r[key] is not None), default=None) for cells in entries]
-    shown = [
-        "failed" if value is None else f"{value:.4f}" + (f" ({len(cells)})" if len(cells) > 1 else "")
-        for value, cells in zip(least, entries, strict=True)
-    ]
-    best = min((value for value in least if value is not None), default=None)
+def _regret_table(title: str, group: Sequence[Record], key: str) -> Table:
+    cells = defaultdict(list)
+    for record in group:
+        cells[record["setting"], record["rule"]].append(record)
+    settings, rules = (list(dict.fromkeys(record[name] for record in group)) for name in ("setting", "rule"))
+    rules.sort(key=lambda rule: rule == BEST_POSSIBLE)
+    notes = []
+    if any(record["parameters"] is None for record in group):
+        notes.append("`failed`: see the failures of the run.")
+    if any(len(found) > 1 for found in cells.values()):
+        notes.append("Of a rule with a grid the least value of the grid is shown, with its size.")
+    rows = [(setting, *_row({rule: cells[setting, rule] for rule in rules}, key)) for setting in settings]
+    return Table(title, ("setting", *rules), rows, notes)
+
+
+def _row(entries: dict[str, list[Record]], key: str) -> list[Cell]:
+    """One setting: a rule's value, or the least of its grid; the least of all rules in bold."""
+    least = {
+        rule: min((r[key] for r in found if r[key] is not None), default=None)
+        for rule, found in entries.items()
+    }
+    floor = least.pop(BEST_POSSIBLE, None)
+    cells = [*least_in_bold(list(least.values()), ".4f"), number(floor, ".4f")]
     return [
-        bold(text) if value is not None and best is not None and value <= best + 1e-9 else text
-        for text, value in zip(shown, least, strict=True)
+        Cell(_missing(found)) if cell.value is None else Cell(_with_size(cell.text, found), best=cell.best)
+        for cell, found in zip(cells, entries.values(), strict=False)
     ]
 
 
-def _placement_tables(name: str, records: list[dict[str, Any]]) -> Iterable[str]:
+def _missing(found: list[Record]) -> str:
+    return "failed" if any(record["parameters"] is None for record in found) else ""
+
+
+def _with_size(text: str, found: list[Record]) -> str:
+    return f"{text} ({len(found)})" if len(found) > 1 else text
+
+
+def _placement_tables(run: Run) -> Iterable[str]:
     """Per rule over all settings as in the paper's Table 2: precision of all updates, means of the rest."""
-    for (execution, estimator), group in _groups(records).items():
+    for where, group in _groups(run.records).items():
         rows = []
         for label in dict.fromkeys(record["label"] for record in group):
             cells = [r for r in group if r["label"] == label and r["schedules"] is not None]
             if cells:
-                rows.append((label, *(f"{value:.4f}" for value in _pooled(cells))))
-        title = f"{name}: placement of updates, execution {execution}, estimator {estimator}"
-        yield Table(title, ("rule", *PLACEMENTS), tuple(rows)).markdown()
+                rows.append((label, *(f"{value:.4f}" for value in pooled_placement(cells))))
+        if rows:
+            title = f"{run.name}: placement of updates, {where}"
+            yield Table(title, ("rule", *PLACEMENT), rows).markdown()
 
 
-def _pooled(cells: list[dict[str, Any]]) -> tuple[float, float, float, float]:
-    """A setting counts once, however many schedules its seeds made."""
+def pooled_placement(cells: Sequence[Record]) -> tuple[float, float, float, float]:
+    """Return Table 2's figures over settings; each counts once, however many schedules its seeds made."""
     updates = sum(r["updates"] / r["schedules"] for r in cells)
     inside = sum(r["updates_inside"] / r["schedules"] for r in cells)
     coverages = [r["intervals_met"] / r["intervals"] for r in cells if r["intervals"]]
     return (
-        inside / updates if updates else float("nan"),
-        sum(coverages) / len(coverages) if coverages else float("nan"),
+        inside / updates if updates else nan,
+        sum(coverages) / len(coverages) if coverages else nan,
         sum(r["mean_stale_drift"] for r in cells) / len(cells),
         sum(r["max_stale_drift"] for r in cells) / len(cells),
     )

@@ -1,77 +1,166 @@
-"""Tables as Markdown, LaTeX, CSV and for the terminal, from one plain form."""
+"""Tables in one plain form, as Markdown, LaTeX, CSV, HTML and on the terminal."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from replan.report.files import write_whole
 
+MISSING = "–"
+SAME = 1e-9  # figures closer than this are equal
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table."""
+
+    text: str
+    value: Any = None  # written to CSV and sorted by in HTML; None: the text is
+    beside: str = ""  # in small print after the text, in HTML only
+    best: bool = False  # in bold
+
+    @property
+    def marked(self) -> str:
+        """The text as Markdown."""
+        return f"**{self.text}**" if self.best else self.text
+
+    def latex(self) -> str:
+        """The text as LaTeX."""
+        text = self.text.replace("±", r"$\pm$").replace("%", r"\%").replace("_", r"\_").replace("&", r"\&")
+        return rf"\textbf{{{text}}}" if self.best else text
+
+    def html(self, tag: str = "td") -> str:
+        """An HTML cell; numbers are set to the right."""
+        number = isinstance(self.value, (int, float)) and isfinite(self.value)
+        attributes = f' class="number" data-value="{float(self.value)!r}"' if number else ""
+        attributes = ' class="number"' if self.text == MISSING else attributes
+        attributes += ' scope="row"' if tag == "th" else ""
+        shown = f"<strong>{escape(self.text)}</strong>" if self.best else escape(self.text)
+        beside = f" <small>{escape(self.beside)}</small>" if self.beside else ""
+        return f"<{tag}{attributes}>{shown}{beside}</{tag}>"
+
 
 @dataclass(frozen=True)
 class Table:
-    """Headings and rows of text; a row whose first cell is empty goes on with the row above."""
+    """Headings and rows; a row whose first cell is empty continues the row above."""
 
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-    labels: int = 1  # the first columns, which say what a row is
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | Cell]]
+    notes: Sequence[str] = ()
+    labels: int = 1  # columns at the left that name a row
+    name: str = "table"  # id in HTML
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The rows, each entry a `Cell`."""
+        return [[each if isinstance(each, Cell) else Cell(each) for each in row] for row in self.rows]
 
     def markdown(self) -> str:
         """A Markdown table under its title, notes below."""
         head = "| " + " | ".join(self.columns) + " |"
         rule = "|" + "|".join("---" if k == 0 else "---:" for k in range(len(self.columns))) + "|"
-        body = ["| " + " | ".join(row) + " |" for row in self.rows]
+        body = ["| " + " | ".join(cell.marked for cell in row) + " |" for row in self.cells]
         notes = "".join(f"\n{note}\n" for note in self.notes)
         return f"# {self.title}\n\n" + "\n".join([head, rule, *body]) + "\n" + notes
 
     def latex(self) -> str:
         """A booktabs table."""
-        lines = [r"\begin{table}", r"\centering", rf"\caption{{{_tex(self.title)}}}"]
+        lines = [r"\begin{table}", r"\centering", rf"\caption{{{Cell(self.title).latex()}}}"]
         lines += [rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}", r"\toprule"]
-        lines += [" & ".join(_tex(cell) for cell in self.columns) + r" \\", r"\midrule"]
-        lines += [" & ".join(_tex(cell) for cell in row) + r" \\" for row in self.rows]
+        lines += [" & ".join(Cell(column).latex() for column in self.columns) + r" \\", r"\midrule"]
+        lines += [" & ".join(cell.latex() for cell in row) + r" \\" for row in self.cells]
         lines += [r"\bottomrule", r"\end{tabular}"]
-        lines += [rf"\par\footnotesize {_tex(note)}" for note in self.notes]
+        lines += [rf"\par\footnotesize {Cell(note).latex()}" for note in self.notes]
         return "\n".join([*lines, r"\end{table}", ""])
 
+    def csv(self) -> str:
+        """Values, or the text of cells without one; 12 digits."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(self.columns)
+        for row in self.cells:
+            values = [cell.text if cell.value is None else cell.value for cell in row]
+            writer.writerow([f"{x:.12g}" if isinstance(x, float) else x for x in values])
+        return buffer.getvalue()
+
+    def html(self) -> str:
+        """A sortable table in a box of its own that scrolls, so that the page never does sideways."""
+        heads = "".join(
+            f'<th scope="col" aria-sort="none"><button type="button">{escape(column)}'
+            '<span class="arrow" aria-hidden="true"></span></button></th>'
+            for column in self.columns
+        )
+        body = "\n".join(
+            "<tr>" + row[0].html("th") + "".join(cell.html() for cell in row[1:]) + "</tr>"
+            for row in self.cells
+        )
+        notes = "".join(note_html(note) for note in self.notes)
+        return (
+            f'<h3 id="{self.name}-title">{escape(self.title)}</h3>'
+            f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{self.name}-title">'
+            f'<table id="{self.name}" class="sortable" aria-labelledby="{self.name}-title">'
+            f"<thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>{notes}"
+        )
+
     def show(self) -> None:
-        """On the terminal."""
+        """Print the table on the terminal."""
         from replan.report.terminal import show
 
         show(self)
 
     def write(self, folder: Path, name: str) -> None:
-        """NAME.md and NAME.tex."""
-        write_whole(folder / f"{name}.md", self.markdown())
-        write_whole(folder / f"{name}.tex", self.latex())
+        """Write NAME.md and NAME.tex."""
+        write_tables(folder, name, [self])
 
 
-def write_csv(path: Path, records: Sequence[dict[str, Any]]) -> None:
-    """One line a record, the columns of the first."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    write_whole(path, buffer.getvalue())
+def write_tables(folder: Path, name: str, tables: Sequence[Table]) -> None:
+    """Write all tables into one NAME.md and one NAME.tex."""
+    write_whole(folder / f"{name}.md", "\n".join(table.markdown() for table in tables))
+    write_whole(folder / f"{name}.tex", "\n".join(table.latex() for table in tables))
 
 
-def bold(cell: str) -> str:
-    """The cell marked as the best of its row."""
-    return f"**{cell}**"
+def number(value: float | None, form: str = ".3f", *, beside: str = "", best: bool = False) -> Cell:
+    """Return a cell with a number, or with a dash where there is none."""
+    if value is None or not isfinite(value):
+        return Cell(MISSING, None, beside)
+    return Cell(f"{value:{form}}", float(value), beside, best)
 
 
-def unbold(cell: str) -> str:
-    """The cell without the mark."""
-    return cell[2:-2] if cell.startswith("**") else cell
+def least_in_bold(values: Sequence[float | None], form: str = ".3f") -> list[Cell]:
+    """Return a row of numbers whose least is in bold."""
+    least = min((value for value in values if value is not None), default=None)
+    return [
+        number(value, form, best=value is not None and least is not None and value <= least + SAME)
+        for value in values
+    ]
 
 
-def _tex(cell: str) -> str:
-    cell = cell.replace("±", r"$\pm$").replace("%", r"\%").replace("_", r"\_").replace("&", r"\&")
-    plain = unbold(cell)
-    return plain if plain == cell else rf"\textbf{{{plain}}}"
+def records_table(title: str, records: Sequence[Mapping[str, Any]]) -> Table:
+    """Return one row for each record; the columns are the keys of the first."""
+    columns = tuple(records[0]) if records else ()
+    rows = [[_plain(record[column]) for column in columns] for record in records]
+    return Table(title, columns, rows)
+
+
+def write_csv(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:
+    """Write one line for each record."""
+    return write_whole(path, records_table(path.stem, records).csv())
+
+
+def note_html(note: str) -> str:
+    """Return a note in small print; text between backticks is code."""
+    shown = re.sub("`(.*?)`", r"<code>\1</code>", escape(note))
+    return f'<p class="note">{shown}</p>'
+
+
+def _plain(value: Any) -> Cell:
+    return Cell("") if value is None else Cell(str(value), value)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Shown
 from rich.text import Text
 
-from replan.report.tables import Table, unbold
+from replan.report.tables import Cell, Table
 
 PADDING = 3  # about each column: two spaces and a line
 
@@ -20,7 +20,7 @@ def show(table: Table) -> None:
     piped = not console.is_terminal
     styled = console.color_system is not None
     console.print(table.title, style="italic", markup=False, highlight=False, soft_wrap=piped)
-    cells = [[_text(cell, styled) for cell in row] for row in table.rows]
+    cells = [[_text(cell, styled) for cell in row] for row in table.cells]
     heads = [Text(column) for column in table.columns]
     widths = [
         max(cell_len(text.plain) for text in column) + PADDING for column in zip(heads, *cells, strict=True)
@@ -51,6 +51,5 @@ def column_blocks(widths: Sequence[int], labels: int, room: int | None) -> list[
     return blocks
 
 
-def _text(cell: str, styled: bool) -> Text:
-    plain = unbold(cell)
-    return Text(plain, style="bold") if styled and plain != cell else Text(cell)
+def _text(cell: Cell, styled: bool) -> Text:
+    return Text(cell.text, style="bold") if styled and cell.best else Text(cell.marked)

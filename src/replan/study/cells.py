@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from replan.errors import InputError
-from replan.study.definition import RuleAxis, SettingAxis, Study
+from replan.study.axes import RuleAxis, SettingAxis
+from replan.study.definition import Block, Study
+from replan.study.estimators import TRUE_KERNEL
 from replan.study.protocol import VALIDATION_SEEDS
+from replan.study.rule_source import RuleSource, find_rule, neighbours
 from replan.worlds.settings import load_setting, parse_setting
+
+BEST_POSSIBLE = "best possible"  # in place of a rule: the best that any schedule can do
+SAMPLED = frozenset({"sampled", "placement"})  # measurements on seeds
+
+RulePoint = tuple[str, str, dict[str, Any]]  # name of an entry, label of a point, fields of its cells
 
 
 @dataclass(frozen=True)
@@ -25,14 +33,17 @@ class Cell:
     setting: str  # JSON
     files: tuple[tuple[str, str], ...]  # (path, hash of its content) of every file that the setting names
     execution: str
-    estimator: str
     rule: str
-    given: str  # JSON, the hyper-parameters that are not chosen
-    search: str | None  # the candidates that validation chooses the others from; None: they have defaults
     measure: tuple[str, ...]
-    seeds: tuple[int, int]  # first and count
-    intervals: bool
-    decisions: bool
+    estimator: str = TRUE_KERNEL
+    stated_bounds: str = "right"  # the drift bounds that rule and estimator are given
+    given: str = "{}"  # JSON, the hyper-parameters that are not chosen
+    search: str | None = None  # how the others are chosen; None: they have their defaults
+    seeds: tuple[int, int] = (0, 0)  # first and count
+    intervals: bool = False
+    decisions: bool = False
+    digest: str | None = None  # of the source of a rule of the user's own
+    source: str | None = None  # that source where it is a file, which a worker may not have
 
     @cached_property
     def identity(self) -> str:
@@ -41,6 +52,8 @@ class Cell:
         for path, digest in self.files:
             parts["setting"] = parts["setting"].replace(json.dumps(path), json.dumps(digest))
         parts["files"] = sorted(digest for _, digest in self.files)
+        if self.digest is not None:
+            parts |= {"rule": self.rule.rpartition(":")[2], "source": None}
         if self.search is not None:
             parts["validation"] = [int(VALIDATION_SEEDS[0]), int(VALIDATION_SEEDS[-1])]
         return hashlib.sha256(canonical(parts).encode()).hexdigest()
@@ -52,8 +65,8 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a cell stands in the study: the names that tables show. Two places may hold the same cell."""
+class Entry:
+    """A cell in a study, with the names that tables show. Two entries may hold the same cell."""
 
     position: int
     setting: str
@@ -62,34 +75,51 @@ class Place:
     cell: Cell
 
 
-def places(study: Study, *, version: str) -> list[Place]:
-    """Every cell of a study, in the order of the file; those that share a world stand together."""
-    rules = [rule for axis in study.rules for rule in _rule_points(axis)]
-    sampled = {"sampled", "placement"} & set(study.measure)
-    found: list[Place] = []
-    for axis in study.settings:
-        for name, data in _setting_points(axis):
-            setting, files = canonical(data), _files(data)
-            for execution, estimator, (entry, label, rule, point, tuned) in product(
-                study.executions, study.estimators, rules
-            ):
-                cell = Cell(
-                    version=version,
-                    setting=setting,
-                    files=files,
-                    execution=execution,
-                    estimator=estimator,
-                    rule=rule,
-                    given=point,
-                    search=study.search if tuned else None,
-                    measure=tuple(sorted(set(study.measure))),
-                    seeds=(study.seeds.first, study.seeds.count) if sampled else (0, 0),
-                    intervals=study.intervals and "sampled" in study.measure,
-                    decisions=study.decisions,
-                )
-                found.append(Place(len(found), name, entry, label, cell))
+def entries(study: Study, *, version: str) -> list[Entry]:
+    """Return every cell of a study, in the order of the file."""
+    found: list[Entry] = []
+    for block in study.blocks:
+        rules = [rule for axis in block.rules for rule in _rule_points(axis, block.search)]
+        for name, data in _settings(block):
+            for_all = partial(Cell, version=version, setting=canonical(data), files=_files(data))
+            for rule, label, cell in _cells(block, rules, for_all):
+                found.append(Entry(len(found), name, rule, label, cell))
     _require_distinct(found)
     return found
+
+
+def _cells(
+    block: Block, rules: Sequence[RulePoint], for_all: Callable[..., Cell]
+) -> Iterator[tuple[str, str, Cell]]:
+    """Name, label and cell of everything that a block measures on one setting."""
+    measure = set(block.measure)
+    each_rule = partial(
+        for_all,
+        measure=tuple(sorted(measure - {"optimum"})),
+        seeds=(block.seeds.first, block.seeds.count) if measure & SAMPLED else (0, 0),
+        intervals=block.intervals and "sampled" in measure,
+        decisions=block.decisions and "flight" not in measure,
+    )
+    for execution in block.executions:
+        if "optimum" in measure:
+            yield (
+                BEST_POSSIBLE,
+                BEST_POSSIBLE,
+                for_all(execution=execution, rule=BEST_POSSIBLE, measure=("optimum",)),
+            )
+        for estimator, bounds, (name, label, rule) in product(
+            block.estimators, block.stated_bounds, rules if measure != {"optimum"} else ()
+        ):
+            cell = each_rule(execution=execution, estimator=estimator, stated_bounds=bounds, **rule)
+            yield name, label, cell
+
+
+def _settings(block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and data of every setting of a block; a density of obstacles stands for its layouts."""
+    for axis in block.settings:
+        yield from _setting_points(axis)
+    for density in block.densities:
+        yield f"{density} obstacles", {"density": density, "layouts": block.layouts, "trial": block.trial}
 
 
 def canonical(data: Any) -> str:
@@ -97,12 +127,46 @@ def canonical(data: Any) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
-def _rule_points(axis: RuleAxis) -> Iterator[tuple[str, str, str, str, bool]]:
-    """Name of the entry, label of the point, rule, given parameters as JSON, whether the rest is tuned."""
-    entry = axis.name or " ".join([axis.rule, *(f"{key}={_shown(value)}" for key, value in axis.set.items())])
+def _rule_points(axis: RuleAxis, search: str) -> Iterator[RulePoint]:
+    source = find_rule(axis.rule)
+    file = Path(axis.rule.rpartition(":")[0])
+    shown = f"{file.name}:{source.kind.__name__}" if file.suffix == ".py" else axis.rule
+    entry = axis.name or " ".join([shown, *(f"{key}={_shown(value)}" for key, value in axis.set.items())])
+    rule = {
+        "rule": axis.rule,
+        "search": search if axis.tuned and source.text is None else None,
+        "digest": source_digest(source),
+        "source": source.text if file.suffix == ".py" else None,
+    }
     for point in axis.points():
         varied = " ".join(f"{key}={_shown(point[key])}" for key in axis.grid)
-        yield entry, f"{entry} {varied}".strip(), axis.rule, canonical(point), axis.tuned
+        yield entry, f"{entry} {varied}".strip(), {**rule, "given": canonical(point)}
+
+
+def source_digest(source: RuleSource) -> str | None:
+    """Return the hash of a rule of the user's own and of the files beside it that it imports."""
+    if source.text is None:
+        return None
+    beside = [Path(path).read_bytes() for path in neighbour_files(source)]
+    return hashlib.sha256(b"\0".join([source.text.encode(), *beside])).hexdigest()
+
+
+def require_alone(study: Study) -> None:
+    """Refuse rules that import files beside them, which do not travel to another machine by themselves."""
+    for axis in (axis for block in study.blocks for axis in block.rules):
+        if beside := neighbour_files(find_rule(axis.rule)):
+            folder = Path(axis.rule.rpartition(":")[0]).parent
+            raise InputError(f"{axis.rule} imports {beside[0].name} beside it: give --working-dir {folder}")
+
+
+def neighbour_files(source: RuleSource) -> list[Path]:
+    """Return the Python files beside the file of a rule that it imports, packages in full."""
+    file = Path(source.name.rpartition(":")[0])
+    if source.text is None or file.suffix != ".py":
+        return []
+    folder = file.parent
+    found = [folder / name for name in neighbours(file, source.text)]
+    return [each for path in found for each in sorted(path.rglob("*.py")) or [path.with_suffix(".py")]]
 
 
 def _setting_points(axis: SettingAxis) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -146,11 +210,12 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _require_distinct(found: list[Place]) -> None:
-    """Two different cells under one name would be one line of the tables."""
-    seen: dict[tuple[str, ...], Place] = {}
-    for place in found:
-        name = (place.setting, place.label, place.cell.execution, place.cell.estimator)
+def _require_distinct(found: list[Entry]) -> None:
+    """Refuse two different cells under one name, which would be one line of the tables."""
+    seen: set[tuple[str, ...]] = set()
+    for entry in found:
+        cell = entry.cell
+        name = (entry.setting, entry.label, cell.execution, cell.estimator, cell.stated_bounds, *cell.measure)
         if name in seen:
-            raise InputError(f"{place.label} on {place.setting} stands twice in the study: give one a `name`")
-        seen[name] = place
+            raise InputError(f"{entry.label} on {entry.setting} stands twice in the study: give one a `name`")
+        seen.add(name)

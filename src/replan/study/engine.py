@@ -43,18 +43,20 @@ class Engine(Protocol):
         ...
 
 
-def make_engine(name: str, *, workers: int | None = None, address: str | None = None) -> Engine:
-    """The engine of that name."""
+def make_engine(
+    name: str, *, workers: int | None = None, address: str | None = None, working_dir: str | None = None
+) -> Engine:
+    """Return the engine of that name."""
     if name == "local":
         from replan.study.local import LocalEngine
 
-        if address is not None:
-            raise InputError("--address goes with --engine ray")
+        if address is not None or working_dir is not None:
+            raise InputError("--address and --working-dir go with --engine ray")
         return LocalEngine(workers=workers)
     if name == "ray":
         from replan.study.ray_engine import RayEngine
 
-        return RayEngine(address=address, workers=workers)
+        return RayEngine(address=address, workers=workers, working_dir=working_dir)
     raise InputError(f"--engine must be local or ray, not {name!r}")
 
 

@@ -63,8 +63,8 @@ def applies(name: str, mission: Mission) -> bool:
 
 def _pooled_slip(mission: Mission, evidence) -> PooledSlip:
     kernel = mission.world.kernel(0)
-    if not isinstance(kernel, SlipKernel):
-        raise InputError(f"slip-{evidence} needs a slippery grid")
+    if not isinstance(kernel, SlipKernel) or not applies(f"slip-{evidence}", mission):
+        raise InputError(f"slip-{evidence} needs a grid on which a slip always goes the same ways")
     return PooledSlip(kernel, mission.world.drift_bounds, evidence=evidence, terrain=_terrain(mission))
 
 

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.planning.ties import Ties
+from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.skip.propagation import Execution
+from replan.study.axes import given_rule
+from replan.study.candidates import candidates, schedule_of
+from replan.study.cells import Cell, canonical
+from replan.study.protocol import Bench, exact_regret, parameters, with_given
 from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.flight import Flight, Flown, Progress, fly
-from replan.worlds.crazyflie.layouts import Density, layout
+from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout
 from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.physics import Physics
 from replan.worlds.crazyflie.wind import wind
 from replan.worlds.crazyflie.world import crazyflie_mission
+
+VALIDATION_LAYOUTS = 3  # for each density
+LARGEST_BATCH = 900  # drones flown at once
+DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differently on it
 
 
 @dataclass(frozen=True)
@@ -51,13 +62,12 @@ def fly_one(
     job: Job,
     *,
     seed: int = 0,
-    ties: Ties | None = None,
     link: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[Flown, Track]:
     """One flight: in simulated physics, or over a cflib link with the wind simulated in its setpoints."""
     air = wind(job.density, job.number, trial=seed)
-    agent = Agent.on(_mission(job, seed, ties or Ties()), job.rule, seed=seed)
+    agent = Agent.on(_mission(job.density, job.number, job.execution, seed), job.rule, seed=seed)
     if link is None:
         physics = Physics(1)
         flown = fly(CrazyflowFlight(physics, [air]), [agent], progress=progress)
@@ -70,25 +80,88 @@ def fly_one(
     return flown, track(job, flown)
 
 
-def fly_batch(
-    jobs: Sequence[Job],
-    physics: Physics,
-    *,
-    seed: int = 0,
-    ties: Ties | None = None,
-    progress: Progress | None = None,
-) -> Flown:
-    """As many simulated flights as the physics has drones, or fewer."""
-    missions: dict[tuple, Mission] = {}
+def fly_cell(cell: Cell) -> dict[str, Any]:
+    """Fly the layouts of one density with one rule; returns columns of the store's `results`.
+
+    The rule is chosen on layouts of its own, for the density and the execution. `trial` fixes the wind and,
+    with the number of the layout, what a rule draws. The way flown over one layout is kept for the figure.
+    """
+    setting = json.loads(cell.setting)
+    density, layouts, trial = setting["density"], setting["layouts"], setting["trial"]
+    given = json.loads(cell.given)
+    if cell.search is None:
+        rule = given_rule(cell.rule, given, cell.source)
+    else:
+        rule = choose_rule(cell.rule, density, cell.execution, given=given)  # pyright: ignore[reportArgumentType]
+    jobs = [
+        Job(density, number, rule, cell.execution, draws=trial * layouts + number)  # pyright: ignore[reportArgumentType]
+        for number in range(layouts)
+    ]
+    tracks = [
+        made
+        for first in range(0, layouts, LARGEST_BATCH)
+        for made in _fly(jobs[first:][:LARGEST_BATCH], trial)
+    ]
+    drawn = tracks[min(DRAWN_LAYOUT, layouts - 1)]
+    flights = {
+        "outcomes": [asdict(made.outcome) for made in tracks],
+        "drawn": {
+            "number": drawn.number,
+            "path": drawn.path.round(6).tolist(),
+            "updates": drawn.updates.round(6).tolist(),
+            "update_times": drawn.update_times,
+        },
+    }
+    return {"parameters": json.dumps(parameters(rule)), "flights": canonical(flights)}
+
+
+def choose_rule(
+    name: str, density: Density, execution: Execution = "map", *, given: dict[str, Any] | None = None
+) -> Rule:
+    """Return the candidate with the least total exact regret on the validation layouts."""
+    benches = _validation(density, execution)
+    options = with_given(name, candidates(name, benches[0].mission), given or {})
+    if name == "regret-guided" and not given:  # the paper flies this one score
+        options = [rule for rule in options if isinstance(rule, RegretGuided) and rule.score == "gap+drift"]
+    if len(options) == 1:
+        return options[0]
+    known = [{} for _ in benches]  # exact regret by schedule, on each layout
+
+    def total(rule: Rule) -> float:
+        found = 0.0
+        for bench, regrets in zip(benches, known, strict=True):
+            schedule = schedule_of(bench.mission, rule)
+            if schedule not in regrets:
+                regrets[schedule] = exact_regret(bench, schedule)
+            found += regrets[schedule]
+        return found
+
+    return min(options, key=total)
+
+
+@lru_cache(maxsize=1)
+def _validation(density: Density, execution: Execution) -> list[Bench]:
+    numbers = range(FIRST_VALIDATION_LAYOUT, FIRST_VALIDATION_LAYOUT + VALIDATION_LAYOUTS)
+    return [Bench(_mission(density, number, execution, 0)) for number in numbers]
+
+
+def _fly(jobs: Sequence[Job], trial: int) -> list[Track]:
+    """Fly the jobs as one batch of simulated drones."""
     agents = []
     for job in jobs:
-        key = (job.density, job.number, job.execution)
-        if key not in missions:
-            missions[key] = _mission(job, seed, ties or Ties())
-        planner = _shared_planner(missions[key])
-        agents.append(Agent.on(missions[key], job.rule, planner=planner, seed=job.draws, trial=False))
-    winds = [wind(job.density, job.number, trial=seed) for job in jobs]
-    return fly(CrazyflowFlight(physics, winds), agents, progress=progress)
+        mission = _mission(job.density, job.number, job.execution, trial)
+        agents.append(
+            Agent.on(mission, job.rule, planner=_shared_planner(mission), seed=job.draws, trial=False)
+        )
+    winds = [wind(job.density, job.number, trial=trial) for job in jobs]
+    flown = fly(CrazyflowFlight(_physics(len(jobs)), winds), agents)
+    return [track(job, flown, k) for k, job in enumerate(jobs)]
+
+
+@lru_cache(maxsize=1)
+def _physics(drones: int) -> Physics:
+    """Return the simulator, which takes seconds to build, for batches of one size."""
+    return Physics(drones)
 
 
 def track(job: Job, flown: Flown, drone: int = 0) -> Track:
@@ -101,9 +174,9 @@ def track(job: Job, flown: Flown, drone: int = 0) -> Track:
     return Track(job.density, job.number, job.rule.name, job.execution, path, updates, times, made)
 
 
-def _mission(job: Job, seed: int, ties: Ties) -> Mission:
-    air = wind(job.density, job.number, trial=seed)
-    return crazyflie_mission(layout(job.density, job.number), air, execution=job.execution, ties=ties)
+@lru_cache(maxsize=64)
+def _mission(density: Density, number: int, execution: Execution, trial: int) -> Mission:
+    return crazyflie_mission(layout(density, number), wind(density, number, trial=trial), execution=execution)
 
 
 def _shared_planner(mission: Mission):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from replan.study.cells import Place
+from replan.study.cells import Entry
 from replan.study.work import Failure, Outcome
 
 LINE_SECONDS = 5.0  # between two plain lines
@@ -29,11 +29,11 @@ class Tally:
     _marks: deque = field(default_factory=deque)  # (time, done)
 
     @classmethod
-    def of(cls, places: Iterable[Place], stored: Iterable[tuple[int, float | None]]) -> Tally:
-        """Of the places of a study, with (key, regret) of what is stored."""
+    def of(cls, entries: Iterable[Entry], stored: Iterable[tuple[int, float | None]]) -> Tally:
+        """Of the entries of a study, with (key, regret) of what is stored."""
         names: dict[int, list[tuple[str, str]]] = {}
-        for place in places:
-            names.setdefault(place.cell.key, []).append((place.setting, place.label))
+        for entry in entries:
+            names.setdefault(entry.cell.key, []).append((entry.setting, entry.label))
         tally = cls(len(names), _names=names)
         for key, regret in stored:
             tally._take(key, regret)

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.rollouts import SampledRegret, oracle_rollout, rollout, sampled_regret
+from replan.evaluation.exact import regret
+from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.optimal_values import Oracle, oracle
@@ -25,70 +26,82 @@ VALIDATION_SEEDS = np.arange(1_000_000, 1_000_500)
 
 @dataclass(frozen=True)
 class Choice:
-    """The rule that validation chose."""
+    """The rule that was chosen among its candidates."""
 
     rule: Rule
-    validation_regret: float | None  # None where there was nothing to choose
-    candidates: int
-    distinct_schedules: int
+    validation_regret: float | None = None  # that it was chosen by; None where there was nothing to choose
+    candidates: int = 1
+    distinct_schedules: int = 1
     grid: dict[str, list[Any]] = field(default_factory=dict, repr=False)  # the values tried, by parameter
+    search: Search = "paper"
+
+    def validation(self) -> dict[str, Any] | None:
+        """Return how it was chosen, as plain data; None where there was nothing to choose."""
+        if self.validation_regret is None:
+            return None
+        return {
+            "seeds": None
+            if self.search == "exact"
+            else [int(VALIDATION_SEEDS[0]), int(VALIDATION_SEEDS[-1])],
+            "candidates": self.candidates,
+            "distinct_schedules": self.distinct_schedules,
+            "grid": self.grid,
+            "regret": self.validation_regret,
+        }
 
     def record(self) -> dict[str, Any]:
-        """What an answer says of it."""
+        """Return the rule, its hyper-parameters and how they were chosen, as plain data."""
         chosen: dict[str, Any] = {"rule": self.rule.name, "parameters": parameters(self.rule)}
-        if self.validation_regret is not None:
-            chosen["validation"] = {
-                "seeds": [int(VALIDATION_SEEDS[0]), int(VALIDATION_SEEDS[-1])],
-                "candidates": self.candidates,
-                "distinct_schedules": self.distinct_schedules,
-                "grid": self.grid,
-                "regret": self.validation_regret,
-            }
-        return chosen
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """Regret on the held-out seeds, and exactly."""
-
-    sampled: SampledRegret
-    low: float  # of the 95 % bootstrap interval over paired seeds
-    high: float
-    exact: float
-    returns: Array = field(repr=False)  # (N,)
+        validation = self.validation()
+        return chosen if validation is None else {**chosen, "validation": validation}
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A mission with what all rules share: the oracle's values and its returns on both sets of seeds."""
+    """A mission with the oracle's values and its returns, which all rules are compared with."""
 
     mission: Mission
-    best: Oracle = field(repr=False)
-    validation_returns: Array = field(repr=False)  # (N,) the oracle's
-    held_out_returns: Array = field(repr=False)
+
+    @cached_property
+    def best(self) -> Oracle:
+        """The oracle's values."""
+        return oracle(self.mission.world)
+
+    @cached_property
+    def validation_returns(self) -> Array:
+        """(N,) the oracle's on the validation seeds."""
+        return self.oracle_returns(VALIDATION_SEEDS)
+
+    def oracle_returns(self, seeds: Indices) -> Array:
+        """(N,) the oracle's on these seeds."""
+        return oracle_rollout(self.mission.world, seeds, best=self.best, ties=self.mission.ties)
 
 
 def prepare(mission: Mission) -> Bench:
-    """Run the oracle once."""
-    best = oracle(mission.world)
-    validation, held_out = (
-        oracle_rollout(mission.world, seeds, best=best, ties=mission.ties)
-        for seeds in (VALIDATION_SEEDS, HELD_OUT_SEEDS)
-    )
-    return Bench(mission, best, validation, held_out)
+    """Return the mission ready for comparisons."""
+    return Bench(mission)
 
 
 def choose(
     bench: Bench, name: str, *, given: dict[str, Any] | None = None, search: Search = "paper"
 ) -> Choice:
-    """The candidate with the least validation regret; parameters that are `given` are not chosen."""
-    rules = _with_given(name, candidates(name, bench.mission, search=search), given or {})
+    """Return the candidate with the least regret; parameters that are `given` are not chosen.
+
+    Regret is that on the validation seeds, or with `search = "exact"` the exact one.
+    """
+    rules = with_given(name, candidates(name, bench.mission, search=search), given or {})
     if len(rules) == 1:
-        return Choice(rules[0], None, 1, 1)
+        return Choice(rules[0])
     schedules = distinct_schedules(bench.mission, rules)
-    scores = {schedule: validation_regret(bench, schedule) for schedule in schedules}
+    score = exact_regret if search == "exact" else validation_regret
+    scores = {schedule: score(bench, schedule) for schedule in schedules}
     best = min(scores, key=lambda schedule: scores[schedule])
-    return Choice(schedules[best][0], scores[best], len(rules), len(schedules), grid(rules))
+    return Choice(schedules[best][0], scores[best], len(rules), len(schedules), grid(rules), search)
+
+
+def exact_regret(bench: Bench, rule: Rule) -> float:
+    """Return the expected regret, computed without sampling."""
+    return regret(bench.mission, rule, best=bench.best)
 
 
 def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
@@ -99,18 +112,9 @@ def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
 
 
 def validation_regret(bench: Bench, rule: Rule) -> float:
-    """Mean regret on the validation seeds."""
+    """Return the mean regret on the validation seeds."""
     returns = rollout(bench.mission, rule, VALIDATION_SEEDS).returns
     return float((bench.validation_returns - returns).mean())
-
-
-def measure(bench: Bench, rule: Rule, *, seeds: Indices = HELD_OUT_SEEDS) -> Measurement:
-    """Regret on the held-out seeds with its interval, and the exact value beside it."""
-    returns = rollout(bench.mission, rule, seeds).returns
-    gaps = bench.held_out_returns - returns
-    low, high = bootstrap_interval(gaps)
-    exact = exact_regret(bench.mission, rule, best=bench.best)
-    return Measurement(sampled_regret(bench.held_out_returns, returns), low, high, exact, returns)
 
 
 def bootstrap_interval(
@@ -143,8 +147,8 @@ def parameters(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _with_given(name: str, rules: Sequence[Rule], given: dict[str, Any]) -> list[Rule]:
-    """The candidates with the given parameters put in, each rule once."""
+def with_given(name: str, rules: Sequence[Rule], given: dict[str, Any]) -> list[Rule]:
+    """Return the candidates with the given parameters put in, each rule once."""
     if not given:
         return list(rules)
     fixed = {key: getattr(make_rule(name, **given), key) for key in given}

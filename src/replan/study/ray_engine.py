@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +26,9 @@ from replan.study.work import Batch, Outcome, compute_batch
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster started here; batches under way need a few megabytes each
 RETRIES = 3
 PROBE_SECONDS = 5.0  # for a cluster's port to answer
+TOKENS = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"}
+ENDED = "replan: Ray has ended the run (was the cluster lost?); what was stored is kept, go on with --resume"
+WATCHER = "import sys; sys.stdin.buffer.read() or sys.exit(sys.argv[1])"
 
 
 class RayEngine:
@@ -29,14 +36,27 @@ class RayEngine:
 
     name = "ray"
 
-    def __init__(self, *, address: str | None = None, workers: int | None = None) -> None:
-        """Connect to `address` ("auto": this machine's cluster), or start a cluster of `workers` cores."""
+    def __init__(
+        self, *, address: str | None = None, workers: int | None = None, working_dir: str | None = None
+    ) -> None:
+        """Connect to `address` ("auto": this machine's cluster), or start a cluster of `workers` cores.
+
+        The files of `working_dir` are sent to the workers, so that rules can import them.
+        """
         if workers is not None and workers < 1:
             raise InputError(f"--workers must be at least 1, not {workers}")
         if address is not None:
             _require_answer(address)
-        self._ray = ray = _import_ray()
-        _connect(ray, address, workers)
+        self._while_open = ExitStack()
+        self._while_open.enter_context(_told_of_a_sudden_end())
+        self._while_open.enter_context(_only_on_standard_error())
+        self._while_open.enter_context(_authentication(address))
+        try:
+            self._ray = ray = _import_ray()
+            _connect(ray, address, workers, working_dir)
+        except BaseException:
+            self._while_open.close()
+            raise
         cores = int(ray.cluster_resources().get("CPU", 1))
         self.workers = max(min(cores, workers or cores), 1)
         self.slots = self.workers if address and workers else 2 * self.workers
@@ -65,6 +85,7 @@ class RayEngine:
     def close(self) -> None:
         """Disconnect; a cluster started here ends."""
         self._ray.shutdown()
+        self._while_open.close()
 
 
 def _require_answer(address: str) -> None:
@@ -84,7 +105,7 @@ def _require_answer(address: str) -> None:
         raise InputError(f"cannot reach the Ray cluster at {address}: {error.strerror or error}") from None
 
 
-def _connect(ray: Any, address: str | None, workers: int | None) -> None:
+def _connect(ray: Any, address: str | None, workers: int | None, working_dir: str | None) -> None:
     started_here: dict[str, Any] = {
         "num_cpus": workers,
         "object_store_memory": OBJECT_STORE_BYTES,
@@ -96,12 +117,15 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
                 address=address or "local",
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                runtime_env={"env_vars": ONE_THREAD},
+                runtime_env={
+                    "env_vars": ONE_THREAD,
+                    **({} if working_dir is None else {"working_dir": working_dir}),
+                },
                 **({} if address else started_here),
             )
-    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+    except (ConnectionError, ValueError, RuntimeError, TimeoutError, ray.exceptions.RayError) as error:
         where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
-        raise InputError(f"cannot reach {where}: {str(error).splitlines()[0]}") from None
+        raise InputError(f"cannot reach {where}: {' '.join(str(error).split())[:300]}") from None
 
 
 @contextmanager
@@ -115,6 +139,61 @@ def _ended_by_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _authentication(address: str | None) -> Iterator[None]:
+    """Present this user's token to a cluster; give a cluster started here one that is written nowhere.
+
+    Ray itself would write one to the user's folder, and every later `ray start --head` would demand
+    it. A token that is there is presented only where RAY_AUTH_MODE says so, or to the address "auto".
+    """
+    given = {}
+    if "RAY_AUTH_MODE" not in os.environ:
+        if address is None:
+            given = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        elif TOKENS & os.environ.keys() or (Path.home() / ".ray" / "auth_token").exists():
+            given = {"RAY_AUTH_MODE": "token"}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name in given:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def _only_on_standard_error() -> Iterator[None]:
+    """Send what Ray prints, as of lost nodes, to standard error; standard output is for answers."""
+    sys.stdout.flush()
+    kept, shown = os.dup(1), sys.stdout
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout = shown
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+@contextmanager
+def _told_of_a_sudden_end() -> Iterator[None]:
+    """Leave a process behind that speaks if Ray ends this one, as it does where the head is lost."""
+    watched, alive = os.pipe()
+    watcher = subprocess.Popen(
+        [sys.executable, "-c", WATCHER, ENDED],
+        stdin=watched,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    os.close(watched)
+    try:
+        yield
+    finally:
+        os.write(alive, b"done")
+        os.close(alive)
+        watcher.wait()
 
 
 def _import_ray() -> Any:

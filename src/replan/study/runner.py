@@ -1,16 +1,16 @@
-"""Runs a study: what is missing goes to the engine, what finishes goes to the store, until all is there."""
+"""Runs a study: missing cells go to the engine, finished ones to the store, until all are there."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from replan.study.cells import places
+from replan.study.cells import Cell, entries
 from replan.study.definition import Study
 from replan.study.engine import Engine, drive
 from replan.study.progress import Progress, Tally
@@ -20,7 +20,7 @@ from replan.study.versions import code_version, versions
 
 @dataclass(frozen=True)
 class Report:
-    """How a run ended."""
+    """The end of a run."""
 
     folder: Path
     cells: int
@@ -51,8 +51,8 @@ def run_study(
     The engine comes first: one that cannot be had leaves no store behind, and Ctrl-C ends the wait for it.
     """
     began = time.monotonic()
-    planned = places(study, version=code_version())
-    cells = {place.cell.key: place.cell for place in planned}
+    planned = entries(study, version=code_version())
+    cells = {entry.cell.key: entry.cell for entry in planned}
     with (
         closing(engine()) as workers,
         Store.begin(folder, resume=resume) as store,
@@ -61,7 +61,7 @@ def run_study(
         stored = store.describe(
             study.name, text, planned, engine=workers.name, workers=workers.workers, versions=versions()
         )
-        missing = [cell for key, cell in cells.items() if key not in stored]
+        missing = _grouped(cell for key, cell in cells.items() if key not in stored)
         tally = Tally.of(planned, _stored_regrets(store))
         finished = 0
         with Progress(tally, quiet=quiet) as progress:
@@ -104,6 +104,14 @@ def stop_signal() -> Iterator[threading.Event]:
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
+
+
+def _grouped(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells with those of one setting and execution together, which share what a worker keeps."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.setting, cell.execution), []).append(cell)
+    return [cell for group in groups.values() for cell in group]
 
 
 def _stored_regrets(store: Store) -> list[tuple[int, float | None]]:

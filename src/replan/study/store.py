@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from replan.errors import InputError
-from replan.study.cells import Place
+from replan.study.cells import Entry
 from replan.study.store_tables import (
     TABLES,
     Columns,
@@ -55,7 +55,8 @@ class Store:
         with store._speaking(), store.transaction():
             for name, columns in TABLES.items():
                 store.execute(f"create table if not exists {name} ({columns})")
-            store.execute("alter table cells add column if not exists registered_rule text")
+                for column in columns.replace(" primary key", "").split(", "):
+                    store.execute(f"alter table {name} add column if not exists {column}")
             store.execute("insert or ignore into meta values ('format', ?)", [str(FORMAT)])
         return store
 
@@ -101,6 +102,11 @@ class Store:
         except duckdb.Error as error:
             raise InputError(f"the query fails: {str(error).splitlines()[0]}") from None
 
+    def columns(self, sql: str) -> list[Any]:
+        """Return the columns that a statement answers with, as arrays."""
+        with self._speaking():
+            return list(self._connection.execute(sql).fetchnumpy().values())
+
     def export_parquet(self, folder: Path) -> list[Path]:
         """Every table as a Parquet file."""
         found = []
@@ -124,12 +130,19 @@ class Store:
         self._connection.commit()
 
     def describe(
-        self, name: str, text: str, places: Sequence[Place], *, engine: str, workers: int, versions: dict
+        self, name: str, text: str, entries: Sequence[Entry], *, engine: str, workers: int, versions: dict
     ) -> set[int]:
-        """Write down what is about to be run and by what; the keys of the cells that are stored already."""
+        """Write down what is about to be run and by what; the keys of the cells that are stored already.
+
+        Refuses a run whose rules have changed at their source since the last start.
+        """
+        sources = {entry.cell.rule: entry.cell.digest for entry in entries}
         with self._speaking():
+            for rule, digest in self.execute("select distinct registered_rule, digest from cells"):
+                if digest is not None and sources.get(rule, digest) != digest:
+                    raise InputError(f"{rule} has changed since this run began: give another --out")
             stored = {key for (key,) in self.execute("select cell from results")}
-            missing = {place.cell.key for place in places} - stored
+            missing = {entry.cell.key for entry in entries} - stored
             self._start = self.execute("select coalesce(max(start), 0) + 1 from starts")[0][0]
             with self.transaction():
                 for key, value in (("study", name), ("definition", text)):
@@ -140,8 +153,8 @@ class Store:
                 )
                 for table in ("settings", "cells", "failures"):
                     self.execute(f"delete from {table}")
-                self._insert("settings", settings_columns(places))
-                self._insert("cells", cells_columns(places))
+                self._insert("settings", settings_columns(entries))
+                self._insert("cells", cells_columns(entries))
         return stored
 
     def write(self, outcomes: Sequence[Outcome]) -> None:

@@ -1,4 +1,4 @@
-"""What the tables of a store hold: their columns, and how outcomes become rows of them."""
+"""The tables of a store: their columns, and how outcomes become rows of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from replan.study.cells import Place, canonical
+from replan.study.cells import Entry, canonical
 from replan.study.work import Failure, Outcome, Result
 
 Columns = dict[str, Any]  # name -> one value a row, as a list or an array
@@ -20,12 +20,13 @@ TABLES = {
     "settings": "setting text, data json",
     "cells": "position integer, cell bigint, identity text, setting text, rule text, label text, "
     "execution text, estimator text, given json, search text, measure text, first_seed bigint, "
-    "seeds integer, registered_rule text",
+    "seeds integer, registered_rule text, stated_bounds text, digest text, source text",
     "results": "cell bigint primary key, parameters json, validation_regret double, candidates integer, "
     "oracle_return double, exact_regret double, dynamic_regret double, samples integer, "
     "sampled_regret double, standard_error double, low double, high double, schedules integer, "
     "updates integer, updates_inside integer, intervals integer, intervals_met integer, "
-    "mean_stale_drift double, max_stale_drift double",
+    "mean_stale_drift double, max_stale_drift double, validation json, times json, decomposition json, "
+    "optimum json, certificate json, flights json",
     "samples": 'cell bigint, seed bigint, "return" double, regret double',
     "decisions": "cell bigint, seed bigint, t integer, updated boolean, score double, threshold double, "
     "terms json, reason text",
@@ -34,18 +35,28 @@ TABLES = {
     "failures": "cell bigint, start integer, reason text",
 }
 
+JSON_COLUMNS = (
+    "given",
+    "parameters",
+    "validation",
+    "times",
+    "decomposition",
+    "optimum",
+    "certificate",
+    "flights",
+)
 _TEXT = ("text", "json")
 
 
-def settings_columns(places: Sequence[Place]) -> Columns:
+def settings_columns(entries: Sequence[Entry]) -> Columns:
     """Every setting of the study with its data."""
-    settings = {place.setting: place.cell.setting for place in places}
+    settings = {entry.setting: entry.cell.setting for entry in entries}
     return {"setting": list(settings), "data": list(settings.values())}
 
 
-def cells_columns(places: Sequence[Place]) -> Columns:
+def cells_columns(entries: Sequence[Entry]) -> Columns:
     """What every cell of the study is."""
-    return _columns(_cell_row(place) for place in places)
+    return _columns(_cell_row(entry) for entry in entries)
 
 
 def outcome_columns(outcomes: Sequence[Outcome], *, start: int) -> dict[str, Columns]:
@@ -93,15 +104,15 @@ def _columns(made: Iterable[dict[str, Any]]) -> Columns:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _cell_row(place: Place) -> dict[str, Any]:
-    cell = place.cell
+def _cell_row(entry: Entry) -> dict[str, Any]:
+    cell = entry.cell
     return {
-        "position": place.position,
+        "position": entry.position,
         "cell": cell.key,
         "identity": cell.identity,
-        "setting": place.setting,
-        "rule": place.rule,
-        "label": place.label,
+        "setting": entry.setting,
+        "rule": entry.rule,
+        "label": entry.label,
         "execution": cell.execution,
         "estimator": cell.estimator,
         "given": cell.given,
@@ -110,6 +121,9 @@ def _cell_row(place: Place) -> dict[str, Any]:
         "first_seed": cell.seeds[0],
         "seeds": cell.seeds[1],
         "registered_rule": cell.rule,
+        "stated_bounds": cell.stated_bounds,
+        "digest": cell.digest,
+        "source": cell.source,
     }
 
 

@@ -4,55 +4,52 @@ import shutil
 
 import pytest
 
-from replan.evaluation.agent_runs import run_agent
-from replan.evaluation.placement import placement
 from replan.report.page import write_page
-from replan.schedule import RegretGuided
 from replan.study.candidates import candidates
-from replan.study.paper import METHODS, TABLE_1
-from replan.study.protocol import Choice, measure, prepare
-from replan.study.simulation import Entry, SettingResult, high_drift_intervals, simulate_setting
+from replan.study.definition import load_study, parse_study
+from replan.study.paper import METHODS
+from replan.study.protocol import parameters
 from replan.worlds.settings import load_setting, make_mission
+from study_runs import computed
 
 SETTINGS = ("two-burst", "narrow-late")
-FIRES = RegretGuided("gap+drift", alpha=0.8, m=1, diameter=0.05)  # by score on one, by pace on the other
+FIRES = {
+    "score": "gap+drift",
+    "alpha": 0.8,
+    "m": 1,
+    "diameter": 0.05,
+}  # by score on one, by pace on the other
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
-def quick_result(name: str) -> SettingResult:
-    """As `simulate_setting`, without the choice: the middle one of the candidates."""
-    setting = load_setting(name)
-    bench = prepare(make_mission(setting))
-    intervals = high_drift_intervals(setting, bench.mission)
-    entries = {}
-    for method in METHODS:
-        rules = candidates(method, bench.mission)
-        rule = FIRES if method == FIRES.name else rules[len(rules) // 2]
-        times = run_agent(bench.mission, rule).times
-        placements = (placement(times, bench.mission.world.drift_bounds, intervals),)
-        choice = Choice(rule, None, len(rules), 1)
-        entries[method] = Entry(
-            method, choice, measure(bench, rule), times, placements, TABLE_1[name][method]
-        )
-    return SettingResult(name, setting, bench.held_out_returns, entries)
+def middle(setting: str, rule: str) -> dict:
+    """A rule as it stands in a study: the middle one of its candidates."""
+    rules = candidates(rule, make_mission(load_setting(setting)))
+    given = FIRES if rule == "regret-guided" else parameters(rules[len(rules) // 2])
+    given = {name: value for name, value in given.items() if value is not None}
+    return {"rule": rule, "name": rule, "set": given, "tune": False}
 
 
 @pytest.fixture(scope="session")
-def results():
-    return [quick_result(name) for name in SETTINGS]
+def run(tmp_path_factory):
+    """Study `table1` of two settings."""
+    blocks = [{"settings": [name], "rules": [middle(name, rule) for rule in METHODS]} for name in SETTINGS]
+    study = {"name": "table1", "blocks": blocks, "measure": ["exact", "sampled", "placement"]}
+    return computed(parse_study(study), tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="session")
-def report(results, tmp_path_factory):
+def report(run, tmp_path_factory):
     """The page of both settings."""
-    return write_page(results, tmp_path_factory.mktemp("page"))
+    return write_page(run, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="session")
 def docs_report(tmp_path_factory):
     """The page that the docs show, with rules chosen as in the study."""
-    return write_page([simulate_setting(name) for name in SETTINGS], tmp_path_factory.mktemp("docs"))
+    study, _ = load_study("table1", settings=list(SETTINGS))
+    return write_page(computed(study, tmp_path_factory.mktemp("run")), tmp_path_factory.mktemp("docs"))
 
 
 @pytest.fixture(scope="session")

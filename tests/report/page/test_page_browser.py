@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from page_data import record
 from replan.evaluation.agent_runs import run_agent
 from replan.execute.timeline import make_timeline
-from replan.report.page import write_records_page
-from replan.study.simulation import high_drift_intervals
+from replan.report.page import write_page
+from replan.study.measures import high_drift_intervals
+from replan.study.records import Run, rule_of
 from replan.worlds.settings import make_mission
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images"
@@ -81,23 +83,24 @@ def natural(text: str) -> list:
     return [int(part) if part.isdigit() else part.lower() for part in re.split(r"(\d+)", text)]
 
 
-def test_sorting_by_a_rule_orders_the_settings_by_its_regret(opened, report, results):
+def test_sorting_by_a_rule_orders_the_settings_by_its_regret(opened, report, run):
     page = opened(report).page
-    column = page.locator("#table1 thead th", has_text="front-loaded")
-    by_regret = [r.name for r in sorted(results, key=lambda r: r.entries["front-loaded"].measured.exact)]
-    names = page.locator("#table1 tbody th")
+    column = page.locator("#regrets thead th", has_text="front-loaded")
+    found = {name: rules["front-loaded"]["exact_regret"] for name, rules in run.by_setting().items()}
+    by_regret = sorted(found, key=found.__getitem__)
+    names = page.locator("#regrets tbody th")
     column.locator("button").click()
     assert names.all_text_contents() == by_regret
     column.locator("button").click()
     assert names.all_text_contents() == by_regret[::-1]
 
 
-def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, report, results):
+def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, report, run):
     page = opened(report).with_charts()
     page.clock.install(time="2026-01-01T00:00:00")
     page.clock.pause_at("2026-01-01T00:01:00")  # only the test moves the time on
-    setting = results[0].setting
-    trace = run_agent(make_mission(setting), results[0].entries["regret-guided"].choice.rule)
+    setting = run.settings["two-burst"]
+    trace = run_agent(make_mission(setting), rule_of(run.by_setting()["two-burst"]["regret-guided"]))
 
     def assert_frame(t):
         assert page.locator("#time").input_value() == str(t)
@@ -153,35 +156,35 @@ def rgb(text: str) -> list[int]:
     return [int(part) for part in text.removeprefix("rgb(").removesuffix(")").split(",")]
 
 
-def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms(opened, report, results):
+def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms(opened, report, run):
     page = opened(report).with_charts()
-    for result in results[::-1]:
-        page.locator("#setting").select_option(result.name)
+    for name, rules in reversed(run.by_setting().items()):
+        page.locator("#setting").select_option(name)
         drawn = page.evaluate("(() => { const { data, layout } = document.getElementById('timeline');"
                               " return JSON.parse(JSON.stringify({ data, layout })); })()")  # fmt: skip
-        mission = make_mission(result.setting)
+        mission = make_mission(run.settings[name])
         rows = [trace for trace in drawn["data"] if trace.get("yaxis") == "y2"]
-        assert [tuple(row["x"]) for row in rows] == [entry.times for entry in result.entries.values()]
-        assert drawn["layout"]["yaxis2"]["ticktext"] == list(result.entries)
+        assert [tuple(row["x"]) for row in rows] == [tuple(record["times"]) for record in rules.values()]
+        assert drawn["layout"]["yaxis2"]["ticktext"] == list(rules)
         shaded = [(s["x0"] + 0.5, s["x1"] + 0.5) for s in drawn["layout"]["shapes"] if s["type"] == "rect"]
-        assert shaded == high_drift_intervals(result.setting, mission)
-        asked = make_timeline(mission, result.entries["regret-guided"].choice.rule).decisions[1:]
+        assert shaded == high_drift_intervals(run.settings[name], mission)
+        asked = make_timeline(mission, rule_of(rules["regret-guided"])).decisions[1:]
         bars = [trace for trace in drawn["data"] if trace.get("type") == "bar"]
         assert bars[0]["x"] == [t for t, _ in asked]
         stack = [sum(parts) for parts in zip(*(bar["y"] for bar in bars), strict=True)]
         assert stack == pytest.approx([decision.score for _, decision in asked], rel=1e-4)
         (threshold,) = [trace for trace in drawn["data"] if trace.get("name") == "threshold"]
         assert threshold["y"] == [decision.threshold for _, decision in asked]
-        why = "reaches" if result.name == "two-burst" else "pacing limit"
+        why = "reaches" if name == "two-burst" else "pacing limit"
         reasons = page.locator("#reasons li").all_text_contents()
         assert len(reasons) == mission.budget and all(why in reason for reason in reasons[1:])
         assert all(d.reason in reasons[k] for k, (_, d) in enumerate((a for a in asked if a[1].update), 1))
 
 
-def test_another_rule_shows_its_own_way_and_reasons(opened, report, results):
+def test_another_rule_shows_its_own_way_and_reasons(opened, report, run):
     page = opened(report).with_charts()
     page.locator("#rule").select_option("periodic")
-    times = results[0].entries["periodic"].times
+    times = run.by_setting()["two-burst"]["periodic"]["times"]
     assert [text.split(":")[0] for text in page.locator("#reasons li").all_text_contents()] == [
         f"Update {k}, t = {t}" for k, t in enumerate(times, 1)
     ]
@@ -198,27 +201,24 @@ def test_the_tab_key_reaches_everything(opened, report):
             page.evaluate("document.activeElement.id || document.activeElement.closest('table')?.id || ''")
         )
     assert [name for name in dict.fromkeys(reached) if name] == [
-        "theme", "setting", "rule", "play", "time", "table1", "table2", "table3",
+        "theme", "setting", "rule", "play", "time", "regrets", "table2",
     ]  # fmt: skip
 
 
-def test_names_and_titles_are_shown_as_they_are(opened, tmp_path, results):
+def test_names_and_titles_are_shown_as_they_are(opened, tmp_path, run):
     name = "</script><b>bold</b>"
-    records = [{"setting": name, "rule": "periodic", "parameters": "{}", "exact_regret": 0.5}]
-    page = write_records_page(records, tmp_path, title="a < b & c", settings={name: results[0].setting})
+    settings = {name: run.settings["two-burst"]}
+    page = write_page(Run("a < b & c", [record(name)], settings, {}), tmp_path)
     shown = opened(page)
-    assert shown.with_charts().title() == "a < b & c"
+    assert shown.with_charts().title() == "Study a < b & c"
     assert shown.page.locator("b", has_text="bold").count() == 0
     assert shown.page.locator("#setting option").text_content() == name
     assert shown.complaints == []
 
 
 def test_a_run_without_settings_is_tables_alone(opened, tmp_path):
-    records = [
-        {"setting": "mine", "rule": "lookahead", "exact_regret": 0.25},
-        {"setting": "mine", "rule": "periodic", "exact_regret": None, "sampled_regret": 0.5},
-    ]
-    path = write_records_page(records, tmp_path / "new", title="run")
+    records = [record("mine", "lookahead", 0.25), record("mine", regret=None, sampled_regret=0.5)]
+    path = write_page(Run("run", records, {}, {}), tmp_path / "new")
     shown = opened(path)
     assert shown.page.locator("#sentence").text_content() == (
         "Of 2 rules, lookahead loses least, or as little as any, in 1 of 1 settings."

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass, replace
 from math import inf
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from full_disk import full_disk
 from page_data import SMALL, data_of
 from replan.errors import InputError
-from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.rollouts import rollout
@@ -19,13 +17,11 @@ from replan.report.page import write_page
 from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
 from replan.report.page.setting_view import Shown, setting_view
-from replan.report.page.sortable import note_html
-from replan.report.page.tables import flight_table, regret_table
+from replan.report.tables import note_html
 from replan.schedule import Decision, Lookahead, Periodic, Rule
-from replan.study.beyond import BeyondResult
-from replan.study.beyond import Entry as BeyondEntry
-from replan.study.paper import METHODS
+from replan.study.paper import METHODS, TABLE_1
 from replan.worlds.settings import load_setting, make_mission
+from study_runs import computed
 
 
 @pytest.fixture
@@ -44,12 +40,12 @@ def test_the_page_is_one_file_under_eight_megabytes_with_plotly_once(report):
     assert [path.name for path in report.parent.iterdir()] == ["report.html"]
 
 
-def test_table_1_shows_our_exact_regret_beside_the_papers(report, results):
+def test_regret_stands_beside_the_papers(report, run):
     text = report.read_text()
-    for result in results:
-        for entry in result.entries.values():
-            assert f"{entry.measured.exact:.3f}" in text
-            assert f"paper {entry.paper:.2f}" in text
+    for record in run.records:
+        assert f"{record['exact_regret']:.3f}" in text
+        assert f"paper {TABLE_1[record['setting']][record['rule']]:.2f}" in text
+    assert "Ties between equally good actions: first." in text
 
 
 def test_views_hold_what_the_library_computes(small):
@@ -72,23 +68,22 @@ def test_views_hold_what_the_library_computes(small):
     assert view["grid"] == {"rows": 4, "columns": 4, "start": 0, "goal": 15, "blocked": []}
 
 
-def test_what_lies_past_the_paper_is_shown_where_it_is_given(results, tmp_path):
-    result = results[1]
-    beyond = []
-    for execution in ("map", "belief"):
-        mission = make_mission(result.setting, execution=execution)
-        rules = {"periodic": Periodic(), "lookahead": Periodic(), "regret-guided": Periodic()}
-        entries = {name: BeyondEntry(rule, decompose(mission, rule)) for name, rule in rules.items()}
-        best = SimpleNamespace(feedback_regret=entries["lookahead"].regret / 1.25)
-        beyond.append(BeyondResult(result.name, execution, best, entries))
-    page = write_page([result], tmp_path, beyond=beyond)
-    view = data_of(page)[result.name]
-    assert "looking ahead comes within 25% of the best that any rule could do." in page.read_text()
-    assert [part["rule"] for part in view["parts"]] == [
-        *("periodic", "lookahead", "regret-guided"),
-        *("regret-guided, belief", "periodic, belief", "lookahead, belief"),
-    ]
-    assert view["rules"]["lookahead"]["times"] == list(result.entries["periodic"].times)
+def test_what_lies_past_the_paper_is_shown_where_it_is_given(run, tmp_path):
+    study = {
+        "settings": ["narrow-late"],
+        "rules": ["periodic", "lookahead"],
+        "executions": ["map", "belief"],
+        "measure": ["decomposition", "optimum"],
+    }
+    beyond = computed(study, tmp_path / "beyond")
+    page = write_page(run, tmp_path, beyond=beyond)
+    view = data_of(page)["narrow-late"]
+    floor, _, lookahead = (record["exact_regret"] for record in beyond.records[:3])
+    said = f"looking ahead comes within {lookahead / floor - 1:.0%} of the best that any rule could do."
+    assert said in page.read_text()
+    given = [part["rule"] for part in view["parts"]][:4]
+    assert given == ["periodic", "lookahead", "periodic, belief", "lookahead, belief"]
+    assert view["rules"]["lookahead"]["times"] == beyond.records[2]["times"]
 
 
 @dataclass(frozen=True)
@@ -128,25 +123,10 @@ def test_every_rule_and_every_term_is_told_in_plain_words(report):
     assert "keeps the hyper-parameters that it has for this setting's own budget" in text
 
 
-def test_notes_are_written_for_the_page(results):
-    notes = " ".join(regret_table(results, search="paper").notes)
-    assert "±" not in notes and "n: cells along a side" in notes
+def test_code_in_notes_is_marked_as_such():
     assert note_html("fly `replan fly` & see") == (
         '<p class="note">fly <code>replan fly</code> &amp; see</p>'
     )
-
-
-def test_flights_stand_beside_the_papers_figures():
-    flights = [
-        {"density": "sparse", "rule": "periodic", "execution": "map", "success": 0.8, "collisions": 0.1,
-         "cost": {"mean": 1.5, "low": 1.25, "high": 1.75}},
-        {"density": "sparse", "rule": "periodic", "execution": "belief", "success": 1.0, "collisions": 0.0,
-         "cost": 1.0},
-    ]  # fmt: skip
-    first, second = (row[3:] for row in flight_table(flights).rows)
-    assert [cell.value for cell in first] == [0.8, 0.73, 0.1, 0.40, 1.5, 1.72]
-    assert first[4].beside == "1.25 to 1.75"
-    assert [cell.value for cell in second] == [1.0, None, 0.0, None, 1.0, None]
 
 
 def test_the_sentence_is_true_for_its_figures():

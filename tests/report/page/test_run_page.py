@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from page_data import SMALL, data_of
+from page_data import SMALL, data_of, record
 from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
-from replan.report.page import write_records_page
-from replan.report.page.records import RULES_DRAWN, SETTINGS_DRAWN
+from replan.report.page import write_page
+from replan.report.page.run_page import RULES_DRAWN, SETTINGS_DRAWN
 from replan.report.page.run_tables import CELLS_SHOWN, records_table, rule_table
 from replan.schedule import DriftThreshold
+from replan.study.records import Run
 from replan.worlds.settings import load_setting, make_mission
 
 
@@ -66,10 +67,6 @@ def test_belief_estimators_and_rules_with_a_name_are_drawn(run_page, tmp_path):
     assert "Not drawn" not in page.read_text()
 
 
-def record(setting="a", rule="periodic", regret: float | None = 0.5, **more):
-    return {"setting": setting, "rule": rule, "parameters": "{}", "exact_regret": regret} | more
-
-
 def test_the_page_says_what_it_does_not_draw(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL)
     small = load_setting(tmp_path / "small.toml")
@@ -77,7 +74,7 @@ def test_the_page_says_what_it_does_not_draw(tmp_path):
     records = [record(name) for name in names]
     records += [record("s0", f"mine {k}", 1.0 + k, registered_rule="periodic") for k in range(RULES_DRAWN)]
     records += [record("s1", "of-my-own"), record("s2", "lookahead", None, parameters=None)]
-    page = write_records_page(records, tmp_path, title="run", settings=dict.fromkeys(names, small))
+    page = write_page(Run("run", records, dict.fromkeys(names, small), {}), tmp_path)
     text = page.read_text()
     assert f"Only the first {SETTINGS_DRAWN} of {SETTINGS_DRAWN + 1} settings are drawn." in text
     assert f"Of a setting the {RULES_DRAWN} rules of least regret are drawn." in text
@@ -88,38 +85,46 @@ def test_the_page_says_what_it_does_not_draw(tmp_path):
 
 
 def test_regret_stands_first_by_setting_and_rule():
-    table = rule_table({"a": {"periodic": 0.5, "random": 0.25}, "b": {"random": 1.0}})
+    table = rule_table({"a": {"periodic": 0.5, "random": 0.25}, "b": {"random": 1.0}}, printed={})
     assert table.columns == ("setting", "periodic", "random")
-    assert [[cell.text for cell in row] for row in table.rows] == [
+    assert [[cell.text for cell in row] for row in table.cells] == [
         ["a", "0.500", "0.250"],
         ["b", "–", "1.000"],
     ]
-    assert [[cell.best for cell in row[1:]] for row in table.rows] == [[False, True], [False, True]]
+    assert [[cell.best for cell in row[1:]] for row in table.cells] == [[False, True], [False, True]]
 
 
 def test_the_cells_of_a_run_leave_out_what_is_missing_and_end_in_the_parameters():
     records = [
         record(
-            label="periodic", execution="map", parameters='{"m":3,"phi":null}', dynamic_regret=None, high=1.0
+            label="periodic", execution="map", parameters={"m": 3, "phi": None}, dynamic_regret=None, high=1.0
         ),
-        record("b", label="periodic", execution="map", parameters='{"m":1}', dynamic_regret=None, high=None),
+        record("b", label="periodic", execution="map", parameters={"m": 1}, dynamic_regret=None, high=None),
     ]
-    table = records_table(records, total=2, all_in="cells.csv")
-    assert table.columns == ["setting", "rule", "exact regret", "execution", "high", "parameters"]
-    assert [row[-1].text for row in table.rows] == ["m 3", "m 1"]
+    table = records_table(records, total=2)
+    assert table.columns == [
+        "setting",
+        "rule",
+        "exact regret",
+        "execution",
+        "estimator",
+        "high",
+        "parameters",
+    ]
+    assert [row[-1].text for row in table.cells] == ["m 3", "m 1"]
     assert table.notes == []
 
 
 def test_ten_thousand_cells_stay_a_small_page_that_says_where_the_rest_is(opened, tmp_path):
     rules = [f"rule-{k}" for k in range(10)]
     records = [
-        record(f"setting {k}", rule, k + 0.5, parameters=json.dumps({"alpha": 0.9, "threshold": 1e-3 * k}))
+        record(f"setting {k}", rule, k + 0.5, parameters={"alpha": 0.9, "threshold": 1e-3 * k})
         for k in range(1000)
         for rule in rules
     ]
-    page = write_records_page(records, tmp_path, title="large", all_in="`tables/cells.csv`")
+    page = write_page(Run("large", records, {}, {}), tmp_path)
     assert page.stat().st_size < 1_500_000
     assert page.read_text().count("<tr>") < 1000
     shown = opened(page).page
-    note = f"{CELLS_SHOWN} of 10000 cells are shown. All are in tables/cells.csv."
+    note = f"{CELLS_SHOWN} of 10000 cells are shown. All are in the tables and the store of the run."
     assert note in shown.locator("details .note").all_text_contents()

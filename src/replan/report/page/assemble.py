@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from replan.report.files import write_whole
-from replan.report.page.sortable import SortableTable, note_html
+from replan.report.tables import Table, note_html
 
 NAME = "report.html"
 SCRIPTS = ("theme.js", "tables.js", "charts.js", "path.js", "page.js")
@@ -21,7 +21,7 @@ def assemble(
     folder: str | Path,
     title: str,
     sentence: str,
-    tables: Sequence[SortableTable],
+    tables: Sequence[Table],
     views: list[dict[str, Any]],
     *,
     notes: Sequence[str] = (),
@@ -45,7 +45,7 @@ def assemble(
     return write_whole(Path(folder) / NAME, page)
 
 
-def _boxed(table: SortableTable) -> str:
+def _boxed(table: Table) -> str:
     """Long tables are folded away."""
     if not table.name.endswith("-long"):
         return f"<section>{table.html()}</section>"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from replan.report.tables import SAME
+
 Regrets = Mapping[str, Mapping[str, float]]  # setting -> rule -> regret
 
 ADAPTIVE, EVEN = "regret-guided", "periodic"
 RIVALS = ("best-offset", "drift-threshold")
-SAME = 1e-9  # regrets closer than this are equal
 
 
 def headline(regrets: Regrets, *, ratios_to_best: Sequence[float] = ()) -> str:

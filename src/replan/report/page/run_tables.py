@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from replan.report.page.headline import SAME, Regrets
-from replan.report.page.sortable import MISSING, Cell, SortableTable, number
+from replan.report.page.headline import Regrets
+from replan.report.tables import MISSING, Cell, Table, least_in_bold, number
+from replan.study.cells import BEST_POSSIBLE
+from replan.study.store_tables import JSON_COLUMNS
 
 SETTINGS_SHOWN = 300  # at most, so that the page of a large run stays quick
 CELLS_SHOWN = 500
@@ -22,41 +24,63 @@ FIRST = (
     "estimator",
 )
 WIDEST = "parameters"
-HIDDEN = frozenset({"times", "decisions", "registered_rule"})
+HIDDEN = frozenset(
+    {
+        "registered_rule",
+        "digest",
+        "source",
+        "position",
+        "cell",
+        "identity",
+        "measure",
+        "first_seed",
+        "seeds",
+        *JSON_COLUMNS,
+    }
+) - {"parameters"}
+USUAL = {"stated_bounds": "right"}  # columns that are left out where nothing differs
 
 Record = Mapping[str, Any]
 
 
-def rule_table(regrets: Regrets, *, notes: Sequence[str] = ()) -> SortableTable:
-    """One line for each setting, one column for each rule."""
+def rule_table(regrets: Regrets, *, printed: Regrets, notes: Sequence[str] = ()) -> Table:
+    """Return one line for each setting, one column for each rule; printed figures stand small beside ours."""
     rules = list(dict.fromkeys(rule for row in regrets.values() for rule in row))
-    shown = list(regrets.items())[:SETTINGS_SHOWN]
+    rules.sort(key=lambda rule: rule.startswith(BEST_POSSIBLE))
+    compared = [rule for rule in rules if not rule.startswith(BEST_POSSIBLE)]
     rows = []
-    for setting, row in shown:
-        least = min(row.values())
-        cells = [number(row.get(rule), best=rule in row and row[rule] <= least + SAME) for rule in rules]
-        rows.append((Cell(setting), *cells))
-    cut = [f"The first {len(shown)} of {len(regrets)} settings."] if len(shown) < len(regrets) else []
+    for setting, row in list(regrets.items())[:SETTINGS_SHOWN]:
+        cells = least_in_bold([row.get(rule) for rule in compared])
+        paper = printed.get(setting, {})
+        marked = [
+            replace(cell, beside=f"paper {paper[rule]:.2f}" if rule in paper else "")
+            for cell, rule in zip(cells, compared, strict=True)
+        ]
+        rows.append((setting, *marked, *(number(row.get(rule)) for rule in rules[len(compared) :])))
     legend = "In bold: the least of its row. Exact where it was computed, else the mean over the seeds."
-    return SortableTable("regrets", "Regret of each rule", ("setting", *rules), rows, (legend, *cut, *notes))
+    if printed:
+        legend += " In small print: the paper's figure, a mean over missions."
+    cut = [f"The first {len(rows)} of {len(regrets)} settings."] if len(rows) < len(regrets) else []
+    return Table("Regret of each rule", ("setting", *rules), rows, (legend, *cut, *notes), name="regrets")
 
 
-def records_table(best: Sequence[Record], *, total: int, all_in: str) -> SortableTable:
-    """One line for each setting and rule, columns that say nothing left out; `all_in` says where all are."""
+def records_table(best: Sequence[Record], *, total: int) -> Table:
+    """Return one line for each setting and rule; columns that say nothing are left out."""
     shown = best[:CELLS_SHOWN]
     columns = _columns(shown)
     rows = [[_cell(key, record.get(key)) for key in columns] for record in shown]
     heads = [column.replace("_", " ") for column in columns]
     which = ", of each setting and rule the best" if len(best) < total else ""
-    cut = f"{len(shown)} of {total} cells are shown{which}. All are in {all_in}."
+    cut = f"{len(shown)} of {total} cells are shown{which}. All are in the tables and the store of the run."
     notes = [cut] if len(shown) < total else []
-    return SortableTable("records-long", "The cells of the run at length", heads, rows, notes)
+    return Table("The cells of the run at length", heads, rows, notes, name="records-long")
 
 
 def _columns(records: Sequence[Record]) -> list[str]:
     """Those with a value in any record, what matters most first, and what is widest last."""
     present = list(dict.fromkeys(key for record in records for key, x in record.items() if x is not None))
     hidden = set(HIDDEN)
+    hidden |= {key for key, usual in USUAL.items() if all(record.get(key) == usual for record in records)}
     if "label" in present:  # the rule's name with the point of its grid, where it has one
         hidden.add("label" if all(record["label"] == record["rule"] for record in records) else "rule")
     ordered = dict.fromkeys((*FIRST, *(key for key in present if key != WIDEST), WIDEST))
@@ -67,7 +91,7 @@ def _cell(key: str, value: Any) -> Cell:
     if value is None:
         return Cell(MISSING)
     if key == "parameters":
-        return Cell(_listed(json.loads(value) if isinstance(value, str) else value))
+        return Cell(_listed(value))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return number(value, ".4g")
     return Cell(str(value))

@@ -1,4 +1,4 @@
-"""What the page shows of one setting, as plain data: drift, decisions, paths, regret by budget and cause."""
+"""One setting of the page as plain data: drift, decisions, paths, regret by budget and cause."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replan.evaluation.agent_runs import AgentRun, run_agent
-from replan.evaluation.decomposition import Decomposition, decompose
+from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import draws_times, regret
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute.mission import Mission
@@ -19,14 +19,14 @@ from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
-from replan.study.simulation import high_drift_intervals
+from replan.study.measures import high_drift_intervals
 from replan.worlds.settings import Setting, make_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
 AFFORDABLE_STATES = 1_000  # beyond this, no curve of budgets and no decomposition are computed for the page
 SEED = 0  # of the mission that is shown
 
-Parts = Mapping[str, Decomposition]  # by rule
+Causes = Mapping[str, Mapping[str, float]]  # regret by state, plan and model, of each rule
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Shown:
 
 
 def setting_view(
-    name: str, setting: Setting, shown: Mapping[str, Shown], *, parts: Parts | None = None
+    name: str, setting: Setting, shown: Mapping[str, Shown], *, causes: Causes | None = None
 ) -> dict[str, Any]:
-    """Everything that is drawn of one setting; `parts` that are given are not computed again."""
+    """Return everything that is drawn of one setting; `causes` that are given are not computed again."""
     mission = make_mission(setting)
     exact = {label: each for label, each in shown.items() if each.estimator == TRUE_KERNEL}
     affordable = mission.world.states <= AFFORDABLE_STATES and exact
@@ -62,7 +62,9 @@ def setting_view(
         "rules": {label: _rule_view(each.trace(mission)) for label, each in shown.items()},
         "grid": _grid(mission),
         "budgets": _budgets(mission, exact, best) if best else None,
-        "parts": _causes(_parts(mission, exact, best) if parts is None and best else parts or {}),
+        "parts": [
+            {"rule": label, **part} for label, part in _causes(mission, exact, best, causes or {}).items()
+        ],
     }
 
 
@@ -134,20 +136,14 @@ def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> dict
     return {"budgets": list(budgets), "curves": curves, "execution": execution}
 
 
-def _parts(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> Parts:
+def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, known: Causes) -> Causes:
     """The regret of each rule by its cause; a rule that draws its times takes long and is left out."""
-    return {
-        label: decompose(replace(mission, execution=each.execution), each.rule, best=best)
-        for label, each in shown.items()
-        if not draws_times(mission, each.rule)
-    }
-
-
-def _causes(parts: Parts) -> list[dict[str, Any]]:
-    return [
-        {"rule": label, "state": part.state, "plan": part.plan, "model": part.model}
-        for label, part in parts.items()
-    ]
+    found = dict(known)
+    for label, each in shown.items():
+        if best is not None and label not in found and not draws_times(mission, each.rule):
+            parts = decompose(replace(mission, execution=each.execution), each.rule, best=best)
+            found[label] = {"state": parts.state, "plan": parts.plan, "model": parts.model}
+    return found
 
 
 def _numbers(values) -> list[float | None]:

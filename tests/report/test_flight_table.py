@@ -1,6 +1,7 @@
 """Table 3 on a few flights: the protocol, the figures of the paper, and what is written of it."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,13 +11,13 @@ from replan.execute import Agent
 from replan.model import MOVES
 from replan.report.flight_figure import flight_figure
 from replan.report.flight_log import write_flight_log
-from replan.report.flight_table import table_3
+from replan.report.flight_table import drawn_tracks, table_3
 from replan.schedule import FixedTimes, Periodic
-from replan.study import table3 as study
-from replan.study.flights import Job, track
+from replan.study.candidates import candidates
+from replan.study.flights import VALIDATION_LAYOUTS, Job, choose_rule, track
+from replan.study.paper import TABLE_3
 from replan.worlds.crazyflie.flight import FlightLog, fly
 from replan.worlds.crazyflie.layouts import (
-    DENSITIES,
     FIRST_VALIDATION_LAYOUT,
     START,
     cells_at,
@@ -26,88 +27,63 @@ from replan.worlds.crazyflie.layouts import (
 )
 from replan.worlds.crazyflie.wind import wind
 from replan.worlds.crazyflie.world import crazyflie_mission
+from study_runs import computed
 
 
 @pytest.fixture(scope="module")
-def small():
-    """Two layouts of two densities, two rules: flown in two batches of one shape."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "LARGEST_BATCH", 4)
-        said = []
-        made = study.table3(
-            layouts=2,
-            rules=("regret-guided", "front-loaded"),
-            executions=("map",),
-            densities=("none", "dense"),
-            progress=lambda what, share: said.append((what, share)),
-        )
-    return made, said
+def run(tmp_path_factory):
+    """Two layouts of two densities, two rules."""
+    study = {
+        "densities": ["none", "dense"],
+        "layouts": 2,
+        "rules": ["regret-guided", "front-loaded"],
+        "measure": ["flight"],
+    }
+    return computed(study, tmp_path_factory.mktemp("table3"))
 
 
-def test_every_rule_flies_every_layout(small):
-    made, said = small
-    assert [(row.density, row.rule) for row in made.rows] == [
+def test_every_rule_flies_every_layout(run):
+    assert [(record["density"], record["rule"]) for record in run.records] == [
         ("none", "regret-guided"),
         ("none", "front-loaded"),
         ("dense", "regret-guided"),
         ("dense", "front-loaded"),
     ]
-    assert all(len(row.outcomes) == 2 for row in made.rows)
-    assert said[-1] == ("flying", 1.0)
+    assert all(len(record["flights"]["outcomes"]) == 2 for record in run.records)
+    assert run.records[0]["parameters"]["score"] == "gap+drift"
 
 
-def test_rows_are_means_with_intervals_and_the_papers_figures(small):
-    made, _ = small
-    for row in made.rows:
-        costs = [flight.cost for flight in row.outcomes]
-        assert row.cost.mean == pytest.approx(np.mean(costs))
-        assert min(costs) - 1e-9 <= row.cost.low <= row.cost.mean <= row.cost.high <= max(costs) + 1e-9
-        assert row.success.low < row.success.high
-        assert row.paper == study.PAPER[row.rule][row.density]
-    assert made.rows[0].cost_difference.mean == 0
-    assert made.rows[0].parameters["score"] == "gap+drift"
-
-
-def test_the_record_is_plain_data(small):
-    made, _ = small
-    back = json.loads(json.dumps(made.record()))
-    assert back["rows"][0]["rule"] == "regret-guided" and back["kappa"] == 11
-    assert back["validation_layouts"][0] >= FIRST_VALIDATION_LAYOUT
-
-
-def test_the_table_shows_ours_and_the_papers(small):
-    none, dense = table_3(small[0])
+def test_the_table_shows_means_with_intervals_beside_the_papers(run):
+    none, dense = table_3(run)
     assert "no obstacles" in none.title and "dense" in dense.title
     assert none.rows[0][:2] == ("regret-guided", "map") and none.rows[0][3] == "0.93"
+    for row, record in zip((*none.rows, *dense.rows), run.records, strict=True):
+        costs = [flight["cost"] for flight in record["flights"]["outcomes"]]
+        mean, low, high = (float(part) for part in re.findall(r"[\d.]+", row[6]))
+        assert mean == pytest.approx(np.mean(costs), abs=0.01)
+        assert min(costs) - 0.01 <= low <= mean <= high <= max(costs) + 0.01
+        assert row[7] == f"{TABLE_3[record['density']][record['rule']][2]:.2f}"
+    assert none.rows[0][8].startswith("+0.00")
     assert "cannot be told from 0" in none.notes[1]
     assert "| front-loaded | map |" in dense.markdown()
 
 
-def test_the_figure_has_a_panel_for_each_density(small, tmp_path):
-    figure = flight_figure(small[0].tracks, path=tmp_path / "flights.png")
+def test_the_figure_has_a_panel_for_each_density(run, tmp_path):
+    figure = flight_figure(drawn_tracks(run), path=tmp_path / "flights.png")
     assert [axes.get_title() for axes in figure.axes] == ["none, layout 1", "dense, layout 1"]
     assert [len(axes.get_legend_handles_labels()[1]) for axes in figure.axes] == [2, 2]
     assert (tmp_path / "flights.png").stat().st_size > 10_000
 
 
-def test_the_papers_table_is_complete():
-    assert len(study.PAPER) == 9 and set(study.METHODS) == {*study.PAPER, "lookahead"}
-    assert all(tuple(rows) == DENSITIES for rows in study.PAPER.values())
-    assert study.PAPER["back-loaded"]["dense"] == (0.40, 1.33, 3.35)
+def test_thresholds_are_chosen_on_validation_layouts_alone():
+    chosen = choose_rule("best-offset", "sparse")
+    numbers = range(FIRST_VALIDATION_LAYOUT, FIRST_VALIDATION_LAYOUT + VALIDATION_LAYOUTS)
+    missions = [crazyflie_mission(layout("sparse", k), wind("sparse", k)) for k in numbers]
 
+    def total(rule):
+        return sum(regret(mission, FixedTimes(rule.times(60, 6))) for mission in missions)
 
-def test_thresholds_are_chosen_on_validation_layouts_alone(monkeypatch):
-    monkeypatch.setattr(study, "VALIDATION_LAYOUTS", 1)
-    seen = []
-    monkeypatch.setattr(study, "layout", lambda density, k: seen.append(k) or layout(density, k))
-    (chosen,) = study.choose_rules(["best-offset"], "sparse")
-    assert seen == [FIRST_VALIDATION_LAYOUT]
-    number = FIRST_VALIDATION_LAYOUT
-    mission = crazyflie_mission(layout("sparse", number), wind("sparse", number))
-    regrets = [
-        regret(mission, FixedTimes(rule.times(60, 6))) for rule in study.candidates("best-offset", mission)
-    ]
-    assert regret(mission, FixedTimes(chosen.times(60, 6))) == pytest.approx(min(regrets))
+    assert total(chosen) == pytest.approx(min(map(total, candidates("best-offset", missions[0]))))
 
 
 class Teleport:

@@ -1,0 +1,153 @@
+"""The page of any run, drawn from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf, isfinite
+from pathlib import Path
+
+from replan.errors import InputError
+from replan.report.beyond_table import Group, groups
+from replan.report.flight_table import table_3
+from replan.report.page.assemble import assemble
+from replan.report.page.headline import headline
+from replan.report.page.run_tables import records_table, rule_table
+from replan.report.page.setting_view import Causes, Shown, setting_view
+from replan.report.paper_tables import comparisons, table_2
+from replan.report.tables import Table
+from replan.study.cells import BEST_POSSIBLE
+from replan.study.estimators import TRUE_KERNEL, check_estimator
+from replan.study.paper import TABLE_1
+from replan.study.records import Record, Run, rule_of
+
+SETTINGS_DRAWN = 12  # at most; each takes a second or two
+RULES_DRAWN = 16  # of a setting, at most
+USUAL = ("map", TRUE_KERNEL, "right")  # execution, estimator and bounds that a name need not mention
+IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
+
+Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
+
+
+def write_page(
+    run: Run, folder: str | Path, *, beyond: Run | None = None, flights: Run | None = None
+) -> Path:
+    """Write report.html of a study; its path.
+
+    Of several records of one rule on one setting the one with the least regret is shown. The paper's study
+    stands beside the paper's figures, and beside studies `beyond` and `table3` where they are given.
+    """
+    paper = run.name.startswith("table1")
+    past = {(group.setting, group.execution): group for group in (groups(beyond) if beyond and paper else [])}
+    point = {name: past[name, "map"] for name in run.settings if (name, "map") in past}
+    lookahead = [group.rules["lookahead"] for group in point.values() if "lookahead" in group.rules]
+    best = _best([*run.records, *lookahead])
+    drawn = {name: _drawn(best[name]) for name in list(run.settings)[:SETTINGS_DRAWN]}
+    causes = {name: _past_causes(group, past.get((name, "belief"))) for name, group in point.items()}
+    views = [
+        setting_view(name, run.settings[name], rules, causes=causes.get(name) or _causes(best[name]))
+        for name, rules in drawn.items()
+        if rules
+    ]
+    ratios = [point[each["setting"]].ratio(each["exact_regret"]) for each in lookahead]
+    sentence = headline(_regrets(best, without=BEST_POSSIBLE), ratios_to_best=ratios)
+    title = "When should a robot replan?" if paper else f"Study {run.name}"
+    tables = _tables(run, paper=paper) + (table_3(flights) if flights and run is not flights else [])
+    return assemble(folder, title, sentence, tables, views, notes=_not_drawn(best, list(run.settings)))
+
+
+def _tables(run: Run, *, paper: bool) -> list[Table]:
+    """Regret by setting and rule, the cells at length, and the paper's other tables where they were run."""
+    best = _best(run.records)
+    tables = []
+    if regrets := _regrets(best):
+        notes = [f"Ties between equally good actions: {run.ties}.", *(comparisons(run) if paper else [])]
+        tables.append(rule_table(regrets, printed=TABLE_1 if paper else {}, notes=notes))
+    flat = [record for rules in best.values() for record in rules.values()]
+    tables.append(records_table(flat, total=len(run.records)))
+    if paper:
+        tables.append(table_2(run))
+    if any(record.get("flights") for record in run.records):
+        tables += table_3(run)
+    return tables
+
+
+def _past_causes(point: Group, belief: Group | None) -> Causes:
+    """All rules on a point estimate, and some of them on a belief."""
+    more = {rule: belief.rules[rule] for rule in IN_BELIEF if rule in belief.rules} if belief else {}
+    return _causes(point.rules | {f"{rule}, belief": record for rule, record in more.items()})
+
+
+def _causes(rules: Mapping[str, Record]) -> Causes:
+    return {rule: record["decomposition"] for rule, record in rules.items() if record.get("decomposition")}
+
+
+def _best(records: Sequence[Record]) -> Best:
+    best: dict[str, dict[str, Record]] = {}
+    for record in records:
+        rules, label = best.setdefault(str(record["setting"]), {}), _label(record)
+        if label not in rules or _regret(record) < _regret(rules[label]):
+            rules[label] = record
+    return best
+
+
+def _label(record: Record) -> str:
+    """The rule, and where they are not the usual ones, execution, estimator and stated bounds."""
+    more = [record[key] for key in ("execution", "estimator", "stated_bounds")]
+    return ", ".join([record["rule"], *(name for name in more if name not in USUAL)])
+
+
+def _regret(record: Record) -> float:
+    """Exact where it was computed, else sampled; infinite where neither was."""
+    found = (record[key] for key in ("exact_regret", "sampled_regret"))
+    return next((float(regret) for regret in found if regret is not None), inf)
+
+
+def _regrets(best: Best, *, without: str | None = None) -> dict[str, dict[str, float]]:
+    """Regret by setting and rule, where it was measured."""
+    found = {
+        name: {
+            rule: _regret(record)
+            for rule, record in rules.items()
+            if record["rule"] != without and isfinite(_regret(record))
+        }
+        for name, rules in best.items()
+    }
+    return {name: rules for name, rules in found.items() if rules}
+
+
+def _drawn(rules: Mapping[str, Record]) -> dict[str, Shown]:
+    """The rules of least regret among those that can be made again, in the order of the study."""
+    made = {label: shown for label, record in rules.items() if (shown := _shown(record)) is not None}
+    least = sorted(made, key=lambda label: _regret(rules[label]))[:RULES_DRAWN]
+    return {label: shown for label, shown in made.items() if label in least}
+
+
+def _shown(record: Record) -> Shown | None:
+    """The rule as it was run; None where it cannot be made again."""
+    rule = rule_of(record)
+    try:
+        estimator = check_estimator(record["estimator"])
+    except InputError:
+        return None
+    return None if rule is None else Shown(rule, record["execution"], estimator)
+
+
+def _not_drawn(best: Best, known: Sequence[str]) -> list[str]:
+    """What the charts leave out, in words."""
+    notes = []
+    if len(known) > SETTINGS_DRAWN:
+        notes.append(f"Only the first {SETTINGS_DRAWN} of {len(known)} settings are drawn.")
+    made = [
+        {
+            label: _shown(each) is not None
+            for label, each in best[name].items()
+            if each["rule"] != BEST_POSSIBLE
+        }
+        for name in known[:SETTINGS_DRAWN]
+    ]
+    lost = dict.fromkeys(label for rules in made for label, is_made in rules.items() if not is_made)
+    if lost:
+        notes.append(f"Not drawn where they failed or cannot be made again: {'; '.join(lost)}.")
+    if any(sum(rules.values()) > RULES_DRAWN for rules in made):
+        notes.append(f"Of a setting the {RULES_DRAWN} rules of least regret are drawn.")
+    return notes

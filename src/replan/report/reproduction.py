@@ -1,0 +1,55 @@
+"""The files of a reproduction: the tables and figures of each study that comes with replan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from replan.report.beyond_table import causes_table, regret_table
+from replan.report.certificate_figure import certificate_figure, certificate_table
+from replan.report.flight_figure import flight_figure
+from replan.report.flight_table import drawn_tracks, table_3
+from replan.report.learning_tables import bounds_table, learned_table, stated_table
+from replan.report.paper_figures import write_figures
+from replan.report.paper_tables import differences, table_1, table_2
+from replan.report.study_tables import flat
+from replan.report.style import save
+from replan.report.tables import Table, write_csv, write_tables
+from replan.study.records import Run
+
+Tables = dict[str, Sequence[Table]]  # by the name of their file
+
+EQUAL = "-equal"  # end of the names of studies with as many candidates for every rule
+
+
+TABLES: dict[str, Callable[[Run], Tables]] = {
+    "table1": lambda run: {"table1": [table_1(run)], "table2": [table_2(run)]},
+    "table3": lambda run: {"table3": table_3(run)},
+    "beyond": lambda run: {"beyond": [regret_table(run)], "beyond-parts": [causes_table(run)]},
+    "learning": lambda run: {
+        "learning": [learned_table(run)],
+        "learning-bounds": [bounds_table(run)],
+        "learning-told": [stated_table(run)],
+    },
+    "certificates": lambda run: {"certificates": [certificate_table(run)]},
+}
+FIGURES: dict[str, Callable[[Run, Path], object]] = {
+    "table1": write_figures,
+    "table3": lambda run, folder: flight_figure(drawn_tracks(run), path=folder / "flights.png"),
+    "certificates": lambda run, folder: save(certificate_figure(run), folder, "certificates"),
+}
+
+
+def write_reproduction(run: Run, folder: Path, *, figures: bool = True) -> Tables:
+    """Write the tables of a study, its cells as CSV and its figures; returns the tables."""
+    study = run.name.removesuffix(EQUAL)
+    tables = TABLES[study](run)
+    end = EQUAL if run.name.endswith(EQUAL) else ""
+    for name, parts in tables.items():
+        write_tables(folder, f"{name}{end}", parts)
+    more = differences(run) if study == "table1" else [{}] * len(run.records)
+    lines = [flat(record) | extra for record, extra in zip(run.records, more, strict=True)]
+    write_csv(folder / f"{run.name}.csv", lines)
+    if figures and study in FIGURES:
+        FIGURES[study](run, folder)
+    return tables

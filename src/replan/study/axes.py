@@ -1,0 +1,188 @@
+"""The axes of a study: settings and rules, each with the values that it takes, checked key by key."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from itertools import product
+from math import prod
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from replan.errors import InputError
+from replan.schedule.registry import rule_parameters
+from replan.schedule.rule import Rule
+from replan.study.rule_source import RuleSource, find_rule
+from replan.worlds.parameters import one_line
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+POINTS_AT_MOST = 100_000  # of one axis
+
+
+class StrictModel(BaseModel):
+    """Unknown keys and values of another type are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Range(StrictModel):
+    """Evenly spaced numbers, both ends included."""
+
+    first: Annotated[Number, Field(alias="from")]
+    last: Annotated[Number, Field(alias="to")]
+    step: Annotated[Number, Field(gt=0)] | None = None
+    count: Annotated[int, Field(ge=2, le=POINTS_AT_MOST)] | None = None
+
+    @model_validator(mode="after")
+    def _few_enough(self) -> Range:
+        if self.count is None and self.last - self.first >= POINTS_AT_MOST * (self.step or 1.0):
+            raise ValueError(f"a range has at most {POINTS_AT_MOST} points: make step larger")
+        return self
+
+    def values(self) -> list[float | int]:
+        """The numbers; whole ones where ends and step are whole."""
+        if self.count is not None:
+            found = np.linspace(self.first, self.last, self.count)
+        else:
+            step = self.step or 1.0
+            found = self.first + step * np.arange(np.floor((self.last - self.first) / step + 1e-9) + 1)
+        whole = self.count is None and all(float(x).is_integer() for x in (self.first, self.step or 1.0))
+        return [int(x) if whole else float(f"{x:.12g}") for x in found]
+
+
+class SettingAxis(StrictModel):
+    """A setting, or as many as `vary` makes of it."""
+
+    base: str  # a TOML file beside the study's, or the name of a built-in setting
+    name: Name | None = None
+    vary: dict[str, list[Any]] = {}  # key of the setting, as in drift.slip -> its values
+
+    @field_validator("vary", mode="before")
+    @classmethod
+    def _ranges(cls, value: Any) -> Any:
+        return _spelled_out(value)
+
+
+class RuleAxis(StrictModel):
+    """A rule, or as many as `grid` makes of it."""
+
+    rule: str
+    name: Name | None = None
+    set: dict[str, Any] = {}
+    grid: dict[str, list[Any]] = {}
+    tune: bool | None = None  # choose what is not given by validation; None: where there is no grid
+
+    @field_validator("grid", mode="before")
+    @classmethod
+    def _ranges(cls, value: Any) -> Any:
+        return _spelled_out(value)
+
+    @field_validator("set", mode="before")
+    @classmethod
+    def _values(cls, value: Any) -> Any:
+        return _require_plain(value)
+
+    @property
+    def tuned(self) -> bool:
+        """Whether validation chooses what is not given."""
+        return not self.grid if self.tune is None else self.tune
+
+    def points(self) -> list[dict[str, Any]]:
+        """The given hyper-parameters of every cell that this rule makes."""
+        return [
+            self.set | dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())
+        ]
+
+    @model_validator(mode="after")
+    def _known(self) -> RuleAxis:
+        for key in self.grid:
+            if key in self.set:
+                raise ValueError(f"{key} is given by both set and grid")
+        source = find_rule(self.rule)
+        for point in self.points():
+            build_given(source, point)
+        return self
+
+
+def given_rule(name: str, point: dict[str, Any], text: str | None = None) -> Rule:
+    """Return the rule with hyper-parameters as TOML gives them; `text` is the source of the user's file."""
+    return build_given(find_rule(name) if text is None else _found(name, text), point)
+
+
+@lru_cache(maxsize=16)
+def _found(name: str, text: str) -> RuleSource:
+    return find_rule(name, text=text)
+
+
+def build_given(source: RuleSource, point: dict[str, Any]) -> Rule:
+    """Return the rule with these hyper-parameters, each checked against its type."""
+    known = rule_parameters(source.kind)
+    read = {key: _checked(source.kind.name, key, value, known.get(key)) for key, value in point.items()}
+    try:
+        return source.make(**read)
+    except TypeError as error:
+        raise InputError(f"{source.name} cannot take {point}: {error}") from None
+
+
+def combinations(axis: dict[str, list[Any]]) -> int:
+    """Return the number of points that an axis with these values makes."""
+    return prod(len(values) for values in axis.values())
+
+
+def _checked(rule: str, key: str, value: Any, hint: Any) -> Any:
+    """Return the value; text is read by `make_rule`, anything else must be of the parameter's type."""
+    value = tuple(value) if isinstance(value, list) else value
+    if hint is None or value is None or isinstance(value, str):
+        return value
+    try:
+        return _adapter(hint).validate_python(value)
+    except ValidationError as error:
+        said = error.errors(include_url=False)[0]["msg"].removeprefix("Input ")
+        raise InputError(f"{rule}: {key!r} {said}, not {value!r}") from None
+
+
+@cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
+
+
+def _spelled_out(value: Any) -> Any:
+    """Return the axis with ranges as the lists that they stand for."""
+    if not isinstance(value, dict):
+        return value
+    spelled = {}
+    for key, values in value.items():
+        if isinstance(values, dict):
+            try:
+                values = Range.model_validate(values).values()
+            except ValidationError as error:
+                raise ValueError(f"{key}: {one_line(error)}") from None
+        if values == []:
+            raise ValueError(f"{key}: has no value")
+        spelled[key] = values
+    if prod(len(values) for values in spelled.values() if isinstance(values, list)) > POINTS_AT_MOST:
+        raise ValueError(f"{', '.join(spelled)}: more than {POINTS_AT_MOST} combinations")
+    return _require_plain(spelled)
+
+
+def _require_plain(value: Any) -> Any:
+    """Return the value; a date or a time, which JSON does not have, is refused."""
+    if isinstance(value, dict):
+        return {key: _require_plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_require_plain(part) for part in value]
+    if not isinstance(value, (bool, int, float, str)):
+        raise ValueError(f"cannot hold a date or a time, not {value}")
+    return value
