@@ -1,13 +1,17 @@
 """Patches drift as told, and bounds per state and action beat one bound for the whole grid."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from replan.certificates import certify, certify_ahead
 from replan.errors import InputError
 from replan.evaluation import regret
-from replan.model import local_drift_bounds
+from replan.execute import Mission
+from replan.model import check_tvmdp, local_drift_bounds
 from replan.planning import oracle
-from replan.schedule import LocalDrift
+from replan.schedule import FixedTimes, LocalDrift
 from replan.schedule.local_drift import planned_way
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.terrain import Ground, Patch, Terrain
@@ -25,6 +29,24 @@ def test_a_patch_drifts_in_a_straight_line_and_the_ground_around_it_not_at_all()
         field = world.kernel(t).slip.reshape(5, 5)
         assert field[1:3, 3:] == pytest.approx(slip)
         assert np.delete(field.reshape(-1), [8, 9, 13, 14]) == pytest.approx(0.1)
+
+
+def test_one_patch_that_drifts_is_a_declared_family_and_several_are_not():
+    still = {"rows": (0, 0), "columns": (0, 4), "slip": 0.3}
+    sand = {"rows": (1, 2), "columns": (0, 4), "slip": 0.1, "final_slip": 0.9, "begin": 1, "end": 6}
+    dune = sand | {"rows": (4, 4)}
+    world = build(n=5, patches=[still, sand], walls=[(3, 0, 3, 2)])
+    assert [world.family.parameter_of(world.kernel(t)) for t in (0, 6)] == pytest.approx([0.1, 0.9])
+    assert check_tvmdp(world) == []
+    assert build(n=5, patches=[still, sand, dune]).family is None
+    mission = Mission(world, budget=2, planning_horizon=20)
+    boxes = replace(world, family=None)
+    true, values = regret(mission, FixedTimes((1, 6))), []
+    for make in (certify, certify_ahead):
+        found, loose = make(mission, (1, 6)), make(replace(mission, world=boxes), (1, 6))
+        assert true <= found.value + 1e-9 < loose.value
+        values.append(found.value / loose.value)
+    assert max(values) < 0.5
 
 
 def test_later_patches_lie_over_earlier_ones_and_may_be_mappings():

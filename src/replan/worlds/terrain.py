@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from replan.errors import InputError
-from replan.model import TVMDP, Reward, SlipKernel, constant
+from replan.model import TVMDP, KernelFamily, Reward, SlipKernel, constant
 from replan.model.kernel import Array
 from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
@@ -103,7 +103,22 @@ class Terrain(Parameters):
             start_states=np.flatnonzero(~blocked.reshape(-1)),
             grid=(n, n),
             declared_successors=kernel(0).destinations() if blocked.any() else None,
+            family=_family(ground, n, blocked),
         )
+
+
+def _family(ground: Ground, n: int, blocked: np.ndarray) -> KernelFamily | None:
+    """Return the family of kernels where one patch alone drifts."""
+    drifting = [i for i, patch in enumerate(ground.patches) if patch.final_slip is not None]
+    if len(drifting) != 1:
+        return None
+    ends = []
+    for slip in (0.0, 1.0):
+        patches = list(ground.patches)
+        patches[drifting[0]] = patches[drifting[0]].model_copy(update={"slip": slip, "final_slip": None})
+        field = slip_field(ground.model_copy(update={"patches": patches}), n, 0)
+        ends.append(SlipKernel((n, n), field, blocked=blocked))
+    return KernelFamily("the kernel is the slip of one patch; all else is known and stays", *ends)
 
 
 def slip_field(ground: Ground, n: int, t: int) -> Array:
