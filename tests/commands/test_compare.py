@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from page_data import data_of
 from replan import InputError, evaluate, load_setting, make_mission, make_rule, optimum
 from replan.cli import run
 from replan.study.rule_source import RULES
@@ -49,10 +50,13 @@ def test_every_rule_on_every_setting_is_exact_and_never_below_the_best_possible(
     assert chosen == [48, 48]
 
 
-def test_people_get_a_table(capsys):
+def test_people_get_a_table_and_a_page(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert run(["compare", "periodic", "front-loaded", "--settings", "narrow-late"]) == 0
     out = capsys.readouterr().out
     assert all(word in out for word in ("narrow-late", "periodic", "front-loaded", "best possible"))
+    assert list(data_of(tmp_path / "runs" / "compare" / "report.html")) == ["narrow-late"]
+    assert [path.name for path in (tmp_path / "runs" / "compare").iterdir()] == ["report.html"]
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from typing import Annotated, Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replan.commands.common import ExecutionOption, JsonOption, check_execution, choose_parameters
+from replan.commands.common import ExecutionOption, JsonOption, check_execution
 from replan.commands.output import emit
+from replan.commands.reproduce import computed_run
 from replan.errors import InputError
-from replan.execute.mission import Mission
-from replan.study.protocol import prepare
-from replan.study.rule_source import RuleSource, find_rule
+
+if TYPE_CHECKING:
+    from replan.study.records import Record, Run
 
 
 def command(
@@ -22,21 +23,42 @@ def command(
         str | None, typer.Option(help="Settings, as two-burst,own.toml; the paper's if not given.")
     ] = None,
     execution: ExecutionOption = "map",
+    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("runs/compare"),
+    workers: Annotated[int, typer.Option(help="Processes.")] = 2,
     as_json: JsonOption = False,
 ) -> None:
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
-    from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
+    from replan.report.page import write_page
+    from replan.report.study_tables import regret_tables
+    from replan.study.definition import parse_study
+    from replan.worlds.settings import PAPER_SETTINGS
 
-    sources = [find_rule(rule) for rule in dict.fromkeys(rules)]
-    names = _names(settings) if settings is not None else PAPER_SETTINGS
-    execution = check_execution(execution)
-    missions = {name: make_mission(load_setting(name), execution=execution) for name in names}
-    rows = [{"setting": name, **_compare(mission, sources)} for name, mission in missions.items()]
-    answer = {"execution": execution, "rules": [source.name for source in sources], "settings": rows}
+    names = _names(settings) if settings is not None else list(PAPER_SETTINGS)
+    study = parse_study(
+        {
+            "name": "compare",
+            "settings": names,
+            "rules": list(dict.fromkeys(rules)),
+            "executions": [check_execution(execution)],
+            "measure": ["exact", "optimum"],
+        },
+        where="replan compare",
+    )
+    with TemporaryDirectory() as folder:
+        run = computed_run(study, "", Path(folder), workers=workers, quiet=as_json)
+    page = write_page(run, out)
+    answer = {
+        "execution": execution,
+        "rules": [axis.rule for axis in study.blocks[0].rules],
+        "settings": _rows(run),
+        "page": str(page),
+    }
     if as_json:
         emit(answer, as_json=True, lines=[])
-    else:
-        _table(sources, rows, execution).show()
+        return
+    for table in regret_tables(run):
+        table.show()
+    typer.echo(f"Parameters of registered rules are chosen on the validation seeds. Page: {page}")
 
 
 def _names(text: str) -> list[str]:
@@ -46,37 +68,27 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _compare(mission: Mission, sources: Sequence[RuleSource]) -> dict[str, Any]:
-    """Return the regret of each rule, and the least possible one."""
-    from replan.evaluation.exact import regret
-    from replan.evaluation.optimal_schedule import optimum
+def _rows(run: Run) -> list[dict[str, Any]]:
+    """Return for each setting the least regret possible and the regret of each rule."""
+    from replan.study.cells import BEST_POSSIBLE
 
-    bench = cache(lambda: prepare(mission))
-    results = []
-    for source in sources:
-        choice = choose_parameters(bench, source, {})
-        record = choice.record() | {"source": source.name, "source_sha256": source.digest}
-        results.append(record | {"regret": regret(mission, choice.rule, best=bench().best)})
+    rows = []
+    for name, rules in run.by_setting().items():
+        floor = rules.pop(BEST_POSSIBLE)["exact_regret"]
+        results = [_result(record) for record in rules.values()]
+        rows.append(
+            {"setting": name, "ties": run.settings[name].ties, "best_possible": floor, "results": results}
+        )
+    return rows
+
+
+def _result(record: Record) -> dict[str, Any]:
+    chosen = {} if record["validation"] is None else {"validation": record["validation"]}
     return {
-        "ties": str(mission.ties),
-        "best_possible": optimum(mission).feedback_regret,
-        "results": results,
+        "rule": record["rule"],
+        "parameters": record["parameters"],
+        **chosen,
+        "source": record["registered_rule"],
+        "source_sha256": record["digest"],
+        "regret": record["exact_regret"],
     }
-
-
-def _table(sources: Sequence[RuleSource], rows: Sequence[dict[str, Any]], execution: str) -> Any:
-    from replan.report.tables import Table
-
-    return Table(
-        title=f"Exact regret, execution {execution}",
-        columns=("setting", *(source.kind.name for source in sources), "best possible"),
-        rows=tuple(
-            (
-                row["setting"],
-                *(f"{result['regret']:.4f}" for result in row["results"]),
-                f"{row['best_possible']:.4f}",
-            )
-            for row in rows
-        ),
-        notes=("Parameters of registered rules are chosen on the validation seeds of each setting.",),
-    )

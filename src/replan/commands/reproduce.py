@@ -7,7 +7,7 @@ and the same command goes on with it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from replan.commands.output import emit
 from replan.errors import InputError
 
 if TYPE_CHECKING:
+    from replan.study.definition import Study
     from replan.study.records import Run
 
 STUDIES = {
@@ -51,6 +52,7 @@ def reproduce(
         raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
     from replan.report.page import write_page
     from replan.report.reproduction import write_reproduction
+    from replan.study.definition import load_study
 
     folder, study, replaced = output_folder(out), STUDIES[part], {}
     if study == "table1" and search == "equal":
@@ -59,7 +61,8 @@ def reproduce(
         replaced = {"seeds": {"first": 0, "count": seeds}}
     elif study == "table3":
         replaced = {"layouts": layouts, "trial": seed}
-    run = _computed(study, folder, workers=workers, quiet=as_json, replaced=replaced)
+    loaded, text = load_study(study, **replaced)
+    run = computed_run(loaded, text, folder / RUNS / study, workers=workers, quiet=as_json)
     try:
         tables = write_reproduction(run, folder, figures=part not in ("table1", "table2"))
         shown = run if study.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
@@ -90,17 +93,14 @@ def output_folder(path: Path) -> Path:
     return path
 
 
-def _computed(study: str, folder: Path, *, workers: int, quiet: bool, replaced: dict[str, Any]) -> Run:
-    """Compute the cells that the study's store does not hold; returns its records."""
-    from replan.study.definition import load_study
+def computed_run(study: Study, text: str, store: Path, *, workers: int, quiet: bool) -> Run:
+    """Compute the cells of a study that the store in this folder does not hold; returns its records."""
     from replan.study.local import LocalEngine
     from replan.study.records import read_run
     from replan.study.runner import run_study
 
-    loaded, text = load_study(study, **replaced)
-    store = folder / RUNS / study
     report = run_study(
-        loaded, text, store, engine=lambda: LocalEngine(workers=workers), resume=True, quiet=quiet
+        study, text, store, engine=lambda: LocalEngine(workers=workers), resume=True, quiet=quiet
     )
     if report.stopped and report.missing:
         typer.echo(f"{report.missing} cells to go; the same command goes on from there", err=True)

@@ -32,7 +32,7 @@ PLACEMENT = ("precision", "coverage", "mean stale drift", "max stale drift")
 def write_study_tables(run: Run, folder: Path) -> list[Path]:
     """Write cells.csv, regret.md and where it was measured placement.md; returns the files."""
     files = [write_csv(folder / "cells.csv", [flat(record) for record in run.records])]
-    if regrets := list(_regret_tables(run)):
+    if regrets := [table.markdown() for table in regret_tables(run)]:
         files.append(write_whole(folder / "regret.md", "\n".join(regrets)))
     if any(record["schedules"] is not None for record in run.records):
         files.append(write_whole(folder / "placement.md", "\n".join(_placement_tables(run))))
@@ -56,11 +56,12 @@ def _groups(records: Iterable[Record]) -> dict[str, list[Record]]:
     return groups
 
 
-def _regret_tables(run: Run) -> Iterable[str]:
+def regret_tables(run: Run) -> Iterable[Table]:
+    """Return regret by setting and rule, exact and sampled, for every execution, estimator and bounds."""
     for where, group in _groups(run.records).items():
         for key, words in REGRETS.items():
             if any(record[key] is not None for record in group):
-                yield _regret_table(f"{run.name}: {words}, {where}", group, key).markdown()
+                yield _regret_table(f"{run.name}: {words}, {where}", group, key)
 
 
 def _regret_table(title: str, group: Sequence[Record], key: str) -> Table:
