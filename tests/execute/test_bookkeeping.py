@@ -51,6 +51,21 @@ def test_progress_counts_down_and_remembers_the_update_before(mission, data):
         assert (progress.earlier.time if progress.earlier else 0) == (made[-2] if len(made) > 1 else 0)
 
 
+def test_an_update_that_fails_changes_neither_the_plan_nor_the_update_before(mission):
+    first = mission.progress(0, 4).after(mission.update(1))
+    assert first.earlier is None, "the free plan of t = 0 is no update"
+    second = first.after(mission.update(5))
+    kept = second.keeping(9)
+    third = kept.after(mission.update(12))
+    for progress, last, plan, earlier, left in (
+        (second, 5, 5, 1, 2),
+        (kept, 9, 5, 1, 1),
+        (third, 12, 12, 5, 0),
+    ):
+        assert (progress.last_update, progress.update.time) == (last, plan)
+        assert (progress.earlier.time, progress.budget_left) == (earlier, left)
+
+
 class Compares(Periodic):
     needs = frozenset({Need.EARLIER_ESTIMATE})
 

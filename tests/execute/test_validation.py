@@ -19,7 +19,7 @@ def changed(change):
 def test_numbers_from_zero_to_the_last_are_returned_as_plain_ones():
     assert [validate_number(value, 3) for value in (0, np.int8(2), np.uint64(1))] == [0, 2, 1]
     assert type(validate_number(np.int64(1), 3)) is int
-    for value in (-1, 3, np.True_, 1.0, np.float64(1), None, "1", [1]):
+    for value in (-1, 3, True, np.True_, 1.0, np.float64(1), None, "1", [1]):
         with pytest.raises(InputError, match="speed must be a whole number from 0 to 2"):
             validate_number(value, 3, "speed")
 
