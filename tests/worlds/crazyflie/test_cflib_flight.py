@@ -1,16 +1,24 @@
 """The backend for real drones, over a real cflib link to a CRTP peer on loopback, in simulated time."""
 
+import queue
+import threading
+
+import cflib.crtp
 import numpy as np
 import pytest
 from tests.worlds.crazyflie.firmware import MELLINGER, PID
 from tests.worlds.crazyflie.flights import DENSE, after, agent, fly_to
 from tests.worlds.crazyflie.peer import LOG_VARIABLES, Peer
 
+from replan.execute import Agent
+from replan.schedule import Periodic
 from replan.worlds.crazyflie.cflib_flight import CflibFlight
+from replan.worlds.crazyflie.cflib_link import CflibLink
 from replan.worlds.crazyflie.flight import fly
-from replan.worlds.crazyflie.layouts import CELL_SIZE, cells_at, state_of
+from replan.worlds.crazyflie.layouts import CELL_SIZE, cells_at, layout, state_of
 from replan.worlds.crazyflie.metrics import outcome
-from replan.worlds.crazyflie.wind import constant_wind
+from replan.worlds.crazyflie.wind import constant_wind, wind
+from replan.worlds.crazyflie.world import crazyflie_mission
 
 
 def test_a_whole_layout_is_flown_and_the_flight_ends_at_the_goal(peer):
@@ -190,6 +198,42 @@ def test_no_drone_is_one_clear_line():
     flown = fly(CflibFlight(uri), [agent()])
     assert flown.aborted is not None and flown.aborted.startswith(f"no Crazyflie at {uri}")
     assert "\n" not in flown.aborted
+
+
+def test_a_flight_can_be_planned_on_sub_cells(peer):
+    def subcells_at(positions):
+        return cells_at(positions, 3)
+
+    calm = wind("none", 0, strength=0.0, horizon=5)
+    pilot = Agent.on(crazyflie_mission(layout("none", 0), calm, budget=4, cuts=3), Periodic())
+    flown = fly(CflibFlight(peer.uri), [pilot], locate=subcells_at)
+    assert flown.aborted is None
+    seen = [event.state for event in pilot.log if event.what == "update"]
+    places = [flown.log.after_move(t - 1)[0, :2] for t, _ in flown.updates(0)]
+    assert seen == [int(subcells_at(place)) for place in places]
+
+
+def test_a_driver_that_failed_is_replaced_without_waiting_for_it(monkeypatch):
+    class Driver:
+        def __init__(self):
+            self.in_queue, self.may_close, self.closed = queue.Queue(), threading.Event(), threading.Event()
+
+        def close(self):
+            self.may_close.wait()
+            self.closed.set()
+
+    old, new = Driver(), Driver()
+    monkeypatch.setattr(cflib.crtp, "get_link_driver", lambda *_: new)
+    link = CflibLink("tcp://127.0.0.1:1")
+    link.link = old
+    link.renew()
+    assert link.link is old  # nothing was wrong with it
+    link._link_error_cb("broken pipe\n\nTraceback ...")
+    assert link.error == "broken pipe"
+    link.renew()
+    assert link.link is new and link.error is None and not old.closed.is_set()
+    old.may_close.set()
+    assert old.closed.wait(10.0)
 
 
 def test_a_drone_that_cannot_say_where_it_is_is_refused(make_peer):

@@ -103,6 +103,8 @@ class CrazyflowFlight:
             self._samples = samples  # the way down is no part of the mission
             self._in_air = False
             self.landing = Landing("landed")
+        elif self.landing is None:
+            self.landing = Landing("never took off", self._stopped)
 
     def log(self) -> FlightLog:
         """Return samples at 10 Hz, from take-off until before landing."""
