@@ -15,6 +15,7 @@ import numpy as np
 from replan.execute import Agent
 from replan.model.kernel import Array, Indices
 from replan.schedule.registry import make_rule
+from replan.skip.propagation import EXECUTIONS
 from replan.study.protocol import bootstrap_interval
 from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.flight import fly
@@ -25,7 +26,6 @@ from replan.worlds.crazyflie.wind import wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 
 RULES = ("periodic", "lookahead")
-EXECUTIONS = ("map", "belief")
 CUTS = 3
 
 
@@ -50,11 +50,13 @@ def fly_model(physics: Physics, density, layouts: int, model: str) -> dict[tuple
     """Fly every rule and execution on the layouts as one batch."""
     cuts, flown_cuts, locate = MODELS[model]
     jobs = list(product(RULES, EXECUTIONS, range(layouts)))
-    agents = []
-    for rule, execution, number in jobs:
-        air = wind(density, number)
-        mission = crazyflie_mission(layout(density, number), air, execution=execution, cuts=cuts)  # pyright: ignore[reportArgumentType]
-        agents.append(Agent.on(mission, make_rule(rule)))
+    missions = {
+        (execution, number): crazyflie_mission(
+            layout(density, number), wind(density, number), execution=execution, cuts=cuts
+        )
+        for execution, number in product(EXECUTIONS, range(layouts))
+    }
+    agents = [Agent.on(missions[execution, number], make_rule(rule)) for rule, execution, number in jobs]
     flight = CrazyflowFlight(physics, [wind(density, number) for *_, number in jobs], cuts=flown_cuts)
     flown = fly(flight, agents, locate=locate)
     results: dict[tuple[str, str], list[Outcome]] = {}
@@ -68,12 +70,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--layouts", type=int, default=30)
     parser.add_argument("--density", choices=DENSITIES, default="dense")
+    parser.add_argument("--models", nargs="*", default=list(MODELS)[1:], help="beside cells")
     arguments = parser.parse_args()
     physics = Physics(arguments.layouts * len(RULES) * len(EXECUTIONS))
     print("| model | rule | execution | success | collisions | cost | difference of cost |")
     print("|---|---|---|---:|---:|---:|---:|")
     reference = None
-    for model in MODELS:
+    for model in ("cells", *arguments.models):
         results = fly_model(physics, arguments.density, arguments.layouts, model)
         if reference is None:
             reference = np.array([made.cost for made in results["lookahead", "map"]])

@@ -2,6 +2,7 @@
 
 from replan.worlds.crazyflie.calibration import Calibration, calibrate, read_calibration
 from replan.worlds.crazyflie.flight import Flight, FlightAborted, FlightLog, FlightStopped, Flown, fly
+from replan.worlds.crazyflie.landing import Landing
 from replan.worlds.crazyflie.layouts import DENSITIES, Density, Layout, layout
 from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.wind import Wind
@@ -16,6 +17,7 @@ __all__ = [
     "FlightLog",
     "FlightStopped",
     "Flown",
+    "Landing",
     "Layout",
     "Outcome",
     "Wind",

@@ -38,6 +38,7 @@ BUDGET = 6
 PLANNING_HORIZON = 7
 COLLISION_LENGTH = 11.0  # m, kappa: what one collision adds to the length flown
 COLLISION_COST = 1.0  # what the planner pays to enter a pole's cell, in units of the reward
+FEW = 4  # kernels of sub-cells kept at a time; each takes megabytes
 SAMPLES = 5  # points along each side of a sub-cell, to measure its share of a safety radius
 
 
@@ -47,7 +48,7 @@ def crazyflie_world(layout: Layout, wind: Wind, *, cuts: int = 1, table: Calibra
     side = GRID * cuts
     successors = _successors(shifts(table.reach, cuts), side)
 
-    @lru_cache(maxsize=wind.horizon)
+    @lru_cache(maxsize=wind.horizon if cuts == 1 else FEW)
     def kernel(t: int) -> GeneralKernel:
         law = displacement_law(table, wind.mean[t], cuts)
         return GeneralKernel(successors, np.broadcast_to(law, (side * side, *law.shape)))
