@@ -15,8 +15,9 @@ import typer
 from doc_pages import PAGES, ROOT, Block, blocks, mentioned_commands, name
 from replan import load_setting, make_mission
 from replan.cli import app, run
+from replan.study import definition
 from replan.study.axes import Range, RuleAxis, SettingAxis
-from replan.study.definition import Block, Seeds, Study, load_study
+from replan.study.definition import Seeds, Study, load_study
 from stand_in_robot import StandInRobot
 
 SHOWN = ("text", "csv", "latex", "math")  # never run
@@ -68,7 +69,7 @@ def test_every_command_but_explore_takes_json():
 def test_every_key_of_a_study_is_on_its_page():
     page = (ROOT / "docs" / "studies.md").read_text()
     told = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`\n]+)`", page))))
-    for part in (Study, Block, SettingAxis, RuleAxis, Seeds, Range):
+    for part in (Study, definition.Block, SettingAxis, RuleAxis, Seeds, Range):
         assert {field.alias or name for name, field in part.model_fields.items()} <= told
 
 
