@@ -1,5 +1,6 @@
 """The optimum equals exhaustive search, and nothing beats it."""
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -116,6 +117,15 @@ def test_spending_less_is_never_worse_where_it_is_allowed():
     fewer = [optimum(Mission(world, budget=b, planning_horizon=3)).fixed_regret for b in (1, 2, 3)]
     assert at_most.feedback_regret <= exactly.feedback_regret + 1e-12
     assert at_most.fixed_regret == pytest.approx(min(fewer), abs=1e-9)
+
+
+@given(tiny_missions(min_horizon=4, max_horizon=7))
+def test_with_updates_to_spare_the_floor_is_that_of_the_best_smaller_budget_or_lower(mission):
+    budgets = [replace(mission, budget=b) for b in range(1, mission.budget + 1)]
+    exactly = [optimum(each) for each in budgets]
+    at_most = optimum(replace(mission, spend_all=False))
+    assert at_most.feedback_regret <= min(each.feedback_regret for each in exactly) + 1e-9
+    assert at_most.fixed_regret == pytest.approx(min(each.fixed_regret for each in exactly), abs=1e-9)
 
 
 @pytest.mark.parametrize(
