@@ -237,3 +237,53 @@ def test_misuse_is_said_plainly(mission):
     fly(agent, mission)
     with pytest.raises(InputError, match="all 50 steps"):
         agent.act()
+
+
+def spread(states, *cells):
+    belief = np.zeros(states)
+    for cell, probability in cells:
+        belief[cell] = probability
+    return belief
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_a_certain_distribution_is_a_state(execution):
+    mission = make_mission(load_setting("two-burst"), execution=execution)
+    actions = []
+    for look in (17, spread(144, (17, 1.0))):
+        agent = Agent.on(mission, Periodic())
+        agent.start(0)
+        agent.act()
+        assert agent.update(look)
+        actions.append([agent.act() for _ in range(10)])
+    assert actions[0] == actions[1]
+
+
+def test_an_uncertain_look_goes_on_as_a_belief_or_from_its_mode():
+    belief = spread(144, (17, 0.5), (30, 0.3), (45, 0.2))
+    for execution in ("map", "belief"):
+        mission = make_mission(load_setting("two-burst"), execution=execution)
+        agent = Agent.on(mission, Periodic())
+        agent.start(0)
+        agent.act()
+        agent.update(belief)
+        assert agent.log[-1].state == 17
+        if execution == "map":
+            assert agent.estimate == 17
+        else:
+            assert agent.estimate == pytest.approx(belief)
+            kernel = mission.update(1).kernel.general().dense()
+            action = agent.act()
+            assert agent.estimate == pytest.approx(belief @ kernel[:, action])
+
+
+@pytest.mark.parametrize(
+    "look", [[0.5, 0.5], np.full(144, 0.1), np.full(144, np.nan), -np.eye(144)[0], np.eye(144), ["a"] * 144]
+)
+def test_what_is_no_distribution_over_the_states_is_refused(mission, look):
+    agent = Agent.on(mission, Periodic())
+    agent.start(0)
+    agent.act()
+    with pytest.raises(InputError, match="144 probabilities"):
+        agent.update(look)
+    assert agent.budget_left == mission.budget

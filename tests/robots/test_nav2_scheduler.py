@@ -101,6 +101,15 @@ def test_the_plan_in_force_is_the_path(setting, cells):
     assert believed == cells.states_along(AWAY)[18]
 
 
+def test_a_pose_with_covariance_is_a_look_at_a_distribution(setting, cells):
+    robot = scheduler(setting, cells, execution="belief")
+    robot.on_path(AWAY, 0.0)
+    robot.on_pose((1.25, 2.25), [[0.3, 0.0], [0.0, 0.3]])
+    robot.on_path(AWAY, 1.0, stamp=1.0)
+    assert robot.drive.agent.estimate == pytest.approx(cells.distribution_at((1.25, 2.25), np.eye(2) * 0.3))
+    assert 0 < robot.drive.agent.estimate.max() < 1
+
+
 def test_a_mission_ends_at_the_goal_and_another_goal_begins_another(setting, cells):
     robot = scheduler(setting, cells)
     robot.on_path(AWAY, 0.0)

@@ -28,8 +28,8 @@ from replan.execute.config import AgentConfig, Progress, Update
 from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit
 from replan.execute.memory import Event, Memory
 from replan.execute.mission import Mission
-from replan.execute.validation import validate_kernel, validate_number
-from replan.model.kernel import Kernel, prepare_kernel
+from replan.execute.validation import validate_kernel, validate_look, validate_number
+from replan.model.kernel import Array, Kernel, prepare_kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import FORCED, decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE
@@ -118,13 +118,15 @@ class Agent(AgentConfig):
             self._decision = (now.time, self._decide())
         return self._decision[1]
 
-    def update(self, state: int, previous: int | None = None) -> bool:
+    def update(self, state: int | Array, previous: int | None = None) -> bool:
         """Spend an update on the state seen now and, where known, the one before.
 
+        (S,) probabilities may stand in place of the state: belief execution goes on from them, likeliest-cell
+        execution from their mode. Estimator and rule are given the mode, as if it had been seen.
         Returns True if a new plan is in force.
         """
         now = self._now
-        state = validate_number(state, self.nominal.states)
+        state, belief = validate_look(state, self.nominal.states)
         if previous is not None:
             previous = validate_number(previous, self.nominal.states, "previous")
         if refusal := self._refusal():
@@ -141,6 +143,8 @@ class Agent(AgentConfig):
             now.progress = now.progress.keeping(now.time)
         now.state, now.commanded, now.named_update, now.named = state, [], None, False
         now.estimate = now.progress.update.propagation.begin(_row(state))
+        if belief is not None and self.execution == "belief":
+            now.estimate = belief[None, :]
         self._decision = None
         self._record(
             "kept plan" if trouble else "update", trouble or decision.reason, state, decision=decision

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.kernel import Array, GeneralKernel, Kernel
 from replan.planning.backward_induction import Plan
 from replan.skip.propagation import Execution
 
@@ -25,6 +25,20 @@ def validate_number(value: Any, below: int, name: str = "state") -> int:
     if not 0 <= number < below:
         raise InputError(f"{name} must be a whole number from 0 to {below - 1}, not {value!r}")
     return number
+
+
+def validate_look(look: Any, states: int) -> tuple[int, Array | None]:
+    """Return a state, or the mode of (S,) probabilities and these as an array; else raise `InputError`."""
+    if np.ndim(look) == 0:
+        return validate_number(look, states), None
+    try:
+        belief = np.array(look, dtype=float)
+    except (TypeError, ValueError):
+        belief = np.empty(0)
+    if belief.shape != (states,) or not ((belief >= 0).all() and abs(belief.sum() - 1) <= ROW_TOLERANCE):
+        raise InputError(f"a look is a state, or {states} probabilities that add up to 1")
+    belief /= belief.sum()
+    return int(belief.argmax()), belief
 
 
 def validate_kernel(kernel: Any, *, like: Kernel) -> Kernel:

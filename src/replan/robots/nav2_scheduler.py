@@ -209,7 +209,7 @@ class Nav2Scheduler:
         drive.paths += 1
         if drive.agent.budget_left == 0:
             drive.beyond_budget += 1
-        drive.agent.update(self._seen(drive, int(way[0])))
+        drive.agent.update(self._look(drive, int(way[0])))
         drive.due = drive.asked = None
         self.changes += 1
         return self.peek(now)
@@ -256,5 +256,9 @@ class Nav2Scheduler:
             return otherwise
         return cells.free_state_at(self._position[0])
 
-    def _seen(self, drive: Drive, otherwise: int) -> int:
-        return self._state(drive.cells, otherwise)
+    def _look(self, drive: Drive, otherwise: int) -> int | Array:
+        """Return the robot's cell, or the probabilities of cells where the pose has a covariance."""
+        position, covariance = self._position or (None, None)
+        if position is None or covariance is None or int(drive.cells.states_at(position)) < 0:
+            return self._state(drive.cells, otherwise)
+        return drive.cells.distribution_at(position, covariance)
