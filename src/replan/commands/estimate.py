@@ -1,24 +1,111 @@
-"""`replan estimate`: the paper's drift-bounded maximum likelihood from a file of transitions."""
+"""`replan estimate`: kernels by drift-bounded maximum likelihood, or a world from a robot's log."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from replan.commands.common import JsonOption
 from replan.commands.output import emit
+from replan.errors import InputError
+
+BAGS = (".db3", ".mcap")
 
 
 def command(
-    observations: Annotated[Path, typer.Argument(help="A CSV file with the columns t,s,a,next.")],
-    states: Annotated[int, typer.Option(help="Number of states S.")],
-    actions: Annotated[int, typer.Option(help="Number of actions A.")],
-    drift_bound: Annotated[float, typer.Option(help="How much a probability can change in one step.")],
+    observations: Annotated[Path, typer.Argument(help="A CSV file with the columns t,s,a,next, or a bag.")],
+    states: Annotated[int | None, typer.Option(help="Number of states S.")] = None,
+    actions: Annotated[int | None, typer.Option(help="Number of actions A.")] = None,
+    drift_bound: Annotated[
+        float | None, typer.Option(help="How much a probability can change in one step.")
+    ] = None,
+    columns: Annotated[str | None, typer.Option(help="The columns for t,s,a,next, by name.")] = None,
+    step: Annotated[str | None, typer.Option(help="Length of a step, as 0.1s or 100ms.")] = None,
+    goal: Annotated[int | None, typer.Option(help="Goal of the world written; else the last state.")] = None,
+    map_file: Annotated[Path | None, typer.Option("--map", help="For a bag: the map's YAML file.")] = None,
+    cell: Annotated[float, typer.Option(help="For a bag: side of a cell in metres.")] = 0.5,
+    inflation: Annotated[float, typer.Option(help="For a bag: metres kept from obstacles.")] = 0.0,
+    pose_topic: Annotated[str | None, typer.Option(help="For a bag: topic of poses.")] = None,
+    command_topic: Annotated[str | None, typer.Option(help="For a bag: topic of velocities.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Files written, without their suffix.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the most likely kernels at the times observed; any state may follow any other."""
+    """Estimate kernels, or without --states, --actions and --drift-bound a world with its drift.
+
+    With all three: print the most likely kernels at the times observed; any state may follow any other.
+    Without: summarise the log, suggest a bound, and write a world, a setting and a figure.
+    """
+    if states is not None and actions is not None and drift_bound is not None:
+        _kernels(observations, states, actions, drift_bound, as_json)
+        return
+    if states is not None or actions is not None:
+        raise InputError("give --states, --actions and --drift-bound together, or neither size")
+    if drift_bound is not None and not 0 <= drift_bound <= 1:
+        raise InputError(f"--drift-bound must lie between 0 and 1, not {drift_bound}")
+    from replan.estimate.log_file import parse_duration
+    from replan.robots.log_worlds import summarise_bag, summarise_table
+
+    out = Path(f"{observations.stem}-world") if out is None else out
+    out.parent.mkdir(parents=True, exist_ok=True)
+    seconds = None if step is None else parse_duration(step)
+    if observations.is_dir() or observations.suffix in BAGS:
+        if map_file is None:
+            raise InputError("a bag needs --map MAP.yaml")
+        from replan.robots.bags import cell_log, read_bag
+        from replan.robots.log_worlds import map_cells
+
+        cells = map_cells(map_file, cell=cell, inflation=inflation)
+        recording = read_bag(observations, pose_topic=pose_topic, command_topic=command_topic)
+        log = cell_log(recording, cells, step=seconds)
+        ends = recording.poses[[0, -1], :2]
+        answer = summarise_bag(log, cells, map_file, out, ends=ends, drift_bound=drift_bound)
+    else:
+        from replan.estimate.log_file import read_log
+
+        names = None if columns is None else [name.strip() for name in columns.split(",")]
+        log = read_log(observations, columns=names, step=seconds)
+        answer = summarise_table(log, out, goal=goal, drift_bound=drift_bound)
+    _draw(answer, out)
+    answer["files"] = [str(out.with_suffix(suffix)) for suffix in (".npz", ".toml", ".png")]
+    emit(answer, as_json=as_json, lines=_lines(answer))
+
+
+def _draw(answer: dict[str, Any], out: Path) -> None:
+    from replan.estimate.drift_in_log import Window
+    from replan.report.drift_figure import drift_figure
+
+    quantity = "slip" if answer["quantity"] == "slip" else "unusual steps"
+    drift_figure(
+        [Window(**window) for window in answer["windows"]], out.with_suffix(".png"), quantity=quantity
+    )
+
+
+def _lines(answer: dict[str, Any]) -> list[str]:
+    size = (
+        f"{answer['states']} states and {answer['actions']} actions"
+        if "states" in answer
+        else f"{answer['cells'][0]} x {answer['cells'][1]} cells"
+    )
+    first, last, drift = answer["windows"][0], answer["windows"][-1], answer["drift"]
+    what = "slip" if answer["quantity"] == "slip" else "unusual steps"
+    return [
+        f"{answer['transitions']} transitions of {size} in {answer['steps']} steps of {answer['step']:.6g}",
+        f"{answer['runs']} runs, {answer['gaps']} gaps, {answer['jumps']} jumps",
+        *(
+            f"{what:<15} {window['share']:.3f}   [{window['low']:.3f}, {window['high']:.3f}]"
+            f"   in steps {window['begin']} to {window['end'] - 1}"
+            for window in ([first, last] if len(answer["windows"]) > 1 else [first])
+        ),
+        f"drift per step  {drift['rate']:.5f}   [{drift['low']:.5f}, {drift['high']:.5f}]   at its fastest",
+        f"drift bound     {answer['drift_bound']:.5f}   (suggested: no window changed faster, with 95 %)",
+        f"world, setting and figure: {', '.join(answer['files'])}",
+        f"try: replan regret {answer['files'][1]} --rule periodic",
+    ]
+
+
+def _kernels(observations: Path, states: int, actions: int, drift_bound: float, as_json: bool) -> None:
     from replan.estimate import estimate_file
 
     answer = estimate_file(observations, states=states, actions=actions, drift_bound=drift_bound)

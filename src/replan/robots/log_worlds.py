@@ -1,0 +1,130 @@
+"""From a robot's log to a world: drift with intervals, a bound, and files that other commands take."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.estimate.drift_in_log import (
+    Drift,
+    Window,
+    drift_between,
+    share_at,
+    usual_outcomes,
+    windows,
+    world_arrays,
+)
+from replan.estimate.log_file import RobotLog
+from replan.model.slip import SlipKernel
+from replan.worlds.cell_map import CellMap
+from replan.worlds.map_file import read_map
+
+BLIND_SPOT = 0.8  # a slip is seen with this probability: one in five leads where the robot was going
+
+
+def summarise_table(
+    log: RobotLog, out: Path, *, goal: int | None = None, drift_bound: float | None = None
+) -> dict:
+    """Estimate the drift of a log of states, and write OUT.npz and OUT.toml."""
+    seen = log.seen
+    states = int(max(seen.states.max(), seen.next_states.max())) + 1
+    actions = int(seen.actions.max()) + 1
+    goal = int(seen.next_states[-1]) if goal is None else goal
+    if not 0 <= goal < states:
+        raise InputError(f"--goal must be a state (0 to {states - 1}), not {goal}")
+    usual = usual_outcomes(seen, states=states, actions=actions)
+    found = windows(seen.times[usual.counted], usual.unusual[usual.counted], last=log.steps)
+    drift = drift_between(found)
+    bound = drift.high if drift_bound is None else drift_bound
+    arrays = world_arrays(log, usual, found, goal=goal)
+    horizon = len(arrays["probabilities"])
+    arrays["drift_bounds"] = np.full(horizon - 1, bound)
+    np.savez_compressed(out.with_suffix(".npz"), allow_pickle=False, **arrays)
+    keys = {"world": "arrays", "file": out.with_suffix(".npz").name, **_mission(horizon)}
+    out.with_suffix(".toml").write_text(_toml(keys))
+    facts = {"states": states, "actions": actions, "usual_by": usual.by, "goal": goal}
+    return _answer(log, facts, found, drift, bound, quantity="share")
+
+
+def summarise_bag(
+    log: RobotLog,
+    cells: CellMap,
+    map_file: Path,
+    out: Path,
+    *,
+    ends: np.ndarray,
+    drift_bound: float | None = None,
+) -> dict:
+    """Estimate the slip of a log of cells, and write OUT.npz and OUT.toml; `ends` are start and goal."""
+    seen = log.seen
+    to = SlipKernel(cells.shape, 0.0, blocked=cells.blocked).destinations()
+    inner = np.array([len(set(row)) == len(row) for row in to[seen.states].tolist()])  # no wall beside it
+    if not inner.any():
+        raise InputError("the robot was never away from walls: no slip can be told from them")
+    unusual = to[seen.states, seen.actions] != seen.next_states
+    shares = windows(seen.times[inner], unusual[inner], last=log.steps)
+    drift = drift_between(shares)
+    bound = drift.high if drift_bound is None else drift_bound
+    found = [_slip(window) for window in shares]
+    slips = share_at(found, np.arange(log.steps))
+    np.savez_compressed(out.with_suffix(".npz"), slip=slips, times=seen.times, states=seen.states)
+    start, goal = (cells.positions_of(cells.free_state_at(end)).round(3).tolist() for end in ends)
+    keys = {
+        "world": "map",
+        "file": os.path.relpath(map_file, out.parent),
+        "cell": cells.cell,
+        "inflation": cells.inflation,
+        "speed": cells.cell / log.step,
+        "start": start,
+        "goal": goal,
+        "drift_bound": bound,
+        "horizon": max(log.steps, 2),
+        **_mission(max(log.steps, 2)),
+    }
+    drift_table = {"kind": "table", "slip": [round(float(slip), 6) for slip in slips]}
+    out.with_suffix(".toml").write_text(_toml(keys) + "\n[drift]\n" + _toml(drift_table))
+    facts = {"cells": list(cells.shape), "start": start, "goal": goal}
+    return _answer(log, facts, found, drift, bound, quantity="slip")
+
+
+def map_cells(path: Path, *, cell: float, inflation: float) -> CellMap:
+    """Return the cells of a map file."""
+    return CellMap.cut(read_map(path), cell=cell, inflation=inflation)
+
+
+def _slip(window: Window) -> Window:
+    """Return the slip behind a share of unusual steps."""
+    share, low, high = (min(part / BLIND_SPOT, 1.0) for part in (window.share, window.low, window.high))
+    return replace(window, share=share, low=low, high=high)
+
+
+def _mission(horizon: int) -> dict[str, Any]:
+    return {"planning_horizon": min(10, horizon), "budget": max(1, min(horizon - 1, horizon // 10))}
+
+
+def _answer(
+    log: RobotLog, facts: dict, found: list[Window], drift: Drift, bound: float, *, quantity: str
+) -> dict:
+    return {
+        "transitions": len(log.seen),
+        "steps": log.steps,
+        "step": log.step,
+        "runs": log.runs,
+        "gaps": log.gaps,
+        "jumps": log.jumps,
+        **facts,
+        "quantity": quantity,
+        "windows": [asdict(window) for window in found],
+        "drift": asdict(drift),
+        "drift_bound": bound,
+    }
+
+
+def _toml(keys: dict[str, Any]) -> str:
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
