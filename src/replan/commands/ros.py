@@ -13,13 +13,14 @@ import typer
 from replan.commands.common import ExecutionOption, JsonOption, SetOption, check_execution
 from replan.commands.output import emit
 from replan.errors import InputError
-from replan.schedule.registry import make_rule, parse_parameters
+from replan.schedule.registry import parse_parameters
+from replan.study.rule_source import make_rule
 
 VERSIONS = ("1.3", "1.4", "1.5")
 _SCHEDULER_KEYS = {"rule", "parameters", "execution"}
 
 
-def ros(
+def command(
     setting: Annotated[Path, typer.Argument(help='A TOML file with world = "map".')],
     rule: Annotated[str | None, typer.Option(help="The update rule; else that of [scheduler].")] = None,
     assignments: SetOption = None,
