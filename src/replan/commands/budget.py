@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,13 +60,11 @@ def command(
     most = min(MOST, mission.horizon - 1) if most is None else most
     check_budget(most, mission.horizon)
     source, given = find_rule(rule), parse_parameters(assignments or [])
-    bench = prepare(mission)
     curve = budget_curve(
         mission,
-        lambda spending: choose_parameters(lambda: replace(bench, mission=spending), source, given).rule,
+        lambda spending: choose_parameters(lambda: prepare(spending), source, given).rule,
         most=most,
         floor=floor,
-        best=bench.best,
     )
     answer: dict[str, Any] = {
         "setting": setting,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STUDIES = {
     part: "table1" if part in ("table2", "figures", "all") else part
-    for part in ("table1", "table2", "table3", "figures", "beyond", "learning", "certificates", "all")
+    for part in ("table1", "table2", "table3", "figures", "beyond", "learning", "certificates", "rats", "all")
 }
 SHOWN = {
     "figures": ["table1"],
@@ -33,7 +33,7 @@ STOPPED = 130
 
 def reproduce(
     part: Annotated[
-        str, typer.Argument(help="table1 to table3, figures, beyond, learning, certificates or all.")
+        str, typer.Argument(help="table1 to table3, figures, beyond, learning, certificates, rats or all.")
     ] = "all",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
     search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",

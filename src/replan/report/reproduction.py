@@ -12,6 +12,7 @@ from replan.report.flight_table import drawn_tracks, table_3
 from replan.report.learning_tables import bounds_table, learned_table, stated_table
 from replan.report.paper_figures import write_figures
 from replan.report.paper_tables import differences, table_1, table_2
+from replan.report.rats_tables import budget_table, published_table
 from replan.report.study_tables import flat
 from replan.report.style import save
 from replan.report.tables import Table, write_csv, write_tables
@@ -32,6 +33,7 @@ TABLES: dict[str, Callable[[Run], Tables]] = {
         "learning-told": [stated_table(run)],
     },
     "certificates": lambda run: {"certificates": [certificate_table(run)]},
+    "rats": lambda run: {"rats": [published_table(), budget_table(run)]},
 }
 FIGURES: dict[str, Callable[[Run, Path], object]] = {
     "table1": write_figures,
