@@ -26,6 +26,7 @@ from replan.study.work import Batch, Outcome, compute_batch
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster started here; batches under way need a few megabytes each
 RETRIES = 3
 PROBE_SECONDS = 5.0  # for a cluster's port to answer
+REFUSED = "something answers there, so its token (~/.ray/auth_token, RAY_AUTH_MODE) or its Ray may differ"
 TOKENS = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"}
 ENDED = "replan: Ray has ended the run (was the cluster lost?); what was stored is kept, go on with --resume"
 WATCHER = "import sys; sys.stdin.buffer.read() or sys.exit(sys.argv[1])"
@@ -124,8 +125,10 @@ def _connect(ray: Any, address: str | None, workers: int | None, working_dir: st
                 **({} if address else started_here),
             )
     except (ConnectionError, ValueError, RuntimeError, TimeoutError, ray.exceptions.RayError) as error:
-        where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
-        raise InputError(f"cannot reach {where}: {' '.join(str(error).split())[:300]}") from None
+        where, hint = (
+            (f"the Ray cluster at {address}", f"; {REFUSED}") if address else ("a Ray cluster here", "")
+        )
+        raise InputError(f"cannot reach {where}: {' '.join(str(error).split())[:300]}{hint}") from None
 
 
 @contextmanager
