@@ -104,10 +104,11 @@ class Guard(threading.Thread):
             disarm(self._craft, self._clock)
             return Landing("never took off", self.trouble)
         landing = bring_down(self._craft, self._limits, self._clock)
-        seen_throughout = self.trouble is None or not self.trouble.startswith("link lost")
-        if landing.outcome == "landed" and seen_throughout and self._highest < LIFTED:
-            return Landing("never took off", self.trouble)
-        return landing
+        if landing.outcome != "landed" or self._highest > LIFTED:
+            return landing
+        if self.trouble is not None and self.trouble.startswith("link lost"):
+            return Landing("landed", "it was not seen to leave the floor")
+        return Landing("never took off", self.trouble)
 
 
 def breach(position: Point, limits: Limits) -> str | None:
