@@ -51,8 +51,8 @@ def command(
     if rollouts is not None and rollouts > MOST_ROLLOUTS:
         raise InputError(f"--rollouts must be at most {MOST_ROLLOUTS}")
     mission = make_mission(load_setting(setting), execution=check_execution(execution))
-    chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
     best = oracle(mission.world)
+    chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
     exact = evaluate(mission, chosen.rule, best=best)
     answer, lines = _exact(mission, chosen, exact, seed)
     if rollouts is not None:
