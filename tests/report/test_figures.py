@@ -178,7 +178,7 @@ def test_later_visits_lie_in_the_same_cell_beside_the_first():
 
 
 def test_the_error_of_belief_counts_cells():
-    trace = AgentRun((1,), [], np.array([0, 1, 13, 14]), np.array([0, 1, 2]), np.array([0, 2, 0]))
+    trace = AgentRun((1,), (), np.array([0, 1, 13, 14]), np.array([0, 1, 2]), np.array([0, 2, 0]), 0.0)
     assert position_error(MISSION, trace).tolist() == [0, 0, 2]  # 13 is (1, 1), 2 is (0, 2)
 
 

@@ -50,8 +50,9 @@ def make_engine(
     if name == "local":
         from replan.study.local import LocalEngine
 
-        if address is not None or working_dir is not None:
-            raise InputError("--address and --working-dir go with --engine ray")
+        for option, value in (("--address", address), ("--working-dir", working_dir)):
+            if value is not None:
+                raise InputError(f"{option} goes with --engine ray")
         return LocalEngine(workers=workers)
     if name == "ray":
         from replan.study.ray_engine import RayEngine
