@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Row, compare
-from replan.study.cells import places
+from replan.study.cells import entries
 from replan.study.definition import parse_study
 from replan.study.engine import Engine, drive, make_engine
 from replan.study.store import Store
@@ -31,13 +31,13 @@ def cells(count: int = CELLS):
             "decisions": False,
         }
     )
-    return places(study, version=code_version())
+    return entries(study, version=code_version())
 
 
 def engine_overhead(name: str) -> Row:
     """One worker, so that the bare loop in this process is the same work; the engine is warm."""
     engine: Engine = make_engine(name, workers=1)
-    wanted = [place.cell for place in cells()]
+    wanted = [entry.cell for entry in cells()]
 
     def driven() -> None:
         assert sum(len(outcomes) for outcomes in drive(engine, wanted)) == CELLS

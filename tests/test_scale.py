@@ -34,10 +34,10 @@ def test_a_study_that_fails_is_not_told_as_a_measurement(monkeypatch):
 
 
 def test_the_study_has_the_cells_that_are_asked_for(tmp_path):
-    from replan.study.cells import places
+    from replan.study.cells import entries
     from replan.study.definition import load_study
 
     (tmp_path / "scale.toml").write_text(definition(80))
     study, _ = load_study(tmp_path / "scale.toml")
-    assert len(places(study, version="1")) == 80
-    assert study.seeds.count == 1000
+    assert len(entries(study, version="1")) == 80
+    assert study.blocks[0].seeds.count == 1000
