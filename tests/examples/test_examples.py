@@ -3,9 +3,14 @@
 import ast
 import re
 import runpy
+import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from robots.dds_peer import own_domain
+
+from replan.worlds.settings import parse_setting
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -79,3 +84,43 @@ def test_crazyflie_flies_two_rules_over_one_layout(capsys):
     out = printed(capsys, "crazyflie")
     assert out.count("updates at 1, ") == 2
     assert "front-loaded: " in out and "updates at 1, 2, 3, 4, 5, 6" in out
+
+
+def test_the_simulated_robot_reaches_its_goal_with_a_tenth_of_the_replans(capsys):
+    with own_domain() as domain:
+        runpy.run_path(str(EXAMPLES / "ros2" / "simulated_nav2.py"))["main"](
+            ["--missions", "1", "--domain", str(domain)]
+        )
+    rows = re.findall(r"^(.+?)\s+(\d+\.\d)\s+(\d+\.\d)$", capsys.readouterr().out, re.M)
+    found = {name: (float(replans), float(seconds)) for name, replans, seconds in rows}
+    often, slowest = found["1 Hz (Nav2's default)"]
+    ours = [figures for name, figures in found.items() if name.startswith("replan")]
+    assert len(ours) == 2
+    for replans, seconds in ours:
+        assert 1 <= replans <= often / 10
+        assert seconds <= 1.03 * slowest
+
+
+@pytest.mark.parametrize("name", ["replan_when_due_1.3.xml", "replan_when_due_1.5.xml"])
+def test_the_trees_ask_before_they_plan(name):
+    tree = ElementTree.parse(EXAMPLES / "ros2" / name).getroot()
+    order = [node.tag for node in tree.iter()]
+    asked = "ValidatePath" if "1.5" in name else "IsPathValid"
+    assert order.index(asked) < order.index("ComputePathToPose")
+    assert ("/replan/is_path_valid" in ElementTree.tostring(tree, encoding="unicode")) == ("1.5" in name)
+
+
+def test_the_rclpy_node_has_the_parameters_of_its_file():
+    source = ast.parse((EXAMPLES / "ros2" / "replan_node.py").read_text())
+    defaults = next(
+        ast.literal_eval(node.value)
+        for node in source.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DEFAULTS"
+    )
+    text = (EXAMPLES / "ros2" / "replan_params.yaml").read_text()
+    assert re.findall(r"^    (\w+):", text, re.M) == list(defaults)
+
+
+def test_the_robots_setting_is_one():
+    text = (EXAMPLES / "ros2" / "robot.toml").read_text()
+    assert parse_setting(tomllib.loads(text)).step_seconds == pytest.approx(1.25)

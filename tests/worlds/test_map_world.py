@@ -6,6 +6,7 @@ import pytest
 from replan.errors import InputError
 from replan.evaluation import regret
 from replan.model import require_valid
+from replan.model.drift import drift_bounds
 from replan.schedule import Periodic
 from replan.worlds.settings import load_setting, make_mission
 
@@ -47,6 +48,12 @@ def test_a_map_is_a_world_like_any_other(folder):
     assert made.step_seconds == 1.0
     assert regret(mission, Periodic()) >= 0
     require_valid(mission.world)
+
+
+def test_without_a_stated_bound_rules_are_given_the_true_drift(folder):
+    world = make_mission(setting(folder)).world
+    assert world.drift_bounds == pytest.approx(drift_bounds(world.kernel, world.horizon), abs=1e-12)
+    assert world.drift_bounds[0] > 0
 
 
 def test_a_stated_bound_holds_at_every_step(folder):

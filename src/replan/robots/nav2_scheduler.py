@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from replan.errors import InputError
 from replan.execute import Agent, Mission
 from replan.execute.config import plan_by_induction
-from replan.model.kernel import Array, Indices, Kernel
+from replan.model.kernel import Array, Indices, Kernel, prepare_kernel
+from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import Plan
 from replan.planning.ties import Ties
 from replan.schedule.rule import Decision, Rule
@@ -87,6 +88,7 @@ class Nav2Scheduler:
         self.cells = cells
         self.drive: Drive | None = None
         self.ended = "no path has come yet"  # why there is no mission
+        prepare_kernel(SlipKernel((2, 2), 0.1, blocked=np.arange(4) == 3))  # nothing is loaded in a mission
         self.changes = 0  # grows whenever there is something new to save
         self._options = agent_options
         self._position: tuple[Array, Array | None] | None = None  # x, y and their covariance
@@ -147,9 +149,10 @@ class Nav2Scheduler:
         verdict = self.peek(now)
         drive, decision = self.drive, verdict.decision
         if drive is None:
-            return {"mission": False, "due": False, "reason": verdict.reason}
+            return {"time": now, "mission": False, "due": False, "reason": verdict.reason}
         numbers = {} if decision is None else {"score": decision.score, "threshold": decision.threshold}
         return {
+            "time": now,
             "mission": True,
             "due": verdict.due,
             "reason": verdict.reason,

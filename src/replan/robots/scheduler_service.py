@@ -165,7 +165,7 @@ class SchedulerService:
     def _report(self) -> Report:
         status = self.scheduler.status(self.clock())
         message = self.trouble or status["reason"]
-        values = {name: _text(value) for name, value in status.items()}
+        values = {name: _text(value) for name, value in status.items() if name != "time"}
         waiting = (
             status["due"] and self.scheduler.drive is not None and self.scheduler.drive.asked is not None
         )

@@ -121,7 +121,7 @@ def build_on(
         kernel=lambda t: kernel_of(float(slips[t])),
         reward=constant(Reward(next_state=-_within_reach(distances) / DISTANCE_SCALE)),
         start=start,
-        stated_bounds=None if stated_bounds is None else np.asarray(stated_bounds, dtype=float),
+        stated_bounds=_drift(cells, slips, law) if stated_bounds is None else np.asarray(stated_bounds),
         start_states=np.flatnonzero(np.isfinite(distances)),
         grid=cells.shape,
     )
@@ -136,6 +136,12 @@ def _state(cells: CellMap, name: str, position: Position | None) -> int:
     if cells.blocked[state]:
         raise InputError(f"{name} {list(position)} lies in a blocked cell")
     return state
+
+
+def _drift(cells: CellMap, slips: Array, law: ArrayLike | None) -> Array:
+    """(T-1,) the true drift: kernels are linear in the slip, so one distance serves all steps."""
+    never, always = (SlipKernel(cells.shape, slip, law=law, blocked=cells.blocked) for slip in (0.0, 1.0))
+    return np.abs(np.diff(slips)) * float(never.entrywise_distance(always).max())
 
 
 def _within_reach(distances: Array) -> Array:

@@ -1,0 +1,141 @@
+"""The scheduler of `replan ros` as an rclpy node, for robots whose middleware is not Cyclone DDS.
+
+It needs a sourced ROS 2 with Nav2's messages, and `replan` (without extras) in the same Python. All decisions
+come from `SchedulerService`, as in `replan ros`; only the transport is rclpy's. Services, topics and parameters:
+see docs/ros2.md and replan_params.yaml.
+
+    python3 replan_node.py --ros-args --params-file replan_params.yaml
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from nav2_msgs.srv import IsPathValid
+from nav_msgs.msg import Path
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from replan import load_setting, make_rule
+from replan.robots.nav2_scheduler import Nav2Scheduler
+from replan.robots.scheduler_service import Report, SchedulerService
+
+DEFAULTS = {
+    "setting": "robot.toml",
+    "rule": "lookahead",
+    "service": "/replan/is_path_valid",
+    "planner": "/is_path_valid",
+    "plan_topic": "/plan",
+    "pose_topic": "/amcl_pose",
+    "patience": 5.0,
+    "decision_limit": 0.05,
+    "planner_limit": 0.05,
+    "snapshot": "",
+}
+
+
+class ReplanNode(Node):
+    """Answers IsPathValid with "no" when an update is due."""
+
+    def __init__(self) -> None:
+        super().__init__("replan")
+        for name, default in DEFAULTS.items():
+            self.declare_parameter(name, default)
+        given = {name: self.get_parameter(name).value for name in DEFAULTS}
+        setting = load_setting(given["setting"])
+        rule = make_rule(given["rule"])
+        scheduler = Nav2Scheduler(setting, rule, cells=setting.cells(), patience=given["patience"])
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._due = self.create_publisher(Bool, "/replan/due", kept)
+        self.scheduler = SchedulerService(
+            scheduler,
+            decision_limit=given["decision_limit"],
+            planner_limit=given["planner_limit"],
+            snapshot=given["snapshot"] or None,
+            publish=self._publish,
+            clock=lambda: self.get_clock().now().nanoseconds * 1e-9,
+        )
+        group = ReentrantCallbackGroup()
+        self._planner = None
+        if given["planner"]:
+            self._planner = self.create_client(IsPathValid, given["planner"], callback_group=group)
+        self.create_service(IsPathValid, given["service"], self._answer, callback_group=group)
+        for name in ("due", "status"):
+            self.create_service(Trigger, f"/replan/{name}", self._trigger(name), callback_group=group)
+        self.create_subscription(Path, given["plan_topic"], self._on_path, 10, callback_group=group)
+        often = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self.create_subscription(PoseWithCovarianceStamped, given["pose_topic"], self._on_pose, often)
+        self.create_timer(min(1.0, setting.step_seconds), self.scheduler.tick)
+
+    def _on_pose(self, message) -> None:
+        position, covariance = message.pose.pose.position, np.array(message.pose.covariance)
+        self.scheduler.on_pose((position.x, position.y), covariance.reshape(6, 6)[:2, :2])
+
+    def _on_path(self, message) -> None:
+        points = [(pose.pose.position.x, pose.pose.position.y) for pose in message.poses]
+        stamp = message.header.stamp
+        self.scheduler.on_path(np.array(points).reshape(-1, 2), stamp.sec + stamp.nanosec * 1e-9)
+
+    def _answer(self, request, response):
+        answer = self.scheduler.answer(None if self._planner is None else self._forward(request))
+        if "success" in response.get_fields_and_field_types():  # Nav2 1.5
+            response.success = True
+        response.is_valid = answer.valid
+        response.invalid_pose_indices = answer.invalid_poses
+        return response
+
+    def _forward(self, request) -> Future:
+        """Ask the planner's own check; a future that never ends where there is none."""
+        reply: Future = Future()
+        if self._planner.service_is_ready():
+            self._planner.call_async(request).add_done_callback(
+                lambda done: reply.cancelled() or reply.set_result(done.result())
+            )
+        return reply
+
+    def _trigger(self, name: str):
+        def handle(_, response):
+            in_time, status = self.scheduler.status()
+            response.success = in_time and (name == "status" or bool(status.get("due")))
+            response.message = json.dumps(status, default=float)
+            return response
+
+        return handle
+
+    def _publish(self, report: Report) -> None:
+        values = [KeyValue(key=name, value=text) for name, text in report.values.items()]
+        status = DiagnosticStatus(
+            level=bytes([report.level]), name="replan", message=report.message, values=values
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+        self._due.publish(Bool(data=report.due))
+
+
+def main() -> None:
+    rclpy.init()
+    node = ReplanNode()
+    executor = MultiThreadedExecutor()
+    executor.add_node(node)
+    try:
+        executor.spin()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        node.scheduler.settle()
+        node.destroy_node()
+
+
+if __name__ == "__main__":
+    main()
