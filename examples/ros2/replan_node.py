@@ -1,8 +1,8 @@
 """The scheduler of `replan ros` as an rclpy node, for robots whose middleware is not Cyclone DDS.
 
 It needs a sourced ROS 2 with Nav2's messages, and `replan` (without extras) in the same Python. All decisions
-come from `SchedulerService`, as in `replan ros`; only the transport is rclpy's. Services, topics and parameters:
-see docs/ros2.md and replan_params.yaml.
+come from `SchedulerService`, as in `replan ros`; only the transport is rclpy's. Services, topics and
+parameters: see docs/ros2.md and replan_params.yaml.
 
     python3 replan_node.py --ros-args --params-file replan_params.yaml
 """

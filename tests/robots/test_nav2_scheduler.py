@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from tests.robots.conftest import SETTING
 
 from replan.errors import InputError
 from replan.robots.nav2_scheduler import Nav2Scheduler
 from replan.robots.saved_drive import restore, save
 from replan.schedule import FixedTimes, Lookahead, Periodic
 from replan.worlds.settings import parse_setting
-from robots.conftest import SETTING
 
 AWAY = [(1.25, 1.25), (1.25, 9.25), (8.75, 9.25), (8.75, 1.25)]
 MOVES = 16 + 15 + 16

@@ -6,12 +6,12 @@ import time
 
 import pytest
 from cyclonedds.qos import Policy, Qos
+from tests.robots.dds_peer import Robot, own_domain, path_message, running
 
 from replan.robots import dds, is_path_valid, messages
 from replan.robots.dds import Bus
 from replan.robots.is_path_valid import RESPONSES
 from replan.robots.node_graph import graph_types
-from robots.dds_peer import Robot, own_domain, path_message, running
 
 AWAY = [(1.25, 1.25), (1.25, 9.25), (8.75, 9.25), (8.75, 1.25)]
 SETTING = """
