@@ -31,7 +31,7 @@ from replan import (
     rover,
 )
 from replan.environments import BudgetedObservation, WorldEnvironment
-from replan.study.protocol import choose, prepare
+from replan.study.protocol import Bench, choose
 
 EPISODES = (0, 300, 1000, 3000)
 SEEDS = (1, 2, 3)
@@ -126,7 +126,7 @@ def main() -> None:
     for episodes, found in zip(EPISODES, zip(*runs, strict=True), strict=True):
         spread = f"({min(found):.3f} to {max(found):.3f} over {len(SEEDS)} seeds)"
         print(f"  learned, {episodes:>5} episodes {np.mean(found):.3f} {spread}")
-    bench = prepare(mission)
+    bench = Bench(mission)
     for name in ("periodic", "drift-threshold", "regret-guided"):
         print(f"  {name:<23} {regret(mission, choose(bench, name).rule, best=best):.3f}")
     print(f"  {'lookahead':<23} {regret(mission, make_rule('lookahead'), best=best):.3f}")

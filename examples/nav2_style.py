@@ -16,7 +16,7 @@ from replan import Mission, Rule, load_setting, make_mission
 from replan.evaluation import optimum, regret
 from replan.planning import oracle
 from replan.schedule import DistanceTravelled, FixedRate, Lookahead, PathExpired
-from replan.study.protocol import choose, prepare
+from replan.study.protocol import Bench, choose
 from replan.worlds import ThinIce
 
 
@@ -38,7 +38,7 @@ def table(name: str, mission: Mission) -> list[str]:
     for label, rules in triggers(mission).items():
         found = {regret(mission, rule, best=best): rule for rule in rules}
         lines.append(f"  {label:<24} regret {min(found):.3f}   {found[min(found)]}")
-    bench = prepare(mission)
+    bench = Bench(mission)
     rules = {label: choose(bench, label).rule for label in ("drift-threshold", "regret-guided")}
     rules["lookahead"] = Lookahead()
     rules["lookahead, drift known"] = Lookahead("profile", profile=mission.world.kernel)

@@ -12,7 +12,7 @@ from ns_gym.update_functions import DistributionDecrementUpdate
 from ns_gym.wrappers import NSBridgeWrapper, NSCliffWalkingWrapper, NSFrozenLakeWrapper
 
 from replan import Lookahead, Mission, Periodic, evaluate, optimum, oracle
-from replan.study.protocol import choose, prepare
+from replan.study.protocol import Bench, choose
 from replan.worlds import from_ns_gym
 
 HORIZON, BUDGET = 30, 5
@@ -42,7 +42,7 @@ def table() -> list[str]:
         best = oracle(world)
         for execution in ("map", "belief"):
             mission = Mission(world, budget=BUDGET, planning_horizon=HORIZON, execution=execution)
-            bench = prepare(mission)
+            bench = Bench(mission)
             chosen = [choose(bench, rule).rule for rule in ("drift-threshold", "regret-guided")]
             regrets = [
                 evaluate(mission, rule, best=best).regret for rule in (Periodic(), *chosen, Lookahead())

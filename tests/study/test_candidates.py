@@ -21,7 +21,7 @@ from replan.study.candidates import (
     lazy_thresholds,
     log_thresholds,
 )
-from replan.study.protocol import choose, prepare, validation_regret
+from replan.study.protocol import Bench, choose, validation_regret
 from replan.worlds import rover
 
 
@@ -135,7 +135,7 @@ def test_a_world_in_which_nothing_can_be_lost_has_the_fallback_amount():
 
 
 def test_a_rule_that_depends_on_the_state_is_chosen_on_the_validation_seeds(mission):
-    bench = prepare(mission)
+    bench = Bench(mission)
     chosen = choose(bench, "certified")
     assert (chosen.candidates, chosen.distinct_schedules) == (6, 6)
     regrets = {rule: validation_regret(bench, rule) for rule in candidates("certified", mission)}

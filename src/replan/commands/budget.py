@@ -49,7 +49,7 @@ def command(
     """Print the regret of a rule for every budget, the floor, and what one more update is worth."""
     from replan.evaluation.budget_curve import budget_curve
     from replan.schedule.budget import check_budget
-    from replan.study.protocol import prepare
+    from replan.study.protocol import Bench
     from replan.study.rule_source import find_rule
     from replan.worlds.settings import load_setting, make_mission
 
@@ -62,7 +62,7 @@ def command(
     source, given = find_rule(rule), parse_parameters(assignments or [])
     curve = budget_curve(
         mission,
-        lambda spending: choose_parameters(lambda: prepare(spending), source, given).rule,
+        lambda spending: choose_parameters(lambda: Bench(spending), source, given).rule,
         most=most,
         floor=floor,
     )

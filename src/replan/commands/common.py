@@ -13,7 +13,7 @@ from replan.evaluation.exact import draws_times
 from replan.execute.mission import Mission
 from replan.schedule import FixedTimes, Rule, check_times
 from replan.schedule.registry import parse_parameters
-from replan.study.protocol import Bench, Choice, choose, prepare
+from replan.study.protocol import Bench, Choice, choose
 from replan.study.rule_source import RuleSource, find_rule
 
 SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
@@ -90,7 +90,7 @@ def chosen_rule(
     assert rule is not None
     given = parse_parameters(assignments or [])
     source = find_rule(rule)
-    return ChosenRule.of(choose_parameters(lambda: prepare(mission), source, given), source, mission, seed)
+    return ChosenRule.of(choose_parameters(lambda: Bench(mission), source, given), source, mission, seed)
 
 
 def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:

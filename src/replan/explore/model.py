@@ -25,7 +25,7 @@ from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.budget import check_times
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution
-from replan.study.protocol import choose, parameters, prepare
+from replan.study.protocol import Bench, choose, parameters
 from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, SinusoidalDrift
 from replan.worlds.settings import RoverSetting, Setting, make_mission, parse_setting
 
@@ -95,7 +95,7 @@ def best_times(scene: Scene) -> Optimum:
 
 def rule_view(scene: Scene, name: str, *, seed: int = 0) -> RuleView:
     """Return the times and regret of a rule with the hyper-parameters that validation chooses."""
-    choice = choose(prepare(scene.mission), name)
+    choice = choose(Bench(scene.mission), name)
     rule = choice.rule
     times = run_agent(scene.mission, rule, seed=seed).times
     regret = exact_regret(scene.mission, rule, best=scene.best)

@@ -77,11 +77,6 @@ class Bench:
         return oracle_rollout(self.mission.world, seeds, best=self.best, ties=self.mission.ties)
 
 
-def prepare(mission: Mission) -> Bench:
-    """Return the mission ready for comparisons."""
-    return Bench(mission)
-
-
 def choose(
     bench: Bench, name: str, *, given: dict[str, Any] | None = None, search: Search = "paper"
 ) -> Choice:
