@@ -187,7 +187,7 @@ def run(robot, times, *, folder=None, renew=None):
 def test_a_scheduler_restored_in_mid_mission_answers_as_if_it_had_never_stopped(
     setting, cells, tmp_path, rule
 ):
-    times = np.arange(0.0, 40.0, 1.7)
+    times = np.arange(0.0, 40.0, 3.7)
     first = scheduler(setting, cells, rule)
     first.on_path(AWAY, 0.0)
     expected = run(first, times)

@@ -74,7 +74,9 @@ def test_each_shape_of_the_service_is_answered(setting, domain, nav2):
     robot.bus.close()
 
 
-@pytest.mark.parametrize(("server", "client"), [("1.3", "1.5"), ("1.5", "1.4"), ("1.4", "1.3")])
+@pytest.mark.parametrize(
+    ("server", "client"), [("1.3", "1.5"), ("1.5", "1.4"), pytest.param("1.4", "1.3", marks=pytest.mark.slow)]
+)
 def test_another_shape_is_refused_aloud_and_never_answered(setting, domain, server, client):
     with running(setting, domain, "--nav2", server, "--planner", "", "--decision-limit", 20) as process:
         robot = Robot(domain, server)
@@ -222,7 +224,7 @@ def test_a_late_joiner_gets_the_map_and_the_last_decision(setting, domain):
     robot.bus.close()
 
 
-@pytest.mark.parametrize("source", ["pose", "tf", "odometry"])
+@pytest.mark.parametrize("source", ["pose", pytest.param("tf", marks=pytest.mark.slow), "odometry"])
 def test_the_robots_pose_ends_the_mission_from_any_source(setting, domain, source):
     with running(setting, domain, "--planner", "", "--decision-limit", 20, "--pose-from", source) as server:
         robot = Robot(domain)
@@ -282,7 +284,9 @@ def _odometry(bus):
 SOURCES = {"pose": _pose, "tf": _transforms, "odometry": _odometry}
 
 
-@pytest.mark.parametrize(("distro", "size"), [("humble", 24), ("jazzy", 16)])
+@pytest.mark.parametrize(
+    ("distro", "size"), [pytest.param("humble", 24, marks=pytest.mark.slow), ("jazzy", 16)]
+)
 def test_it_shows_as_a_node_if_asked_to(setting, domain, distro, size):
     participant = graph_types(size)[2]
     bus, heard = Bus(domain, localhost=True), []

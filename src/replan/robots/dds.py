@@ -282,6 +282,7 @@ def _topic_qos(*, latched: bool = False, reliable: bool = True, depth: int = 10)
         _RELIABLE if reliable else Policy.Reliability.BestEffort,
         Policy.Durability.TransientLocal if latched else Policy.Durability.Volatile,
         Policy.History.KeepLast(1 if latched else depth),
+        Policy.Userdata(b"replan=1;"),  # where there is none, Jazzy warns that it has no type hash
     ]
     if latched:
         policies.append(_LATE_JOINERS)

@@ -60,6 +60,7 @@ class Ros2Scheduler:
         self._log, self._tree = log, TransformTree()
         self._hashed: dict[int, str | None] = {}  # version of each client by its type hash
         self._last_refused = (0, 0)
+        self._answering: set[threading.Thread] = set()
         self._sim_time = 0.0 if sim_time else None
         self._diagnostics = bus.publisher("/diagnostics", ros.DiagnosticArray)
         self._due = bus.publisher("/replan/due", ros.Bool, latched=True)
@@ -85,6 +86,13 @@ class Ros2Scheduler:
             if time.monotonic() - last >= period:
                 last = time.monotonic()
                 self.service.tick()
+        self._finish()
+
+    def _finish(self) -> None:
+        """Answer the requests that have come, as far as the time limits allow."""
+        limit = time.monotonic() + self.service.decision_limit + self.service.planner_limit + 0.1
+        while self._answering and time.monotonic() < limit:
+            self.bus.spin(0.02)
 
     def _subscribe(self) -> None:
         names = self.names
@@ -152,7 +160,9 @@ class Ros2Scheduler:
 
     def _on_request(self, call: Call) -> None:
         if not self._refused(call):
-            threading.Thread(target=self._answer, args=(call,), daemon=True).start()
+            thread = threading.Thread(target=self._answer, args=(call,), daemon=True)
+            self._answering.add(thread)
+            thread.start()
 
     def _answer(self, call: Call) -> None:
         pending = None
@@ -161,6 +171,7 @@ class Ros2Scheduler:
         answer = self.service.answer(pending)
         response = RESPONSES[self.nav2](is_valid=answer.valid, invalid_pose_indices=answer.invalid_poses)
         self._reply(call, response)
+        self._answering.discard(threading.current_thread())
 
     def _refused(self, call: Call) -> bool:
         """Refuse a request, once and aloud, whose shape is not that of --nav2."""
