@@ -216,6 +216,7 @@ def test_a_rule_puts_the_marks_where_it_updates(page, capsys):
 
 def test_a_link_and_a_file_show_the_same_screen_again(page, address, capsys, tmp_path):
     page.get_by_label("execution").select_option("belief")
+    expect_regret(page, printed_regret(capsys, "1,17,33,49", execution="belief"))
     page.get_by_role("slider", name="update 4").focus()
     page.keyboard.press("PageDown")
     regret = printed_regret(capsys, "1,17,33,44", execution="belief")
