@@ -10,7 +10,6 @@ A drone in the middle of the cell beside a pole is 0.30 m from it, so 0.13 m are
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, get_args
@@ -22,6 +21,7 @@ from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.model.streams import WORLD, uniforms
+from replan.worlds.cell_map import CellMap
 
 Density = Literal["none", "sparse", "dense"]
 Cell = tuple[int, int]
@@ -130,16 +130,7 @@ def cells_at(positions: ArrayLike, cuts: int = 1) -> Indices:
 
 def moves_to(goal: Cell, blocked: np.ndarray) -> Array:
     """Return (S,) least numbers of moves to the goal over cells that are not blocked."""
-    found = np.full(GRID * GRID, np.inf)
-    found[state_of(goal)] = 0
-    waiting = deque([state_of(goal)])
-    while waiting:
-        s = waiting.popleft()
-        for to in beside(s):
-            if not blocked[to] and np.isinf(found[to]):
-                found[to] = found[s] + 1
-                waiting.append(to)
-    return found
+    return CellMap(CELL_SIZE, (GRID, GRID), blocked).moves_to(state_of(goal))
 
 
 def beside(state: int) -> list[int]:
