@@ -9,6 +9,7 @@ from replan.worlds.mars_rover import (
     Rover as Rover,
     SinusoidalDrift as SinusoidalDrift,
 )
+from replan.worlds.random_kernels import RandomKernels as RandomKernels
 from replan.worlds.settings import (
     PAPER_SETTINGS as PAPER_SETTINGS,
     Setting as Setting,

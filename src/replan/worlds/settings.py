@@ -20,6 +20,7 @@ from replan.worlds.map_world import Map
 from replan.worlds.mars_rover import Rover
 from replan.worlds.ns_bridge import NSBridge
 from replan.worlds.parameters import Parameters, Whole, one_line
+from replan.worlds.random_kernels import RandomKernels
 from replan.worlds.terrain import Terrain
 from replan.worlds.thin_ice import ThinIce
 from replan.worlds.toml_files import builtin_names, parse_toml, read_toml
@@ -90,6 +91,12 @@ class ArraysSetting(Arrays, MissionParameters):
     world: Literal["arrays"]
 
 
+class RandomKernelsSetting(RandomKernels, MissionParameters):
+    """Setting of the world `random-kernels`."""
+
+    world: Literal["random-kernels"]
+
+
 class MapSetting(Map, MissionParameters):
     """Setting of the world `map`."""
 
@@ -102,6 +109,7 @@ Setting = (
     | CrosswindSetting
     | TerrainSetting
     | NSBridgeSetting
+    | RandomKernelsSetting
     | MapSetting
     | ArraysSetting
 )
@@ -113,6 +121,7 @@ WORLDS: dict[str, type[Parameters]] = {
     "crosswind": Crosswind,
     "terrain": Terrain,
     "nsbridge": NSBridge,
+    "random-kernels": RandomKernels,
     "map": Map,
     "arrays": Arrays,
 }

@@ -1,0 +1,154 @@
+"""The worlds of the suite: drawn ones by family and seed, and the built-in settings as families of their own.
+
+`v1.csv` holds, for every world, which draw of its seed was taken, a hash of its parameters, and the exact
+regret of evenly spaced updates (`even`) and of the best feedback schedule (`floor`) for each execution.
+`replan.suite.freeze` makes it; it does not change once the version is released.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, get_args
+
+from replan.errors import InputError, did_you_mean
+from replan.execute.mission import Mission
+from replan.skip.propagation import Execution
+from replan.study.cells import canonical
+from replan.suite.draws import Draws
+from replan.suite.families import FAMILIES
+from replan.worlds.settings import (
+    FILES,
+    PAPER_SETTINGS,
+    Setting,
+    builtin_settings,
+    make_mission,
+    parse_setting,
+)
+from replan.worlds.toml_files import parse_toml, read_toml
+
+VERSION = "v1"
+Part = Literal["tune", "test"]
+EXECUTIONS: tuple[Execution, ...] = get_args(Execution)
+LEAST_RANGE = 0.02
+"""Least distance of `even` and `floor`: worlds in which they are closer are drawn again, or not scored."""
+FIRST_SEED: dict[Part, int] = {"tune": 0, "test": 1000}
+WORLDS_OF_A_FAMILY: dict[Part, dict[str, int]] = {
+    "tune": {name: 28 if name in ("thin-ice", "crosswind", "terrain") else 26 for name in FAMILIES},
+    "test": {name: 10 if name.startswith("rover-") else 16 for name in FAMILIES},
+}
+BUILT_IN = ("paper", "hand-made", "nsbridge")
+"""Families of built-in settings, all in the part `test`."""
+COLUMNS = (
+    "world",
+    "part",
+    "family",
+    "draw",
+    "parameters",
+    "even_map",
+    "floor_map",
+    "even_belief",
+    "floor_belief",
+)
+
+
+@dataclass(frozen=True)
+class SuiteWorld:
+    """A world of the suite, as the setting of a mission."""
+
+    name: str
+    part: Part
+    family: str
+    data: Mapping[str, Any] = field(repr=False)
+    """The setting as plain data."""
+    even: Mapping[Execution, float]
+    """Exact regret of `periodic` by execution."""
+    floor: Mapping[Execution, float]
+    """Exact regret of the best feedback schedule of the paper's robot by execution."""
+
+    @property
+    def setting(self) -> Setting:
+        """The setting."""
+        return parse_setting(dict(self.data), where=self.name)
+
+    def mission(self, execution: Execution = "map") -> Mission:
+        """Return the mission."""
+        return make_mission(self.setting, execution=execution)
+
+    def scored(self, execution: Execution) -> bool:
+        """Return whether `even` and `floor` are far enough apart for a score."""
+        return self.even[execution] - self.floor[execution] >= LEAST_RANGE
+
+    def score(self, execution: Execution, regret: float) -> float | None:
+        """Return (even - regret) / (even - floor), or None where the world is not scored."""
+        if not self.scored(execution):
+            return None
+        return (self.even[execution] - regret) / (self.even[execution] - self.floor[execution])
+
+
+def suite_worlds(part: Part) -> list[SuiteWorld]:
+    """Return the worlds of a part, family by family."""
+    if part not in FIRST_SEED:
+        raise InputError(f"a part of the suite is tune or test, not {part!r}")
+    return [world for world in _all_worlds() if world.part == part]
+
+
+def suite_world(name: str) -> SuiteWorld:
+    """Return the world of that name."""
+    known = {world.name: world for world in _all_worlds()}
+    if name not in known:
+        raise InputError(f"unknown world of the suite {name!r}{did_you_mean(name, known)}")
+    return known[name]
+
+
+@cache
+def suite_hash() -> str:
+    """Return the hash of all worlds and their reference values, in hexadecimal."""
+    return hashlib.sha256(_table_text().encode()).hexdigest()
+
+
+def draw_data(family: str, seed: int, draw: int) -> dict[str, Any]:
+    """Return the setting that a family draws; `draw` counts the draws of one seed."""
+    return FAMILIES[family](Draws(f"{VERSION}/{family}/{seed}/{draw}"))
+
+
+def built_in_families() -> Iterator[tuple[str, str]]:
+    """Yield name and family of every built-in setting in the suite."""
+    for name in builtin_settings():
+        family = "paper" if name in PAPER_SETTINGS else name.partition("-")[0]
+        yield name, family if family in BUILT_IN else "hand-made"
+
+
+def built_in_data(name: str) -> dict[str, Any]:
+    """Return a built-in setting as plain data."""
+    text, where = read_toml(name, **FILES, what="setting")
+    return parse_toml(text, where=where)
+
+
+def parameters_hash(data: Mapping[str, Any]) -> str:
+    """Return the first digits of the hash of a setting's data."""
+    return hashlib.sha256(canonical(data).encode()).hexdigest()[:12]
+
+
+@cache
+def _all_worlds() -> tuple[SuiteWorld, ...]:
+    return tuple(_world(row) for row in csv.DictReader(_table_text().splitlines()))
+
+
+def _world(row: dict[str, str]) -> SuiteWorld:
+    name, family = row["world"], row["family"]
+    drawn = family in FAMILIES
+    data = draw_data(family, int(name.rpartition("-")[2]), int(row["draw"])) if drawn else built_in_data(name)
+    if parameters_hash(data) != row["parameters"]:
+        raise InputError(f"suite {VERSION}: the parameters of {name} are not those that were frozen")
+    even, floor = ({kind: float(row[f"{what}_{kind}"]) for kind in EXECUTIONS} for what in ("even", "floor"))
+    part: Part = "test" if row["part"] == "test" else "tune"
+    return SuiteWorld(name, part, family, data, even, floor)
+
+
+def _table_text() -> str:
+    return (resources.files("replan.suite") / f"{VERSION}.csv").read_text(encoding="utf-8")
