@@ -145,7 +145,8 @@ def _world(row: dict[str, str]) -> SuiteWorld:
     data = draw_data(family, int(name.rpartition("-")[2]), int(row["draw"])) if drawn else built_in_data(name)
     if parameters_hash(data) != row["parameters"]:
         raise InputError(f"suite {VERSION}: the parameters of {name} are not those that were frozen")
-    even, floor = ({kind: float(row[f"{what}_{kind}"]) for kind in EXECUTIONS} for what in ("even", "floor"))
+    even: dict[Execution, float] = {kind: float(row[f"even_{kind}"]) for kind in EXECUTIONS}
+    floor: dict[Execution, float] = {kind: float(row[f"floor_{kind}"]) for kind in EXECUTIONS}
     part: Part = "test" if row["part"] == "test" else "tune"
     return SuiteWorld(name, part, family, data, even, floor)
 
