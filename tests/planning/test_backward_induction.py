@@ -71,6 +71,29 @@ def test_slip_and_general_kernel_plan_alike(blocked):
         np.testing.assert_array_equal(slip.policy, general.policy)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (3, 8), (120, 90)])
+@pytest.mark.parametrize("horizon", [1, 2, 8, 9, 10, 27])
+@pytest.mark.parametrize("kind", ["open", "one slip per cell", "blocked"])
+def test_a_plan_made_in_passes_is_the_one_made_step_by_step(shape, horizon, kind):
+    rng = np.random.default_rng(horizon)
+    size = shape[0] * shape[1]
+    slip = rng.uniform(0, 1, size) if kind == "one slip per cell" else 0.2
+    blocked = rng.uniform(size=size) < 0.3 if kind == "blocked" else None
+    kernel = SlipKernel(shape, slip, law=rng.dirichlet(np.ones(5)), blocked=blocked)
+    reward = Reward(next_state=rng.integers(-3, 3, size).astype(float))
+    lists, values = kernel.general(), np.zeros(size)
+    for _ in range(horizon - 1):
+        values = reward.q_values(lists, values).max(axis=1)
+    q_values = reward.q_values(lists, values)
+    for planned_on in (kernel, lists):
+        made = plan(planned_on, constant(reward), time=0, horizon=horizon)
+        np.testing.assert_allclose(made.next_values, values, rtol=0, atol=1e-11)
+        chosen = q_values[np.arange(size), made.policy]
+        assert (chosen >= q_values.max(axis=1) - 2e-9).all()
+        clear = np.abs(np.sort(q_values, axis=1)[:, -1:] - q_values - 1e-9).min(axis=1) > 1e-11
+        np.testing.assert_array_equal(made.policy[clear], Ties().choose(q_values)[clear])
+
+
 def test_large_grids_are_cut_into_bands_without_a_difference():
     rng = np.random.default_rng(0)
     kernel, values = SlipKernel((150, 130), 0.2), rng.normal(size=150 * 130)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from replan._loops import (
         certificates,
         general,
+        grid_passes,
         interior_point,
         open_stencil,
         overlap,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "certificates",
     "general",
+    "grid_passes",
     "interior_point",
     "open_stencil",
     "overlap",

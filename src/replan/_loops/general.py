@@ -38,6 +38,37 @@ def backup(first, last, successors, probabilities, values, out):
 
 
 @jit
+def induction(steps, successors, probabilities, reward, plus, tolerance, values, chosen):
+    """`steps` backups from zero into `values`, then the first action within the tolerance of the best.
+
+    Each step adds `reward` (S, A) and `plus` (S,) of the next state; an empty array stands for none.
+    """
+    states, actions, width = probabilities.shape
+    ahead, around, q = np.zeros(states), np.empty(width), np.empty(actions)
+    values[:] = 0.0
+    for step in range(steps, -1, -1):
+        for s in range(states):
+            ahead[s] = values[s] + plus[s] if plus.size else values[s]
+        for s in range(states):
+            for k in range(width):
+                around[k] = ahead[successors[s, k]]
+            best = -np.inf
+            for a in range(actions):
+                q[a] = 0.0
+                for k in range(width):
+                    q[a] += probabilities[s, a, k] * around[k]
+                if reward.size:
+                    q[a] += reward[s, a]
+                best = max(best, q[a])
+            if step > 0:
+                values[s] = best
+                continue
+            chosen[s] = actions - 1
+            for a in range(actions - 2, -1, -1):
+                chosen[s] = a if q[a] >= best - tolerance else chosen[s]
+
+
+@jit
 def push(successors, probabilities, distributions, actions):
     """Move each row's mass along its successors."""
     rows, states = distributions.shape

@@ -44,20 +44,6 @@ def expect(rows, columns, blocked, slip, law, values):
 
 
 @jit
-def backup(rows, columns, blocked, slip, law, values, out):
-    """(S,) max over actions of the expectation, with blocked cells."""
-    field = 0 if slip.size == 1 else 1
-    for i in range(rows):
-        for j in range(columns):
-            to = neighbours(rows, columns, blocked, i, j)
-            s = to[4]
-            r, l, d, u, c = values[to[0]], values[to[1]], values[to[2]], values[to[3]], values[s]
-            rho = slip[s * field]
-            mean = law[0] * r + law[1] * l + law[2] * d + law[3] * u + law[4] * c
-            out[s] = (1.0 - rho) * max(r, l, d, u, c) + rho * mean
-
-
-@jit
 def push(rows, columns, blocked, slip, law, distributions, actions):
     """Move each row's mass, 1 - rho of it as commanded, rho of it by the law, with blocked cells."""
     field = 0 if slip.size == 1 else 1

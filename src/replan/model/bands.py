@@ -14,13 +14,17 @@ def _threads(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="replan")
 
 
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def in_bands(loop, count: int, size: int, *arguments) -> None:
     """Call loop(first, last, *arguments) so that [0, count) is covered; `size` is the number of states.
 
     The loops release the interpreter lock and write to separate places, so the result is the same.
     """
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if size < SERIAL_BELOW or workers == 1:
+    workers = 1 if size < SERIAL_BELOW else _cores()
+    if workers == 1:
         loop(0, count, *arguments)
         return
     edges = [count * band // workers for band in range(workers + 1)]

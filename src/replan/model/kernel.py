@@ -21,6 +21,8 @@ Indices = NDArray[Any]  # of int64: states or actions
 
 MAP_TOLERANCE = 1e-9  # successors this close to the most likely one count as equally likely
 
+NO_REWARD, NO_VALUES = np.empty((0, 0)), np.empty(0)
+
 
 @runtime_checkable
 class Kernel(Protocol):
@@ -195,6 +197,17 @@ class GeneralKernel:
         ahead = self.expect(values)
         return first_best(ahead if reward is None else ahead + reward, tolerance)
 
+    def induction(
+        self, steps: int, reward: Array | None, plus: Array | None, tolerance: float
+    ) -> tuple[Array, Indices]:
+        """(S,) values after so many backups from zero, and (S,) the greedy action one step before."""
+        values, chosen = np.empty(self.states), np.empty(self.states, dtype=np.int64)
+        _loops.general.induction(
+            steps, self.successors, self.probabilities, NO_REWARD if reward is None else reward,
+            NO_VALUES if plus is None else plus, tolerance, values, chosen,
+        )  # fmt: skip
+        return values, chosen
+
     def push(self, distributions: Array, actions: Indices) -> Array:
         """Move (R, S) distributions one step, row i under actions[i]."""
         return _loops.general.push(self.successors, self.probabilities, distributions, actions)
@@ -250,6 +263,8 @@ def prepare_kernel(kernel: Kernel) -> None:
     kernel.sample(row, row, np.zeros(1))
     kernel.most_likely()
     kernel.entrywise_distance(kernel)
+    if isinstance(kernel, GeneralKernel):
+        kernel.induction(0, None, values, MAP_TOLERANCE)
 
 
 def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Array]:

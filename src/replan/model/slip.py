@@ -17,6 +17,9 @@ from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, first_bes
 from replan.model.memory import require_memory
 
 ACTIONS = ("right", "left", "down", "up", "stay")
+STEPS_PER_PASS = 8
+"""Backups in one pass over a grid: three rows of values for each must fit into a core's cache."""
+NOTHING, NONE_CHOSEN = np.empty(0), np.empty(0, dtype=np.int64)
 MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down, columns right
 
 
@@ -76,28 +79,31 @@ class SlipKernel:
         out: Array | None = None,
     ) -> Array:
         """(S,) max over actions of reward (S, A) + expect(values + plus), into `out` where given."""
-        if reward is not None or self.blocked.size > 1:
-            values = np.ascontiguousarray(values if plus is None else values + plus)
         if reward is not None:
-            return (reward + self.expect(values)).max(axis=1, out=out)
+            return (reward + self.expect(values if plus is None else values + plus)).max(axis=1, out=out)
         out = np.empty(self.states) if out is None else out
-        if self.blocked.size > 1:
-            _loops.stencil.backup(*self._grid, values, out)
-            return out
-        more = np.zeros((1, self.shape[1])) if plus is None else plus.reshape(self.shape)
-        self._in_bands(
-            _loops.open_stencil.backup, np.ascontiguousarray(values), more, out.reshape(self.shape)
-        )
+        self._pass(1, values, plus, out=out)
         return out
 
     def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
         """(S,) the first action within the tolerance of the best reward (S, A) + expect(values)."""
-        if reward is not None or self.blocked.size > 1:
-            ahead = self.expect(values)
-            return first_best(ahead if reward is None else ahead + reward, tolerance)
-        out = np.empty(self.shape, dtype=np.int64)
-        self._in_bands(_loops.open_stencil.greedy, np.ascontiguousarray(values), out, tolerance)
-        return out.reshape(-1)
+        if reward is not None:
+            return first_best(self.expect(values) + reward, tolerance)
+        chosen = np.empty(self.states, dtype=np.int64)
+        self._pass(0, values, None, chosen=chosen, tolerance=tolerance)
+        return chosen
+
+    def induction(self, steps: int, plus: Array | None, tolerance: float) -> tuple[Array, Indices]:
+        """(S,) values after so many backups from zero, and (S,) the greedy action one step before."""
+        values: Array | None = None
+        for _ in range((steps - 1) // STEPS_PER_PASS):
+            after = np.empty(self.states)
+            self._pass(STEPS_PER_PASS, values, plus, out=after)
+            values, steps = after, steps - STEPS_PER_PASS
+        out = np.empty(self.states) if steps else np.zeros(self.states)
+        chosen = np.empty(self.states, dtype=np.int64)
+        self._pass(steps, values, plus, out=out, chosen=chosen, tolerance=tolerance)
+        return out, chosen
 
     def push(self, distributions: Array, actions: Indices) -> Array:
         """Move (R, S) distributions one step, row i under actions[i]."""
@@ -158,6 +164,38 @@ class SlipKernel:
     def _in_bands(self, loop, values: Array, *further) -> None:
         slip, cells = self._slip_rows(), values.reshape(self.shape)
         in_bands(loop, self.shape[0], self.states, slip, self.law, cells, *further)
+
+    def _pass(
+        self,
+        steps: int,
+        values: Array | None,
+        plus: Array | None,
+        *,
+        out: Array = NOTHING,
+        chosen: Indices = NONE_CHOSEN,
+        tolerance: float = 0.0,
+    ) -> None:
+        """Write values after so many backups of `values` (None: 0) to `out`, greedy actions to `chosen`."""
+        in_bands(
+            _loops.grid_passes.induction,
+            self.shape[0],
+            self.states,
+            steps,
+            self.slip.reshape(1, -1),
+            self.law.reshape(1, -1),
+            self.blocked,
+            self._cells(values),
+            self._cells(plus),
+            tolerance,
+            out.reshape(-1, *self.shape),
+            chosen.reshape(-1, self.shape[1]),
+        )
+
+    def _cells(self, values: Array | None) -> Array:
+        """(rows, columns), or one row of zeros for None."""
+        if values is None:
+            return np.zeros((1, self.shape[1]))
+        return np.ascontiguousarray(values).reshape(self.shape)
 
     def _slip_rows(self) -> Array:
         if self.slip.size > 1:

@@ -14,8 +14,10 @@ from functools import cached_property
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import Array, Indices, Kernel
+from replan.model.bands import SERIAL_BELOW
+from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
 from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
 from replan.planning.ties import TIE_TOLERANCE, Ties
 
 
@@ -47,12 +49,20 @@ def plan(
     """Plan at `time` for `horizon` steps."""
     if horizon < 1:
         raise InputError(f"a plan needs a horizon of at least 1, not {horizon}")
-    ties = ties or Ties()
+    ties, first = ties or Ties(), reward(time)
+    if ties.kind == "first" and all(reward(time + h) is first for h in range(1, horizon)):
+        if isinstance(kernel, SlipKernel) and first.state_action is None:
+            values, policy = kernel.induction(horizon - 1, first.next_state, TIE_TOLERANCE)
+            return Plan(time, policy, values, kernel, first, ties)
+        if isinstance(kernel, GeneralKernel) and kernel.states < SERIAL_BELOW:
+            values, policy = kernel.induction(
+                horizon - 1, first.state_action, first.next_state, TIE_TOLERANCE
+            )
+            return Plan(time, policy, values, kernel, first, ties)
     values, spare = _buffers(kernel.states, swaps=horizon - 1)
     values.fill(0.0)
     for h in range(horizon - 1, 0, -1):
         values, spare = reward(time + h).backup(kernel, values, out=spare), values
-    first = reward(time)
     if ties.kind == "first":
         ahead = values if first.next_state is None else np.add(values, first.next_state, out=spare)
         policy = kernel.greedy(ahead, first.state_action, TIE_TOLERANCE)

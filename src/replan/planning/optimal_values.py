@@ -1,6 +1,6 @@
 """Optimal values of the whole time-varying world: V*_t of the appendix's "Value Functions".
 
-Over a large open grid several steps of backward induction are made in one pass over memory.
+Over a grid several steps of backward induction are made in one pass over memory.
 """
 
 from __future__ import annotations
@@ -15,11 +15,8 @@ from replan.model.bands import in_bands
 from replan.model.grid_over_time import GridOverTime, grid_over_time_of
 from replan.model.kernel import Array
 from replan.model.memory import require_memory
-from replan.model.slip import SlipKernel
+from replan.model.slip import NONE_CHOSEN, STEPS_PER_PASS, SlipKernel
 from replan.model.tvmdp import TVMDP
-
-STEPS_PER_PASS = 8
-"""Three rows of values for each step must fit into a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ def oracle(world: TVMDP) -> Oracle:
     require_memory((world.horizon + 1) * world.states, "the oracle's value of every time and state")
     values = np.empty((world.horizon + 1, world.states))
     values[-1] = 0.0
-    if (grid := open_grid(world)) is not None:
+    if (grid := swept_grid(world)) is not None:
         for begin, end in _passes(world.horizon):
             _sweep(grid, values[end], values[begin:end], begin=begin, end=end)
         return Oracle(world, values)
@@ -56,7 +53,7 @@ def oracle(world: TVMDP) -> Oracle:
 def oracle_return(world: TVMDP) -> Array:
     """(S,) V*_0 alone, in the memory of two value functions."""
     values, spare = np.zeros(world.states), np.empty(world.states)
-    if (grid := open_grid(world)) is not None:
+    if (grid := swept_grid(world)) is not None:
         for begin, end in _passes(world.horizon):
             _sweep(grid, values, spare, begin=begin, end=end)
             values, spare = spare, values
@@ -66,10 +63,10 @@ def oracle_return(world: TVMDP) -> Array:
     return values
 
 
-def open_grid(world: TVMDP) -> GridOverTime | None:
-    """Return a world that is a grid without blocked cells, one slip per time and one reward, else None."""
+def swept_grid(world: TVMDP) -> GridOverTime | None:
+    """Return a world that is a grid with one slip per time and one reward, else None."""
     kernel = world.kernel(0)
-    if not isinstance(kernel, SlipKernel) or kernel.blocked.size > 1 or kernel.slip.size > 1:
+    if not isinstance(kernel, SlipKernel) or kernel.slip.size > 1:
         return None
     grid = grid_over_time_of(world)
     return grid if grid is not None and len(grid.reward) == 1 else None
@@ -79,14 +76,18 @@ def _sweep(grid: GridOverTime, values: Array, out: Array, *, begin: int, end: in
     """Write V*_begin to V*_{end-1} (or, where `out` has one row, V*_begin alone) from (S,) V*_end."""
     rows, columns = grid.shape
     in_bands(
-        _loops.open_stencil.backups,
+        _loops.grid_passes.induction,
         rows,
         rows * columns,
-        np.repeat(grid.slip[begin:end], columns, axis=1),
+        end - begin,
+        grid.slip[begin:end],
         grid.law[begin:end],
+        grid.blocked,
         values.reshape(grid.shape),
         grid.reward.reshape(grid.shape),
+        0.0,
         out.reshape(-1, rows, columns),
+        NONE_CHOSEN.reshape(0, columns),
     )
 
 

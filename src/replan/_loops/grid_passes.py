@@ -1,0 +1,158 @@
+"""Several steps of backward induction in one pass over a grid, row by row.
+
+Each step follows one row behind the one that it needs, whose rows are still in the cache.
+"""
+
+import numpy as np
+
+from replan._loops.compiler import jit
+
+
+@jit
+def _backup_row(rho, law, above, row, below, out):
+    """One row of a grid without blocked cells, in a form that compiles to vector instructions."""
+    last = row.size - 1
+    for j in range(1, last):
+        right, left, down, up, stay = row[j + 1], row[j - 1], below[j], above[j], row[j]
+        mean = law[0] * right + law[1] * left + law[2] * down + law[3] * up + law[4] * stay
+        best = right if right > left else left
+        best = down if down > best else best
+        best = up if up > best else best
+        best = stay if stay > best else best
+        out[j] = (1.0 - rho[j]) * best + rho[j] * mean
+    for j in (0, last):
+        right, left = row[min(j + 1, last)], row[max(j - 1, 0)]
+        mean = law[0] * right + law[1] * left + law[2] * below[j] + law[3] * above[j] + law[4] * row[j]
+        best = max(right, left, below[j], above[j], row[j])
+        out[j] = (1.0 - rho[j]) * best + rho[j] * mean
+
+
+@jit
+def _walled(row, j, wall, to):
+    """The value of the cell that a move within a row leads to."""
+    return row[j] if wall[to] else row[to]
+
+
+@jit
+def _backup_walled_row(rho, law, wall_above, wall, wall_below, above, row, below, out):
+    """`_backup_row` with blocked cells: a move into one stays."""
+    last = row.size - 1
+    for j in range(1, last):
+        stay = row[j]
+        right = stay if wall[j + 1] else row[j + 1]
+        left = stay if wall[j - 1] else row[j - 1]
+        down = stay if wall_below[j] else below[j]
+        up = stay if wall_above[j] else above[j]
+        mean = law[0] * right + law[1] * left + law[2] * down + law[3] * up + law[4] * stay
+        best = right if right > left else left
+        best = down if down > best else best
+        best = up if up > best else best
+        best = stay if stay > best else best
+        out[j] = (1.0 - rho[j]) * best + rho[j] * mean
+    for j in (0, last):
+        right, left = _walled(row, j, wall, min(j + 1, last)), _walled(row, j, wall, max(j - 1, 0))
+        down = row[j] if wall_below[j] else below[j]
+        up = row[j] if wall_above[j] else above[j]
+        mean = law[0] * right + law[1] * left + law[2] * down + law[3] * up + law[4] * row[j]
+        out[j] = (1.0 - rho[j]) * max(right, left, down, up, row[j]) + rho[j] * mean
+
+
+@jit
+def _greedy_cell(keep, r, l, d, u, c, tolerance):
+    """The first action within the tolerance of the best.
+
+    All actions of a cell share the slipped part, so the moves themselves decide, weighted with 1 - rho.
+    """
+    best = r if r > l else l
+    best = d if d > best else best
+    best = u if u > best else best
+    best = c if c > best else best
+    least = keep * best - tolerance
+    chosen = 3 if keep * u >= least else 4
+    chosen = 2 if keep * d >= least else chosen
+    chosen = 1 if keep * l >= least else chosen
+    return 0 if keep * r >= least else chosen
+
+
+@jit
+def _greedy_row(rho, tolerance, above, row, below, out):
+    last = row.size - 1
+    for j in range(1, last):
+        out[j] = _greedy_cell(1.0 - rho[j], row[j + 1], row[j - 1], below[j], above[j], row[j], tolerance)
+    for j in (0, last):
+        right, left = row[min(j + 1, last)], row[max(j - 1, 0)]
+        out[j] = _greedy_cell(1.0 - rho[j], right, left, below[j], above[j], row[j], tolerance)
+
+
+@jit
+def _greedy_walled_row(rho, tolerance, wall_above, wall, wall_below, above, row, below, out):
+    last = row.size - 1
+    for j in range(1, last):
+        right = row[j] if wall[j + 1] else row[j + 1]
+        left = row[j] if wall[j - 1] else row[j - 1]
+        down = row[j] if wall_below[j] else below[j]
+        up = row[j] if wall_above[j] else above[j]
+        out[j] = _greedy_cell(1.0 - rho[j], right, left, down, up, row[j], tolerance)
+    for j in (0, last):
+        right, left = _walled(row, j, wall, min(j + 1, last)), _walled(row, j, wall, max(j - 1, 0))
+        down = row[j] if wall_below[j] else below[j]
+        up = row[j] if wall_above[j] else above[j]
+        out[j] = _greedy_cell(1.0 - rho[j], right, left, down, up, row[j], tolerance)
+
+
+@jit
+def _add(value, more, out):
+    for j in range(out.size):
+        out[j] = value[j] + more[j]
+
+
+@jit
+def induction(first, last, steps, slip, law, blocked, values, plus, tolerance, out, chosen):
+    """K = `steps` backups of `values` + `plus`, then the first action within the tolerance of the best.
+
+    For rows first to last. `slip` (K, S) and `law` (K, A) are in the order of time; one row serves for all
+    times, one column for all cells. `blocked` is (S,), or (1,) where no cell is; `values` and `plus` are
+    (rows, columns), or one row that serves for all. `out` (K, rows, columns) takes the values of every time,
+    (1, rows, columns) those of the first alone, `chosen` (rows, columns) the actions one step before it; an
+    empty array stands for what is not asked.
+    """
+    rows, columns = max(out.shape[1], chosen.shape[0]), values.shape[1]
+    valued, added = 0 if values.shape[0] == 1 else 1, 0 if plus.shape[0] == 1 else 1
+    timed, lawed = 0 if slip.shape[0] == 1 else 1, 0 if law.shape[0] == 1 else 1
+    field, walls = slip.shape[1] > 1, blocked.size > 1
+    choosing = 1 if chosen.shape[0] > 0 else 0
+    kept, beside, rhos = (
+        np.empty((steps + 1, 3, columns)),
+        np.empty(columns),
+        np.empty((slip.shape[0], columns)),
+    )
+    for k in range(slip.shape[0]):
+        rhos[k] = slip[k, 0]
+    margin = steps + choosing
+    for i in range(max(first - margin, 0), min(last + margin, rows) + margin):
+        if i < rows:
+            _add(values[i * valued], plus[i * added], kept[steps, i % 3])
+        for k in range(steps - 1, -1 - choosing, -1):  # -1: the choice of actions
+            row, spare = i - (steps - k), k + choosing
+            if row < max(first - spare, 0) or row >= min(last + spare, rows):
+                continue
+            up, down, now = max(row - 1, 0), min(row + 1, rows - 1), max(k, 0) * timed
+            above, here, below = kept[k + 1, up % 3], kept[k + 1, row % 3], kept[k + 1, down % 3]
+            rho = slip[now, row * columns : (row + 1) * columns] if field else rhos[now]
+            if walls:
+                wall = blocked[row * columns : (row + 1) * columns]
+                wall_above, wall_below = blocked[up * columns :], blocked[down * columns :]
+            if k < 0:
+                if walls:
+                    _greedy_walled_row(
+                        rho, tolerance, wall_above, wall, wall_below, above, here, below, chosen[row]
+                    )
+                else:
+                    _greedy_row(rho, tolerance, above, here, below, chosen[row])
+                continue
+            to = out[k, row] if first <= row < last and k < out.shape[0] else beside
+            if walls:
+                _backup_walled_row(rho, law[k * lawed], wall_above, wall, wall_below, above, here, below, to)
+            else:
+                _backup_row(rho, law[k * lawed], above, here, below, to)
+            _add(to, plus[row * added], kept[k, row % 3])
