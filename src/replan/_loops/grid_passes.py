@@ -9,33 +9,34 @@ from replan._loops.compiler import jit
 
 
 @jit
-def _backup_row(rho, law, above, row, below, out):
-    """One row of a grid without blocked cells, in a form that compiles to vector instructions."""
-    last = row.size - 1
-    for j in range(1, last):
-        right, left, down, up, stay = row[j + 1], row[j - 1], below[j], above[j], row[j]
-        mean = law[0] * right + law[1] * left + law[2] * down + law[3] * up + law[4] * stay
-        best = right if right > left else left
-        best = down if down > best else best
-        best = up if up > best else best
-        best = stay if stay > best else best
-        out[j] = (1.0 - rho[j]) * best + rho[j] * mean
-    for j in (0, last):
-        right, left = row[min(j + 1, last)], row[max(j - 1, 0)]
-        mean = law[0] * right + law[1] * left + law[2] * below[j] + law[3] * above[j] + law[4] * row[j]
-        best = max(right, left, below[j], above[j], row[j])
-        out[j] = (1.0 - rho[j]) * best + rho[j] * mean
+def _best(right, left, down, up, stay):
+    """The greatest, in a form that compiles to vector instructions."""
+    best = right if right > left else left
+    best = down if down > best else best
+    best = up if up > best else best
+    return stay if stay > best else best
 
 
 @jit
-def _walled(row, j, wall, to):
-    """The value of the cell that a move within a row leads to."""
-    return row[j] if wall[to] else row[to]
+def _backup_cell(rho, law, right, left, down, up, stay):
+    mean = law[0] * right + law[1] * left + law[2] * down + law[3] * up + law[4] * stay
+    return (1.0 - rho) * _best(right, left, down, up, stay) + rho * mean
+
+
+@jit
+def _backup_row(rho, law, above, row, below, out):
+    """One row of a grid without blocked cells."""
+    last = row.size - 1
+    for j in range(1, last):
+        out[j] = _backup_cell(rho[j], law, row[j + 1], row[j - 1], below[j], above[j], row[j])
+    for j in (0, last):
+        right, left = row[min(j + 1, last)], row[max(j - 1, 0)]
+        out[j] = _backup_cell(rho[j], law, right, left, below[j], above[j], row[j])
 
 
 @jit
 def _backup_walled_row(rho, law, wall_above, wall, wall_below, above, row, below, out):
-    """`_backup_row` with blocked cells: a move into one stays."""
+    """One row of a grid with blocked cells: a move into one stays."""
     last = row.size - 1
     for j in range(1, last):
         stay = row[j]
@@ -43,35 +44,30 @@ def _backup_walled_row(rho, law, wall_above, wall, wall_below, above, row, below
         left = stay if wall[j - 1] else row[j - 1]
         down = stay if wall_below[j] else below[j]
         up = stay if wall_above[j] else above[j]
-        mean = law[0] * right + law[1] * left + law[2] * down + law[3] * up + law[4] * stay
-        best = right if right > left else left
-        best = down if down > best else best
-        best = up if up > best else best
-        best = stay if stay > best else best
-        out[j] = (1.0 - rho[j]) * best + rho[j] * mean
+        out[j] = _backup_cell(rho[j], law, right, left, down, up, stay)
     for j in (0, last):
-        right, left = _walled(row, j, wall, min(j + 1, last)), _walled(row, j, wall, max(j - 1, 0))
-        down = row[j] if wall_below[j] else below[j]
-        up = row[j] if wall_above[j] else above[j]
-        mean = law[0] * right + law[1] * left + law[2] * down + law[3] * up + law[4] * row[j]
-        out[j] = (1.0 - rho[j]) * max(right, left, down, up, row[j]) + rho[j] * mean
+        right, left = _beside(row, j, wall, min(j + 1, last)), _beside(row, j, wall, max(j - 1, 0))
+        down, up = row[j] if wall_below[j] else below[j], row[j] if wall_above[j] else above[j]
+        out[j] = _backup_cell(rho[j], law, right, left, down, up, row[j])
 
 
 @jit
-def _greedy_cell(keep, r, l, d, u, c, tolerance):
+def _beside(row, j, wall, to):
+    """The value of the cell that a move from j to `to` within a row leads to."""
+    return row[j] if wall[to] else row[to]
+
+
+@jit
+def _greedy_cell(keep, right, left, down, up, stay, tolerance):
     """The first action within the tolerance of the best.
 
     All actions of a cell share the slipped part, so the moves themselves decide, weighted with 1 - rho.
     """
-    best = r if r > l else l
-    best = d if d > best else best
-    best = u if u > best else best
-    best = c if c > best else best
-    least = keep * best - tolerance
-    chosen = 3 if keep * u >= least else 4
-    chosen = 2 if keep * d >= least else chosen
-    chosen = 1 if keep * l >= least else chosen
-    return 0 if keep * r >= least else chosen
+    least = keep * _best(right, left, down, up, stay) - tolerance
+    chosen = 3 if keep * up >= least else 4
+    chosen = 2 if keep * down >= least else chosen
+    chosen = 1 if keep * left >= least else chosen
+    return 0 if keep * right >= least else chosen
 
 
 @jit
@@ -88,15 +84,12 @@ def _greedy_row(rho, tolerance, above, row, below, out):
 def _greedy_walled_row(rho, tolerance, wall_above, wall, wall_below, above, row, below, out):
     last = row.size - 1
     for j in range(1, last):
-        right = row[j] if wall[j + 1] else row[j + 1]
-        left = row[j] if wall[j - 1] else row[j - 1]
-        down = row[j] if wall_below[j] else below[j]
-        up = row[j] if wall_above[j] else above[j]
+        right, left = row[j] if wall[j + 1] else row[j + 1], row[j] if wall[j - 1] else row[j - 1]
+        down, up = row[j] if wall_below[j] else below[j], row[j] if wall_above[j] else above[j]
         out[j] = _greedy_cell(1.0 - rho[j], right, left, down, up, row[j], tolerance)
     for j in (0, last):
-        right, left = _walled(row, j, wall, min(j + 1, last)), _walled(row, j, wall, max(j - 1, 0))
-        down = row[j] if wall_below[j] else below[j]
-        up = row[j] if wall_above[j] else above[j]
+        right, left = _beside(row, j, wall, min(j + 1, last)), _beside(row, j, wall, max(j - 1, 0))
+        down, up = row[j] if wall_below[j] else below[j], row[j] if wall_above[j] else above[j]
         out[j] = _greedy_cell(1.0 - rho[j], right, left, down, up, row[j], tolerance)
 
 
@@ -150,9 +143,11 @@ def induction(first, last, steps, slip, law, blocked, values, plus, tolerance, o
                 else:
                     _greedy_row(rho, tolerance, above, here, below, chosen[row])
                 continue
+            at = k * lawed
+            weights = law[at, 0], law[at, 1], law[at, 2], law[at, 3], law[at, 4]
             to = out[k, row] if first <= row < last and k < out.shape[0] else beside
             if walls:
-                _backup_walled_row(rho, law[k * lawed], wall_above, wall, wall_below, above, here, below, to)
+                _backup_walled_row(rho, weights, wall_above, wall, wall_below, above, here, below, to)
             else:
-                _backup_row(rho, law[k * lawed], above, here, below, to)
+                _backup_row(rho, weights, above, here, below, to)
             _add(to, plus[row * added], kept[k, row % 3])
