@@ -72,10 +72,9 @@ def test_what_validation_chose_is_shown_to_people_too(answer, replan):
     arguments = "regret", "two-burst", "--rule", "drift-threshold"
     grid = answer(*arguments)["validation"]["grid"]
     assert grid["pace_weight"] == [0.0, 0.05, 0.1, 0.25, 0.5, 1.0] and len(grid["threshold"]) == 8
-    _, out, _ = replan(*arguments)
-    assert out.startswith(
-        "rule            drift-threshold, threshold 0.1352, pace_weight 0.1   (best of 48 on"
-    )
+    assert "best of 48" in replan(*arguments)[1] and "pace_weight" not in replan(*arguments)[1]
+    _, out, _ = replan(*arguments, "--verbose")
+    assert out.startswith("rule            drift-threshold, threshold 0.1352, pace_weight 0.1   (")
     assert not replan("regret", "two-burst", "--times", "1,17,33,49")[1].startswith("rule")
 
 
@@ -237,7 +236,7 @@ def test_no_regret_is_printed_as_zero_without_a_sign(replan, monkeypatch):
     nothing = module.Optimum(-1.0, (1, 2), -1e-16, True, -1e-16)
     monkeypatch.setattr(module, "optimum", lambda mission: nothing)
     _, out, _ = replan("optimum", "two-burst")
-    assert out.startswith("fixed     0.0000 ") and "\nfeedback  0.0000 " in out
+    assert out.count(" 0.0000 ") == 2 and "-0.0" not in out
 
 
 def test_lookahead_is_close_to_the_optimum(answer):
@@ -265,7 +264,7 @@ def test_a_rule_that_draws_its_times_is_certified_by_the_times_of_one_mission(an
     times = answer("schedule", "two-burst", "--rule", "random", "--seed", "2")["times"]
     _, drawn, _ = replan("certify", "two-burst", "--rule", "random", "--seed", "2")
     _, fixed, _ = replan("certify", "two-burst", "--times", ",".join(str(t) for t in times))
-    assert drawn.startswith(fixed)
+    assert drawn.startswith(fixed.partition("between updates")[0])
     said = drawn.removeprefix(fixed)
     assert f"updating at {', '.join(str(t) for t in times)}, as the mission with seed 2 does" in said
 

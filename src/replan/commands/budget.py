@@ -11,17 +11,20 @@ import typer
 from replan.commands.common import (
     ExecutionOption,
     JsonOption,
+    NamedMission,
     SetOption,
     SettingArgument,
-    check_execution,
     choose_parameters,
 )
 from replan.commands.output import emit
+from replan.commands.waiting import waiting
 from replan.errors import InputError
 from replan.schedule.registry import parse_parameters
 
 if TYPE_CHECKING:
     from replan.evaluation.budget_curve import BudgetCurve
+    from replan.execute.mission import Mission
+    from replan.schedule.rule import Rule
 
 MOST = 12
 
@@ -48,30 +51,34 @@ def command(
 ) -> None:
     """Print the regret of a rule for every budget, the floor, and what one more update is worth."""
     from replan.evaluation.budget_curve import budget_curve
+    from replan.evaluation.scale import never_updating
+    from replan.planning import oracle
     from replan.schedule.budget import check_budget
     from replan.study.protocol import Bench
     from replan.study.rule_source import find_rule
-    from replan.worlds.settings import load_setting, make_mission
 
     for name, value in (("--regret", regret), ("--price", price)):
         if value is not None and not value >= 0:
             raise InputError(f"{name} must be a number of at least 0, not {value}")
-    mission = make_mission(load_setting(setting), execution=check_execution(execution))
+    named = NamedMission.of(setting, execution)
+    mission = named.mission
     most = min(MOST, mission.horizon - 1) if most is None else most
     check_budget(most, mission.horizon)
+    best = oracle(mission.world)
     source, given = find_rule(rule), parse_parameters(assignments or [])
-    curve = budget_curve(
-        mission,
-        lambda spending: choose_parameters(lambda: Bench(spending), source, given).rule,
-        most=most,
-        floor=floor,
-    )
+    with waiting(quiet=as_json) as doing:
+
+        def rule_for(spending: Mission) -> Rule:
+            doing(f"budget {spending.budget} of {most}")
+            return choose_parameters(lambda: Bench(spending), source, given).rule
+
+        curve = budget_curve(mission, rule_for, most=most, floor=floor, best=best)
+    never = never_updating(mission, best=best)
     answer: dict[str, Any] = {
-        "setting": setting,
-        "execution": execution,
-        "ties": str(mission.ties),
+        **named.record(),
         "rule": curve.rules[0].name,
-        "budgets": _budgets(curve),
+        "never_updating": never,
+        "budgets": _budgets(curve, never),
     }
     if regret is not None:
         answer["smallest_budget"] = curve.smallest_budget(regret)
@@ -79,10 +86,11 @@ def command(
         answer["budget_at_price"] = curve.budget_at_price(price)
     if out is not None:
         _draw(curve, setting, execution, answer, out)
-    emit(answer, as_json=as_json, lines=_lines(answer, regret, price))
+    emit(answer, as_json=as_json, lines=[*_lines(answer, regret, price), *named.lines()])
 
 
-def _budgets(curve: BudgetCurve) -> list[dict[str, Any]]:
+def _budgets(curve: BudgetCurve, never: float) -> list[dict[str, Any]]:
+    from replan.evaluation.scale import regret_share
     from replan.study.protocol import parameters
 
     return [
@@ -90,6 +98,8 @@ def _budgets(curve: BudgetCurve) -> list[dict[str, Any]]:
             "budget": index + 1,
             "regret": value,
             "floor": None if curve.floors is None else curve.floors[index],
+            "best_possible": None if curve.floors is None else curve.floors[index],
+            "regret_share": regret_share(value, never),
             "worth": None if isnan(worth) else worth,
             "parameters": parameters(rule),
         }
@@ -100,17 +110,19 @@ def _budgets(curve: BudgetCurve) -> list[dict[str, Any]]:
 
 
 def _lines(answer: dict[str, Any], regret: float | None, price: float | None) -> list[str]:
-    lines = [f"budget  {answer['rule']:>16}  best possible  one more is worth"]
+    lines = [f"budget  {answer['rule']:>16}  of never updating  best possible  one more is worth"]
     for row in answer["budgets"]:
         floor, worth = ("" if row[key] is None else f"{row[key]:z.4f}" for key in ("floor", "worth"))
-        lines.append(f"{row['budget']:>6}  {row['regret']:>z16.4f}  {floor:>13}  {worth:>17}".rstrip())
+        share = "" if row["regret_share"] is None else f"{row['regret_share']:.0%}"
+        figures = f"{row['regret']:>z16.4f}  {share:>17}  {floor:>13}  {worth:>17}"
+        lines.append(f"{row['budget']:>6}  {figures}".rstrip())
     if regret is not None:
         found = answer["smallest_budget"]
         least = f"more than {len(answer['budgets'])} updates" if found is None else _updates(found)
         lines.append(f"regret of at most {regret:g}: {least}")
     if price is not None:
         lines.append(f"price of {price:g} an update: {_updates(answer['budget_at_price'])}")
-    return [*lines, f"execution {answer['execution']}, ties {answer['ties']}"]
+    return lines
 
 
 def _updates(budget: int) -> str:

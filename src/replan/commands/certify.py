@@ -11,15 +11,18 @@ import typer
 from replan.commands.common import (
     ExecutionOption,
     JsonOption,
+    NamedMission,
     RuleOption,
     SetOption,
     SettingArgument,
     TimesOption,
-    check_execution,
+    VerboseOption,
     chosen_rule,
 )
 from replan.commands.output import emit
+from replan.commands.waiting import waiting
 from replan.errors import InputError
+from replan.report.regret_words import scale_words
 
 
 def command(
@@ -42,13 +45,12 @@ def command(
     ] = None,
     execution: ExecutionOption = "map",
     seed: Annotated[int | None, typer.Option(help="Seed of random draws; 0 if not given.")] = None,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print the certificate of a schedule or rule with the paper's bound, or the budget of a promise."""
-    from replan.worlds.settings import load_setting, make_mission
-
-    mission = make_mission(load_setting(setting), execution=check_execution(execution))
-    head = {"setting": setting, "execution": execution, "ties": str(mission.ties)}
+    named = NamedMission.of(setting, execution)
+    mission, head = named.mission, named.record()
     if delta is not None and observations is None:
         raise InputError("--delta belongs to --observations")
     if promise is not None:
@@ -58,27 +60,36 @@ def command(
             )
         answer, lines = _promise(mission, promise, boxes=boxes, quiet=as_json)
     else:
-        chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed or 0)
-        head |= chosen.record
-        seen = None if observations is None else (observations, 0.05 if delta is None else delta)
-        answer, lines = _certificate(mission, chosen.rule, seed or 0, boxes=boxes, seen=seen)
-    emit(head | answer, as_json=as_json, lines=lines)
+        with waiting(quiet=as_json) as doing:
+            doing("choosing the rule's parameters")
+            chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed or 0)
+            head |= chosen.record
+            seen = None if observations is None else (observations, 0.05 if delta is None else delta)
+            doing("computing the certificate")
+            answer, lines = _certificate(
+                mission, chosen.rule, seed or 0, boxes=boxes, seen=seen, verbose=verbose
+            )
+    emit(head | answer, as_json=as_json, lines=[*lines, *named.lines()])
 
 
 def _certificate(
-    mission, rule, seed: int, *, boxes: bool, seen: tuple[Path, float] | None
+    mission, rule, seed: int, *, boxes: bool, seen: tuple[Path, float] | None, verbose: bool
 ) -> tuple[dict[str, Any], list[str]]:
     from replan.certificates import Tightening, certify, theorem
     from replan.evaluation.exact import regret
+    from replan.evaluation.scale import regret_scale
+    from replan.planning import oracle
     from replan.schedule import FixedTimes
 
     tightening = Tightening(structure=False if boxes else None)
     robot, estimates = (mission, None) if seen is None else _on_observations(mission, rule, *seen)
     certificate = certify(mission, rule, tightening=tightening, seed=seed, estimates=estimates)
-    true = regret(robot, FixedTimes(certificate.times))
+    best = oracle(mission.world)
+    true, scale = regret(robot, FixedTimes(certificate.times), best=best), regret_scale(mission, best=best)
     bound = theorem(mission, certificate.times)
     answer = {
         "regret": true,
+        **scale.record(true),
         "certificate": certificate.value,
         "dynamic_certificate": certificate.dynamic,
         "when": certificate.when,
@@ -99,12 +110,17 @@ def _certificate(
         },
     }
     lines = [
-        f"regret       {true:z.4f}",
-        f"certificate  {certificate.value:z.4f}   ({certificate.when}, estimates: {certificate.estimates})",
-        f"theorem      {bound.total:.4g}   ({bound.says})",
-        f"   as printed, which is false: {bound.printed.total:.4g}",
-        *(f"assumed: {assumed}" for assumed in certificate.assumed),
+        f"regret          {true:z.4f}: {scale_words(true, scale)}",
+        f"certificate     {certificate.value:z.4f}: no world that fits what is assumed loses more, "
+        f"as can be told {certificate.when}",
+        f"paper's bound   {bound.total:.4g}",
     ]
+    if verbose:
+        lines += [
+            f"   {bound.says}; as the paper prints it, which is false: {bound.printed.total:.4g}",
+            f"estimates: {certificate.estimates}",
+        ]
+    lines += [f"assumed: {assumed}" for assumed in certificate.assumed]
     if certificate.one_of_many:
         times = ", ".join(str(t) for t in certificate.times)
         lines.append(f"all of this is of updating at {times}, as the mission with seed {seed} does;")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +11,7 @@ import typer
 from replan.errors import InputError
 from replan.evaluation.exact import draws_times
 from replan.execute.mission import Mission
+from replan.report.regret_words import acting_words
 from replan.schedule import FixedTimes, Rule, check_times
 from replan.schedule.registry import parse_parameters
 from replan.study.protocol import Bench, Choice, choose
@@ -25,6 +26,12 @@ RuleOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A hyper-parameter of the rule, key=value.")
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Print parameters, further figures and what they assume.")
+]
+AtMostOption = Annotated[
+    bool, typer.Option("--at-most", help="Updates may be left over; otherwise the whole budget is spent.")
 ]
 SeedOption = Annotated[int, typer.Option(min=0, max=2**62, help="Seed of random draws.")]
 
@@ -45,6 +52,43 @@ def check_execution(text: str):
 
 
 @dataclass(frozen=True)
+class NamedMission:
+    """The mission that a command is about."""
+
+    setting: str
+    mission: Mission
+    notes: list[str]
+    """Remarks on the setting that may surprise."""
+
+    @classmethod
+    def of(cls, setting: str, execution: str, *, at_most: bool = False) -> NamedMission:
+        """Return the mission of a setting with the options of a command."""
+        from replan.worlds.setting_notes import setting_notes
+        from replan.worlds.settings import load_setting, make_mission
+
+        loaded = load_setting(setting)
+        mission = make_mission(loaded, execution=check_execution(execution))
+        if at_most:
+            mission = replace(mission, spend_all=False)
+        return cls(setting, mission, setting_notes(loaded, mission.world))
+
+    def record(self) -> dict[str, Any]:
+        """Return the beginning of the answer."""
+        mission = self.mission
+        return {
+            "setting": self.setting,
+            "execution": mission.execution,
+            "ties": str(mission.ties),
+            "spend_all": mission.spend_all,
+            "notes": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        """Return the last lines for people: how the robot acts, and the notes."""
+        return [acting_words(self.mission), *(f"note: {note}" for note in self.notes)]
+
+
+@dataclass(frozen=True)
 class ChosenRule:
     """A rule with its record in the answer."""
 
@@ -61,14 +105,14 @@ class ChosenRule:
             record["seed"] = seed
         return cls(choice.rule, record)
 
-    def lines(self) -> list[str]:
-        """Return the rule with its hyper-parameters as a line; no line for given times."""
+    def lines(self, *, verbose: bool) -> list[str]:
+        """Return the rule, and with `verbose` its parameters, as a line; no line for given times."""
         if "parameters" not in self.record:
             return []
-        parameters = self.record["parameters"].items()
+        parameters = self.record["parameters"].items() if verbose else ()
         given = [f"{name} {_short(value)}" for name, value in parameters if value is not None]
         tried = self.record.get("validation")
-        origin = f"   (best of {tried['candidates']} on the validation seeds)" if tried else ""
+        origin = f"   (parameters: best of {tried['candidates']} on other missions)" if tried else ""
         return [f"rule            {', '.join([self.record['rule'], *given])}{origin}"]
 
 
@@ -85,7 +129,10 @@ def chosen_rule(
     if times is not None:
         if assignments:
             raise InputError("--set goes with --rule, not with --times")
-        checked = check_times(parse_times(times), budget=mission.budget, horizon=mission.horizon)
+        given_times = parse_times(times)
+        fewer = not mission.spend_all and 0 < len(given_times) < mission.budget
+        budget = len(given_times) if fewer else mission.budget
+        checked = check_times(given_times, budget=budget, horizon=mission.horizon)
         return ChosenRule(FixedTimes(checked), {"rule": "fixed"})
     assert rule is not None
     given = parse_parameters(assignments or [])

@@ -91,4 +91,5 @@ def _result(record: Record) -> dict[str, Any]:
         "source": record["registered_rule"],
         "source_sha256": record["digest"],
         "regret": record["exact_regret"],
+        "regret_share": record["regret_share"],
     }

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from replan.commands.common import (
+    AtMostOption,
     ExecutionOption,
     JsonOption,
+    NamedMission,
     RuleOption,
     SeedOption,
     SetOption,
     SettingArgument,
     TimesOption,
-    check_execution,
+    VerboseOption,
     chosen_rule,
 )
 from replan.commands.output import emit
+from replan.commands.waiting import waiting
+from replan.report.regret_words import scale_words
 
 PARTS = {"state": "not seeing the state", "plan": "the stale plan", "model": "the wrong model"}
 
@@ -24,32 +30,42 @@ def command(
     rule: RuleOption = None,
     assignments: SetOption = None,
     execution: ExecutionOption = "map",
+    at_most: AtMostOption = False,
     seed: SeedOption = 0,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Split regret into the cost of not seeing the state, of the stale plan and of the wrong model."""
     from replan.evaluation.decomposition import decompose
-    from replan.worlds.settings import load_setting, make_mission
+    from replan.evaluation.scale import regret_scale
+    from replan.planning import oracle
 
-    mission = make_mission(load_setting(setting), execution=check_execution(execution))
-    chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
-    parts = decompose(mission, chosen.rule)
+    named = NamedMission.of(setting, execution, at_most=at_most)
+    mission = named.mission
+    with waiting(quiet=as_json) as doing:
+        doing("choosing the rule's parameters")
+        chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
+        doing("splitting the regret")
+        values = oracle(mission.world)
+        parts, scale = decompose(mission, chosen.rule, best=values), regret_scale(mission, best=values)
     best = max(parts.combinations.values())
-    answer = {
-        "setting": setting,
-        "execution": execution,
-        "ties": str(mission.ties),
+    answer: dict[str, Any] = {
+        **named.record(),
         **chosen.record,
         "regret": parts.regret,
+        **scale.record(parts.regret),
         "parts": {"state": parts.state, "plan": parts.plan, "model": parts.model},
         "shares": parts.shares,
         "combinations": [
             {**on._asdict(), "regret": best - value} for on, value in parts.combinations.items()
         ],
     }
-    lines = [f"regret {parts.regret:.4f}, of which"]
-    lines += [
-        f"  {getattr(parts, name):8.4f}  {parts.shares[name]:6.1%}  {words}" for name, words in PARTS.items()
+    lines = [
+        *chosen.lines(verbose=verbose),
+        f"regret          {parts.regret:.4f}: {scale_words(parts.regret, scale)}",
+        "of which",
     ]
-    lines.append(f"execution {execution}, ties {mission.ties}")
-    emit(answer, as_json=as_json, lines=lines)
+    lines += [
+        f"  {value:8.4f}  {parts.shares[name]:6.1%}  {PARTS[name]}" for name, value in answer["parts"].items()
+    ]
+    emit(answer, as_json=as_json, lines=[*lines, *named.lines()])

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-from replan.commands.common import ExecutionOption, JsonOption, SettingArgument, check_execution
+from replan.commands.common import (
+    AtMostOption,
+    ExecutionOption,
+    JsonOption,
+    NamedMission,
+    SettingArgument,
+)
 from replan.commands.output import emit
+from replan.commands.waiting import waiting
+from replan.report.regret_words import scale_words
 
 
 def command(
-    setting: SettingArgument, execution: ExecutionOption = "map", as_json: JsonOption = False
+    setting: SettingArgument,
+    execution: ExecutionOption = "map",
+    at_most: AtMostOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Print the best fixed schedule, and the best one that may depend on the states seen."""
     from replan.evaluation.optimal_schedule import optimum as find
-    from replan.worlds.settings import load_setting, make_mission
+    from replan.evaluation.scale import regret_scale
 
-    mission = make_mission(load_setting(setting), execution=check_execution(execution))
-    best = find(mission)
+    named = NamedMission.of(setting, execution, at_most=at_most)
+    with waiting(quiet=as_json) as doing:
+        doing("searching for the best update times")
+        best = find(named.mission)
+    scale = regret_scale(named.mission, best_possible=best.feedback_regret)
     times = ", ".join(str(t) for t in best.fixed_times)
     answer = {
-        "setting": setting,
-        "execution": execution,
-        "ties": str(mission.ties),
+        **named.record(),
         "oracle_return": best.oracle_return,
+        **scale.record(best.feedback_regret),
         "fixed": {"times": best.fixed_times, "regret": best.fixed_regret, "label": best.fixed_label},
         "feedback": {"regret": best.feedback_regret},
     }
     lines = [
-        f"fixed     {best.fixed_regret:z.4f}   at {times} ({best.fixed_label})",
-        f"feedback  {best.feedback_regret:z.4f}   each next time chosen by the state just seen",
-        f"execution {execution}, ties {mission.ties}",
+        f"best fixed times  {best.fixed_regret:z.4f}   at {times} ({best.fixed_label})",
+        f"best possible     {best.feedback_regret:z.4f}   each next time chosen by the state just seen",
+        f"   {scale_words(best.feedback_regret, scale)}",
+        *named.lines(),
     ]
     emit(answer, as_json=as_json, lines=lines)

@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from replan.commands.common import (
-    ChosenRule,
+    AtMostOption,
     ExecutionOption,
     JsonOption,
+    NamedMission,
     RuleOption,
     SeedOption,
     SetOption,
     SettingArgument,
     TimesOption,
-    check_execution,
+    VerboseOption,
     chosen_rule,
 )
 from replan.commands.output import emit
+from replan.commands.waiting import waiting
 from replan.errors import InputError
+from replan.report.regret_words import scale_words
 from replan.schedule.rule import Need, Rule
 
 if TYPE_CHECKING:
@@ -37,61 +40,71 @@ def command(
     rule: RuleOption = None,
     assignments: SetOption = None,
     execution: ExecutionOption = "map",
+    at_most: AtMostOption = False,
     rollouts: Annotated[int | None, typer.Option(help="Sample this many rollouts as well.")] = None,
     seed: SeedOption = 0,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the exact regret of a schedule or rule, and the loss of every step."""
+    """Print the exact regret of a schedule or rule, how it compares, and the loss of every step."""
     from replan.evaluation.exact import evaluate
+    from replan.evaluation.scale import regret_scale
     from replan.planning import oracle
-    from replan.worlds.settings import load_setting, make_mission
 
     if rollouts is not None and rollouts < 2:
         raise InputError(f"--rollouts must be at least 2, not {rollouts}")
     if rollouts is not None and rollouts > MOST_ROLLOUTS:
         raise InputError(f"--rollouts must be at most {MOST_ROLLOUTS}")
-    mission = make_mission(load_setting(setting), execution=check_execution(execution))
-    best = oracle(mission.world)
-    chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
-    exact = evaluate(mission, chosen.rule, best=best)
-    answer, lines = _exact(mission, chosen, exact, seed)
-    if rollouts is not None:
-        sampled = _sampled(mission, chosen.rule, best, range(seed, seed + rollouts))
-        answer["rollouts"] = vars(sampled)
-        lines.append(
-            f"sampled         {sampled.regret:.4f} +- {sampled.standard_error:.4f}   ({rollouts} rollouts)"
-        )
-    emit({"setting": setting, "execution": execution} | answer, as_json=as_json, lines=lines)
-
-
-def _exact(
-    mission: Mission, chosen: ChosenRule, exact: Evaluation, seed: int
-) -> tuple[dict[str, Any], list[str]]:
-    times = _times(mission, chosen.rule, seed)
-    notes = _notes(mission, chosen.rule, exact, seed)
-    dynamic = "" if exact.dynamic_regret is None else f"{exact.dynamic_regret:.4f}   (worst start)"
+    named = NamedMission.of(setting, execution, at_most=at_most)
+    mission = named.mission
+    with waiting(quiet=as_json) as doing:
+        doing("solving the world for the oracle")
+        best = oracle(mission.world)
+        doing("choosing the rule's parameters")
+        chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
+        doing("computing the regret of every step")
+        exact = evaluate(mission, chosen.rule, best=best)
+        update_times = _times(mission, chosen.rule, seed)
+        doing("computing the best possible")
+        scale = regret_scale(mission, best=best)
+        notes = _notes(mission, chosen.rule, exact, seed)
     answer: dict[str, Any] = {
-        "ties": str(mission.ties),
+        **named.record(),
         **chosen.record,
         "regret": exact.regret,
+        **scale.record(exact.regret),
         "dynamic_regret": exact.dynamic_regret,
         "oracle_return": exact.oracle_return,
         "return": exact.expected_return,
-        "times": times,
+        "times": update_times,
         **notes,
         "steps": _steps(exact.steps),
     }
     lines = [
-        *chosen.lines(),
-        f"regret          {exact.regret:.4f}"
-        f"   (return {exact.expected_return:.4f}, best {exact.oracle_return:.4f})",
-        f"dynamic regret  {notes.get('dynamic_regret_note', dynamic)}",
-        f"update times    {', '.join(str(t) for t in times)}"
+        *chosen.lines(verbose=verbose),
+        f"regret          {exact.regret:.4f}: {scale_words(exact.regret, scale)}",
+        f"update times    {', '.join(str(t) for t in update_times)}"
         + (f"   ({notes['times_note']})" if "times_note" in notes else ""),
-        f"lost at updates {exact.steps.update_loss.sum():.4f}, at skips {exact.steps.skip_loss.sum():.4f}",
-        f"execution {mission.execution}, ties {mission.ties}",
+        *(_further(exact, notes) if verbose else []),
     ]
-    return answer, lines
+    if rollouts is not None:
+        with waiting(quiet=as_json) as doing:
+            doing(f"sampling {rollouts} rollouts")
+            sampled = _sampled(mission, chosen.rule, best, range(seed, seed + rollouts))
+        answer["rollouts"] = vars(sampled)
+        lines.append(
+            f"sampled         {sampled.regret:.4f} +- {sampled.standard_error:.4f}   ({rollouts} rollouts)"
+        )
+    emit(answer, as_json=as_json, lines=[*lines, *named.lines()])
+
+
+def _further(exact: Evaluation, notes: dict[str, str]) -> list[str]:
+    dynamic = "" if exact.dynamic_regret is None else f"{exact.dynamic_regret:.4f}   (worst start)"
+    return [
+        f"return          {exact.expected_return:.4f}   (oracle {exact.oracle_return:.4f})",
+        f"dynamic regret  {notes.get('dynamic_regret_note', dynamic)}",
+        f"lost at updates {exact.steps.update_loss.sum():.4f}, at skips {exact.steps.skip_loss.sum():.4f}",
+    ]
 
 
 def _notes(mission: Mission, rule: Rule, exact: Evaluation, seed: int) -> dict[str, str]:

@@ -11,9 +11,10 @@ from replan.commands.common import JsonOption
 from replan.commands.output import emit
 
 OVERVIEW = """
-    select setting, label as rule, execution, exact_regret, sampled_regret, standard_error, parameters
+    select setting, label as rule, execution,
+        columns('exact_regret|regret_share|sampled_regret|standard_error'), parameters
     from cells join results using (cell) order by position
-"""
+"""  # columns(...) also reads stores that lack one of them
 
 
 def command(

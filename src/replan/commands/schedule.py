@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from replan.commands.common import (
+    AtMostOption,
     ExecutionOption,
     JsonOption,
+    NamedMission,
     RuleOption,
     SeedOption,
     SetOption,
     SettingArgument,
     TimesOption,
-    check_execution,
+    VerboseOption,
     chosen_rule,
 )
 from replan.commands.output import emit
+from replan.commands.waiting import waiting
 
 if TYPE_CHECKING:
     from replan.schedule import Decision
@@ -27,16 +30,21 @@ def command(
     rule: RuleOption = None,
     assignments: SetOption = None,
     execution: ExecutionOption = "map",
+    at_most: AtMostOption = False,
     seed: SeedOption = 0,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print the update times of one mission with the given seed, and the reason of every decision."""
     from replan.evaluation.agent_runs import run_agent
-    from replan.worlds.settings import load_setting, make_mission
 
-    mission = make_mission(load_setting(setting), execution=check_execution(execution))
-    chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
-    trace = run_agent(mission, chosen.rule, seed=seed)
+    named = NamedMission.of(setting, execution, at_most=at_most)
+    mission = named.mission
+    with waiting(quiet=as_json) as doing:
+        doing("choosing the rule's parameters")
+        chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
+        doing("running one mission")
+        trace = run_agent(mission, chosen.rule, seed=seed)
     decisions: list[dict[str, Any]] = [
         {
             "t": t,
@@ -48,17 +56,19 @@ def command(
         }
         for t, decision in trace.decisions
     ]
-    lines = [*chosen.lines(), f"updates at {', '.join(str(t) for t in trace.times)}"]
-    lines += [f"{t:4d}  {_why(decision)}" for t, decision in trace.decisions if decision.update]
+    spent = f"   (all {mission.budget} are spent; --at-most allows fewer)" if mission.spend_all else ""
+    lines = [
+        *chosen.lines(verbose=verbose),
+        f"update times    {', '.join(str(t) for t in trace.times)}{spent}",
+    ]
+    lines += [f"{t:4d}  {_why(decision)}" for t, decision in trace.decisions if decision.update or verbose]
     answer = {
-        "setting": setting,
-        "execution": execution,
-        "ties": str(mission.ties),
+        **named.record(),
         **chosen.record,
         "times": list(trace.times),
         "decisions": decisions,
     }
-    emit(answer, as_json=as_json, lines=lines)
+    emit(answer, as_json=as_json, lines=[*lines, *named.lines()])
 
 
 def _why(decision: Decision) -> str:

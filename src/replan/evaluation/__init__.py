@@ -16,6 +16,7 @@ from replan.evaluation.optimal_schedule import Optimum, feedback_regrets, optimu
 from replan.evaluation.placement import Placement, placement, pooled, stale_drifts, top_quartile_intervals
 from replan.evaluation.rollouts import Rollouts, SampledRegret, oracle_rollout, rollout, sampled_regret
 from replan.evaluation.rule_checks import RuleFinding, check_rule, require_valid_rule
+from replan.evaluation.scale import RegretScale, regret_scale
 
 __all__ = [
     "ALL_STARTS_LIMIT",
@@ -24,6 +25,7 @@ __all__ = [
     "Evaluation",
     "Optimum",
     "Placement",
+    "RegretScale",
     "Rollouts",
     "RuleFinding",
     "SampledRegret",
@@ -42,6 +44,7 @@ __all__ = [
     "placement",
     "pooled",
     "regret",
+    "regret_scale",
     "require_valid_rule",
     "rollout",
     "run_agent",

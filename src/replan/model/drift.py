@@ -13,29 +13,35 @@ import numpy as np
 from replan.model.kernel import Array, Kernel
 
 GREATEST_SLIP = 0.6
+Limits = tuple[float, float]
+SLIP_LIMITS: Limits = (0.0, GREATEST_SLIP)
 
 Burst = tuple[float, float, float]  # from and to, as fractions of the horizon, and the slope between
 
 
-def linear(horizon: int, *, slip: float, rate: float) -> Array:
+def linear(horizon: int, *, slip: float, rate: float, limits: Limits = SLIP_LIMITS) -> Array:
     """(T,) slip that grows by `rate` every step."""
-    return np.clip(slip + rate * np.arange(horizon), 0, GREATEST_SLIP)
+    return np.clip(slip + rate * np.arange(horizon), *limits)
 
 
-def sinusoidal(horizon: int, *, slip: float, amplitude: float, period: float) -> Array:
+def sinusoidal(
+    horizon: int, *, slip: float, amplitude: float, period: float, limits: Limits = SLIP_LIMITS
+) -> Array:
     """(T,) slip that swings about `slip`."""
-    return np.clip(slip + amplitude * np.sin(2 * np.pi * np.arange(horizon) / period), 0, GREATEST_SLIP)
+    return np.clip(slip + amplitude * np.sin(2 * np.pi * np.arange(horizon) / period), *limits)
 
 
-def piecewise(horizon: int, *, slip: float, quiet: float, bursts: Sequence[Burst]) -> Array:
+def piecewise(
+    horizon: int, *, slip: float, quiet: float, bursts: Sequence[Burst], limits: Limits = SLIP_LIMITS
+) -> Array:
     """(T,) slip that creeps by `quiet` and, within bursts, climbs by their slope."""
     slopes = np.full(horizon, quiet, dtype=float)
     for (begin, end), (_, _, slope) in zip(burst_intervals(horizon, bursts), bursts, strict=True):
         slopes[begin:end] = slope
     profile = np.empty(horizon)
-    profile[0] = np.clip(slip, 0, GREATEST_SLIP)
+    profile[0] = np.clip(slip, *limits)
     for t in range(horizon - 1):
-        profile[t + 1] = np.clip(profile[t] + slopes[t], 0, GREATEST_SLIP)
+        profile[t + 1] = np.clip(profile[t] + slopes[t], *limits)
     return profile
 
 

@@ -20,10 +20,10 @@ from replan.study.store_tables import JSON_COLUMNS
 
 CELLS = (
     "setting", "rule", "label", "registered_rule", "execution", "estimator", "stated_bounds", "parameters",
-    "validation", "validation_regret", "candidates", "oracle_return", "exact_regret", "dynamic_regret",
-    "samples", "sampled_regret", "standard_error", "low", "high", "schedules", "updates", "updates_inside",
-    "intervals", "intervals_met", "mean_stale_drift", "max_stale_drift", "times", "decomposition", "optimum",
-    "certificate", "flights",
+    "validation", "validation_regret", "candidates", "oracle_return", "exact_regret", "regret_share",
+    "dynamic_regret", "samples", "sampled_regret", "standard_error", "low", "high", "schedules", "updates",
+    "updates_inside", "intervals", "intervals_met", "mean_stale_drift", "max_stale_drift", "times",
+    "decomposition", "optimum", "certificate", "flights",
 )  # fmt: skip
 REGRETS = {"exact_regret": "exact regret", "sampled_regret": "sampled regret"}
 PLACEMENT = ("precision", "coverage", "mean stale drift", "max stale drift")

@@ -21,6 +21,7 @@ from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.placement import Interval, placement, top_quartile_intervals
 from replan.evaluation.rollouts import rollout, sampled_regret
+from replan.evaluation.scale import never_updating
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
@@ -46,6 +47,11 @@ class Stage(Bench):
     def held_out_returns(self) -> Callable[[int, int], Array]:
         """The oracle's returns on `count` seeds from `first` on."""
         return lru_cache(maxsize=2)(lambda first, count: self.oracle_returns(np.arange(first, first + count)))
+
+    @cached_property
+    def never(self) -> float:
+        """The regret of a robot that never updates."""
+        return never_updating(self.mission, best=self.best)
 
     @cached_property
     def stated(self) -> Callable[[str], Mission]:

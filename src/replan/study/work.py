@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
+from replan.evaluation.scale import regret_share
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Decision, Rule
 from replan.study.axes import given_rule
@@ -82,19 +83,27 @@ def _compute(cell: Cell) -> dict[str, Any]:
         return {"values": fly_cell(cell)}
     stage = stage_of(cell.setting, cell.execution)
     if cell.rule == BEST_POSSIBLE:
-        return {"values": best_possible(stage)}
+        return {"values": _with_share(best_possible(stage), stage)}
     rule, values = _rule(cell, stage)
     trial = Trial(cell, stage, rule, stage.stated(cell.stated_bounds))
     values["oracle_return"] = float(stage.best.values[0][stage.mission.world.start])
     for name in cell.measure:
         values |= MEASURES[name](trial)
-    found: dict[str, Any] = {"values": values}
+    found: dict[str, Any] = {"values": _with_share(values, stage)}
     if "sampled" in cell.measure:
         found |= {"seeds": trial.seeds, "returns": trial.returns, "regrets": trial.regrets}
     if cell.decisions:
         found["decisions"] = trial.decisions
         values["times"] = canonical([t for t, decision in trial.decisions if decision.update])
     return found
+
+
+def _with_share(values: Values, stage: Stage) -> Values:
+    """Add the share of the regret of never updating: of the exact regret, else of the sampled one."""
+    regret = values.get("exact_regret", values.get("sampled_regret"))
+    if regret is not None:
+        values["regret_share"] = regret_share(regret, stage.never)
+    return values
 
 
 def _rule(cell: Cell, stage: Stage) -> tuple[Rule, Values]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from abc import abstractmethod
+from math import inf
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from replan.model import TVMDP, burst_intervals, linear, piecewise, sinusoidal
-from replan.model.drift import GREATEST_SLIP
+from replan.model.drift import GREATEST_SLIP, SLIP_LIMITS, Limits
 from replan.model.kernel import Array
 from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
 from replan.worlds.slip_grid import rover
@@ -16,7 +18,23 @@ from replan.worlds.slip_grid import rover
 DriftingSlip = Annotated[float, Field(ge=0, le=GREATEST_SLIP)]
 
 
-class LinearDrift(Parameters):
+class ClippedDrift(Parameters):
+    """Slip by a formula, held within limits."""
+
+    limits: ClassVar[Limits] = SLIP_LIMITS
+
+    @abstractmethod
+    def profile(self, horizon: int, *, limits: Limits = SLIP_LIMITS) -> Array:
+        """Return the slip of each step, (T,)."""
+
+    def clipped_times(self, horizon: int) -> list[int]:
+        """Return the times at which the formula leaves the limits."""
+        free = self.profile(horizon, limits=(-inf, inf))
+        low, high = self.limits
+        return np.flatnonzero((free < low - 1e-9) | (free > high + 1e-9)).tolist()
+
+
+class LinearDrift(ClippedDrift):
     """Slip that grows by the same amount every step."""
 
     kind: Literal["linear"]
@@ -25,12 +43,12 @@ class LinearDrift(Parameters):
     rate: float = Field(examples=[0.005])
     """Change of the slip in each step."""
 
-    def profile(self, horizon: int) -> Array:
+    def profile(self, horizon: int, *, limits: Limits = SLIP_LIMITS) -> Array:
         """Return the slip of each step, (T,)."""
-        return linear(horizon, slip=self.slip, rate=self.rate)
+        return linear(horizon, slip=self.slip, rate=self.rate, limits=limits)
 
 
-class SinusoidalDrift(Parameters):
+class SinusoidalDrift(ClippedDrift):
     """Slip that swings around a mean."""
 
     kind: Literal["sinusoidal"]
@@ -41,12 +59,14 @@ class SinusoidalDrift(Parameters):
     period: Annotated[float, Field(gt=0)] = Field(examples=[25.0])
     """Steps of one swing."""
 
-    def profile(self, horizon: int) -> Array:
+    def profile(self, horizon: int, *, limits: Limits = SLIP_LIMITS) -> Array:
         """Return the slip of each step, (T,)."""
-        return sinusoidal(horizon, slip=self.slip, amplitude=self.amplitude, period=self.period)
+        return sinusoidal(
+            horizon, slip=self.slip, amplitude=self.amplitude, period=self.period, limits=limits
+        )
 
 
-class PiecewiseDrift(Parameters):
+class PiecewiseDrift(ClippedDrift):
     """Slip with one slope during bursts and another between them."""
 
     kind: Literal["piecewise"]
@@ -77,9 +97,9 @@ class PiecewiseDrift(Parameters):
                 raise ValueError(f"a burst must end after it begins, not {begin} to {end}")
         return value
 
-    def profile(self, horizon: int) -> Array:
+    def profile(self, horizon: int, *, limits: Limits = SLIP_LIMITS) -> Array:
         """Return the slip of each step, (T,)."""
-        return piecewise(horizon, slip=self.slip, quiet=self.quiet, bursts=self.bursts)
+        return piecewise(horizon, slip=self.slip, quiet=self.quiet, bursts=self.bursts, limits=limits)
 
     def intervals(self, horizon: int) -> list[tuple[int, int]]:
         """Return the bursts as whole times [begin, end)."""

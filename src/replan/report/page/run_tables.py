@@ -18,6 +18,7 @@ FIRST = (
     "rule",
     "label",
     "exact_regret",
+    "regret_share",
     "sampled_regret",
     "dynamic_regret",
     "execution",

@@ -1,0 +1,72 @@
+"""The scale of a regret: the oracle at 0, a robot that never updates at 1, and between them the best possible
+and evenly spaced updates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from replan.evaluation.exact import regret
+from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.execute.mission import Mission
+from replan.planning.optimal_values import Oracle, oracle
+from replan.schedule.periodic import Periodic
+from replan.skip.interval import skip_interval
+
+CHEAP = 40_000
+"""States times steps up to which the scale is computed in full, in a few seconds at most."""
+LEAST = 1e-9
+"""Regret of never updating below which nothing is divided by it."""
+
+
+@dataclass(frozen=True)
+class RegretScale:
+    """Regrets that others on the same mission are compared with."""
+
+    never: float
+    """Of a robot that keeps its plan of t = 0 and never updates."""
+    even: float | None
+    """Of updates at even distances; None where it takes long to compute."""
+    best_possible: float | None
+    """The least that any rule can have; None where it takes long to compute."""
+
+    def share(self, regret: float) -> float | None:
+        """Return the `regret_share` of a regret."""
+        return regret_share(regret, self.never)
+
+    def record(self, regret: float) -> dict[str, float | None]:
+        """Return the scale of one regret as plain data."""
+        return {
+            "best_possible": self.best_possible,
+            "evenly_spaced": self.even,
+            "never_updating": self.never,
+            "regret_share": self.share(regret),
+        }
+
+
+def regret_share(regret: float, never: float) -> float | None:
+    """Return regret over that of never updating: 0 is the oracle, 1 is not updating; None for no divisor."""
+    return regret / never if never >= LEAST else None
+
+
+def regret_scale(
+    mission: Mission, *, best: Oracle | None = None, best_possible: float | None = None
+) -> RegretScale:
+    """Return the scale of a mission; beyond `CHEAP` only never updating and what is given."""
+    best = best or oracle(mission.world)
+    never = never_updating(mission, best=best)
+    if mission.world.states * mission.horizon > CHEAP:
+        return RegretScale(never, None, best_possible)
+    if best_possible is None:
+        best_possible = float(feedback_regrets(mission, mission.budget)[-1])
+    return RegretScale(never, regret(mission, Periodic(), best=best), best_possible)
+
+
+def never_updating(mission: Mission, *, best: Oracle) -> float:
+    """Return the exact regret of a robot that keeps its plan of t = 0, executed as the mission says."""
+    world = mission.world
+    start, propagation = np.array([world.start]), mission.update(0).propagation
+    steps = skip_interval(world.kernel, world.reward, propagation, start, begin=0, end=mission.horizon)
+    return float(best.values[0][world.start]) - sum(float(step.reward[0]) for step in steps)

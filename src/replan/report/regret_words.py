@@ -1,0 +1,44 @@
+"""Regrets and ways of acting in plain words, the same in commands, page and explorer."""
+
+from __future__ import annotations
+
+from replan.evaluation.scale import RegretScale
+from replan.execute.mission import Mission
+from replan.planning.ties import Ties
+from replan.report.tables import SAME
+from replan.skip.propagation import Execution
+
+ACTING: dict[Execution, str] = {
+    "map": "by the likeliest cell",
+    "belief": "by weighing all cells it may be in",
+}
+"""How a robot acts between updates, by the name of the execution."""
+
+
+def scale_words(regret: float, scale: RegretScale) -> str:
+    """Return one line that compares a regret with never updating, the best possible and even spacing."""
+    share = scale.share(regret)
+    if share is None:
+        first = "a robot that never updates loses nothing here"
+    else:
+        first = f"{share:.0%} of what a robot that never updates loses"
+    others = {"best possible": scale.best_possible, "evenly spaced": scale.even}
+    compared = ", ".join(
+        f"{name} {value:z.4f}"
+        for name, value in others.items()
+        if value is not None and abs(value - regret) > SAME
+    )
+    return f"{first} ({compared})" if compared else first
+
+
+def acting_words(mission: Mission) -> str:
+    """Return how the robot acts between updates and which of equally good actions it takes."""
+    way = ACTING[mission.execution]
+    return f"between updates it acts {way}; of equally good actions it takes {ties_words(mission.ties)}"
+
+
+def ties_words(ties: Ties) -> str:
+    """Return the tie rule in words."""
+    if ties.kind == "random":
+        return f"one at random (seed {ties.seed})"
+    return f"the {ties.kind}"

@@ -1,0 +1,66 @@
+"""Regret on a scale from the oracle to a robot that never updates."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from replan import Mission, Periodic, evaluate, load_setting, make_mission, optimum, oracle, regret, rover
+from replan.evaluation import RegretScale, regret_scale
+from replan.evaluation.scale import CHEAP
+from replan.report.regret_words import scale_words
+
+
+@pytest.fixture(scope="module")
+def mission():
+    return Mission(rover(4, np.linspace(0.05, 0.4, 14)), budget=3, planning_horizon=5)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_never_updating_is_a_walk_on_the_first_plan(mission, execution):
+    """By hand: the likeliest cell or the belief, pushed with P_0 alone, and the true state beside it."""
+    mission = replace(mission, execution=execution)
+    world, update = mission.world, mission.update(0)
+    believed = np.eye(world.states)[world.start]
+    true, gained = believed.copy(), 0.0
+    for t in range(mission.horizon):
+        cell = believed.argmax()
+        action = (
+            update.plan.policy[cell] if execution == "map" else (believed @ update.plan.q_values).argmax()
+        )
+        true = true @ world.kernel(t).general().dense()[:, action]
+        gained += true @ world.reward(t).next_state
+        believed = believed @ world.kernel(0).general().dense()[:, action]
+        if execution == "map":
+            believed = np.eye(world.states)[update.kernel.most_likely()[cell, action]]
+    lost = oracle(world).values[0][world.start] - gained
+    assert regret_scale(mission).never == pytest.approx(lost, abs=1e-12)
+
+
+def test_the_scale_holds_the_floor_and_even_spacing(mission):
+    scale = regret_scale(mission)
+    assert scale.best_possible == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
+    assert scale.even == pytest.approx(regret(mission, Periodic()), abs=1e-12)
+    found = scale.record(evaluate(mission, Periodic()).regret)
+    assert found["regret_share"] == pytest.approx(scale.even / scale.never)
+
+
+def test_no_share_where_never_updating_loses_nothing():
+    scale = RegretScale(never=1e-10, even=0.0, best_possible=0.0)
+    assert scale.share(0.5) is None and scale.record(0.5)["regret_share"] is None
+    assert "never updates loses nothing" in scale_words(0.5, scale)
+    assert RegretScale(never=2.0, even=1.0, best_possible=0.5).share(0.5) == 0.25
+
+
+def test_a_large_world_has_the_share_alone():
+    large = Mission(rover(30, np.full(50, 0.1)), budget=2, planning_horizon=3)
+    assert large.world.states * large.horizon > CHEAP
+    scale = regret_scale(large)
+    assert scale.best_possible is None and scale.even is None and scale.never >= 0
+    assert regret_scale(large, best_possible=0.25).best_possible == 0.25
+
+
+def test_every_paper_setting_is_between_the_oracle_and_never_updating():
+    for name in ("two-burst", "late-burst"):
+        scale = regret_scale(make_mission(load_setting(name)))
+        assert 0 < scale.best_possible < scale.even < scale.never
