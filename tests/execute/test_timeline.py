@@ -6,7 +6,16 @@ import pytest
 from replan.errors import InputError
 from replan.execute import Agent, Mission, make_timeline
 from replan.model import piecewise
-from replan.schedule import DriftThreshold, FixedTimes, Need, Periodic, Random, RegretGuided, SelfTriggered
+from replan.schedule import (
+    DriftThreshold,
+    FixedTimes,
+    Need,
+    Periodic,
+    Random,
+    RegretGuided,
+    SelfTriggered,
+    make_rule,
+)
 from replan.worlds import rover
 
 
@@ -75,3 +84,11 @@ def test_without_explanations_the_times_are_the_same(mission, rule, spend_all):
     assert plain.times == make_timeline(mission, rule, seed=2).times
     if rule.next_update(mission.context(rule, mission.progress(1, 3), 0), np.array([0])) is not None:
         assert len(plain.decisions) == 1, "only the first update, which is given"
+
+
+@pytest.mark.parametrize("name", ["drift-threshold", "lazy-value", "self-triggered", "random", "periodic"])
+def test_decisions_against_an_update_are_kept_only_where_they_are_asked_for(mission, name):
+    whole = make_timeline(mission, make_rule(name), seed=1)
+    short = make_timeline(mission, make_rule(name), seed=1, only_updates=True)
+    assert short.times == whole.times
+    assert short.decisions == tuple((t, each) for t, each in whole.decisions if each.update)

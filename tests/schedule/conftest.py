@@ -7,6 +7,7 @@ from replan.execute import Mission
 from replan.model import GeneralKernel, Reward, from_arrays
 from replan.planning.backward_induction import plan
 from replan.schedule import Context, Need
+from replan.schedule.rule import Drift
 
 TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])
 DRIFT = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.5, 0.5, 0.5, 0.5, 0.5])
@@ -17,7 +18,7 @@ def make_context(**fields) -> Context:
     """A context in a two-state world; every field can be given."""
     information = {
         Need.STATE: fields.pop("state", 0),
-        Need.DRIFT_SO_FAR: fields.pop("drift_bounds", DRIFT[: fields.get("time", 5)]),
+        Need.DRIFT_SO_FAR: Drift.of(fields.pop("drift_bounds", DRIFT[: fields.get("time", 5)])),
         Need.EARLIER_ESTIMATE: fields.pop("earlier", None),
     }
     if "current_kernel" in fields:

@@ -13,6 +13,7 @@ from replan.execute import Mission
 from replan.model import SlipKernel, constant, drift
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead, Need
+from replan.schedule.rule import Drift
 from replan.schedule.update_programme import solve
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
@@ -148,7 +149,7 @@ def test_growth_that_falls_is_told_from_growth_that_rises():
 
     def coming_from(slip):
         earlier = {Need.EARLIER_ESTIMATE: (1, SlipKernel((5, 5), slip))}
-        return replace(now, given={**now.given, Need.DRIFT_AHEAD: np.full(23, 0.016), **earlier})
+        return replace(now, given={**now.given, Need.DRIFT_AHEAD: Drift.of(np.full(23, 0.016)), **earlier})
 
     falling = rule.problem(coming_from(0.3)).plan_at(16)[1]
     rising = rule.problem(coming_from(0.1)).plan_at(16)[1]

@@ -23,6 +23,9 @@ from replan.commands.waiting import waiting
 if TYPE_CHECKING:
     from replan.schedule import Decision
 
+LISTED_HORIZON = 1_000
+"""Steps up to which the JSON answer lists every decision, beyond only those of updates unless --verbose."""
+
 
 def command(
     setting: SettingArgument,
@@ -37,14 +40,19 @@ def command(
 ) -> None:
     """Print the update times of one mission with the given seed, and the reason of every decision."""
     from replan.evaluation.agent_runs import run_agent
+    from replan.execute.timeline import make_timeline
+    from replan.schedule import Need
 
     named = NamedMission.of(setting, execution, at_most=at_most)
-    mission = named.mission
+    mission, whole = named.mission, verbose or named.mission.horizon <= LISTED_HORIZON
     with waiting(quiet=as_json) as doing:
         doing("choosing the rule's parameters")
         chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
         doing("running one mission")
-        trace = run_agent(mission, chosen.rule, seed=seed)
+        if whole or Need.STATE in chosen.rule.needs:
+            trace = run_agent(mission, chosen.rule, seed=seed)
+        else:
+            trace = make_timeline(mission, chosen.rule, seed=seed, only_updates=True)
     decisions: list[dict[str, Any]] = [
         {
             "t": t,
@@ -55,6 +63,7 @@ def command(
             "reason": decision.reason,
         }
         for t, decision in trace.decisions
+        if whole or decision.update
     ]
     spent = f"   (all {mission.budget} are spent; --at-most allows fewer)" if mission.spend_all else ""
     lines = [

@@ -14,7 +14,7 @@ only the budget can force an update.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -70,7 +70,8 @@ class Agent(AgentConfig):
     @classmethod
     def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options) -> Self:
         """Make an agent for a mission in a known world, on true kernels unless an estimator is given."""
-        settings = {**vars(mission.config), "nominal": mission.world.kernel(0), **options}
+        given = {each.name: vars(mission.config)[each.name] for each in fields(AgentConfig)}
+        settings = {**given, "nominal": mission.world.kernel(0), **options}
         return cls(rule=rule, estimator=estimator or mission.estimator, **settings)
 
     def start(self, state: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan, plan
 from replan.planning.ties import Ties
 from replan.schedule.budget import FIRST_UPDATE, check_budget
-from replan.schedule.rule import Context, Need, Rule
+from replan.schedule.rule import Context, Drift, Need, Rule
 from replan.skip.propagation import Execution, Propagation, make_propagation
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
@@ -105,6 +106,11 @@ class AgentConfig:
         if not callable(self.reward) or not isinstance(self.reward(0), Reward):
             raise InputError("reward must be a function of time that returns a Reward")
 
+    @cached_property
+    def drift(self) -> Drift:
+        """The drift bounds and their sums."""
+        return Drift.of(self.drift_bounds)
+
     def make_update(self, time: int, kernel: Kernel) -> Update:
         """Plan on an estimate, for min(H, T - t) steps."""
         horizon = min(self.planning_horizon, self.horizon - time)
@@ -137,9 +143,9 @@ class AgentConfig:
         if need is Need.STATE:
             return state
         if need is Need.DRIFT_SO_FAR:
-            return self.drift_bounds[:time]
+            return self.drift.until(time)
         if need is Need.DRIFT_AHEAD:
-            return self.drift_bounds
+            return self.drift
         if need is Need.EARLIER_ESTIMATE:
             return None if progress.earlier is None else (progress.earlier.time, progress.earlier.kernel)
         if self.current_kernel is None:

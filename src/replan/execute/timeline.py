@@ -21,10 +21,18 @@ class Timeline:
     """(t, decision), as far as the rule was asked."""
 
 
-def make_timeline(mission: Mission, rule: Rule, *, seed: int | None = None, explain: bool = True) -> Timeline:
+def make_timeline(
+    mission: Mission,
+    rule: Rule,
+    *,
+    seed: int | None = None,
+    explain: bool = True,
+    only_updates: bool = False,
+) -> Timeline:
     """Return the timeline of a rule that does not depend on the states seen, with the draws of `seed`.
 
-    Without `explain` a rule that names its times is not asked to put them into numbers.
+    Without `explain` a rule that names its times is not asked to put them into numbers. With `only_updates`
+    the decisions against an update are not kept, whose number grows with the horizon.
     """
     if Need.STATE in rule.needs:
         raise InputError(f"{rule.name} depends on the states seen: its times come from a rollout")
@@ -41,7 +49,8 @@ def make_timeline(mission: Mission, rule: Rule, *, seed: int | None = None, expl
                 following = t
                 break
             decision = decision_at(rule, context(t), named, spend_all=mission.spend_all)
-            decisions.append((t, decision))
+            if decision.update or not only_updates:
+                decisions.append((t, decision))
             if decision.update:
                 following = t
                 break

@@ -10,7 +10,9 @@ from math import floor
 
 import numpy as np
 
+from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Kernel
+from replan.model.slip import SlipKernel
 
 GREATEST_SLIP = 0.6
 Limits = tuple[float, float]
@@ -38,11 +40,11 @@ def piecewise(
     slopes = np.full(horizon, quiet, dtype=float)
     for (begin, end), (_, _, slope) in zip(burst_intervals(horizon, bursts), bursts, strict=True):
         slopes[begin:end] = slope
-    profile = np.empty(horizon)
-    profile[0] = np.clip(slip, *limits)
-    for t in range(horizon - 1):
-        profile[t + 1] = np.clip(profile[t] + slopes[t], *limits)
-    return profile
+    low, high = limits
+    profile = [min(max(float(slip), low), high)]
+    for slope in slopes[:-1].tolist():
+        profile.append(min(max(profile[-1] + slope, low), high))
+    return np.array(profile)
 
 
 def burst_intervals(horizon: int, bursts: Sequence[Burst]) -> list[tuple[int, int]]:
@@ -53,13 +55,31 @@ def burst_intervals(horizon: int, bursts: Sequence[Burst]) -> list[tuple[int, in
 def drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
     """(T-1,) epsilon_t, the largest entrywise change from P_t to P_{t+1}."""
     bounds = np.zeros(horizon - 1)
-    now = kernel(0)
+    now, steepness = kernel(0), None
     for t in range(horizon - 1):
         following = kernel(t + 1)
         if following is not now:
-            bounds[t] = now.entrywise_distance(following).max()
+            if (change := _slip_change(now, following)) is None:
+                bounds[t], steepness = now.entrywise_distance(following).max(), None
+            else:
+                steepness = _steepness(now) if steepness is None else steepness
+                bounds[t] = change * steepness
         now = following
     return bounds
+
+
+def _slip_change(now: Kernel, following: Kernel) -> float | None:
+    """Return the change of the slip, if that is all that changes and it is the same in all cells."""
+    if not isinstance(now, SlipKernel) or not isinstance(following, SlipKernel):
+        return None
+    if now.slip.size > 1 or following.slip.size > 1 or not now.differs_in_slip_alone(following):
+        return None
+    return abs(float(following.slip[0]) - float(now.slip[0]))
+
+
+def _steepness(kernel: Kernel) -> float:
+    """Return the largest change of an entry for a unit change of the slip of all cells."""
+    return float(KernelFamily.of_one_slip(kernel).steepness().max())  # pyright: ignore[reportArgumentType]
 
 
 def local_drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:

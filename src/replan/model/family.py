@@ -39,7 +39,11 @@ class KernelFamily:
     def kernel(self, parameter: float) -> Kernel:
         """The member with that parameter, between 0 and 1."""
         first, last = self.first, self.last
-        if isinstance(first, SlipKernel) and isinstance(last, SlipKernel) and _same_but_slip(first, last):
+        if (
+            isinstance(first, SlipKernel)
+            and isinstance(last, SlipKernel)
+            and first.differs_in_slip_alone(last)
+        ):
             return with_slip(first, (1 - parameter) * first.slip + parameter * last.slip)
         first, last = first.general(), last.general()
         return GeneralKernel(
@@ -77,7 +81,7 @@ class KernelFamily:
         return (
             isinstance(first, SlipKernel)
             and isinstance(last, SlipKernel)
-            and _same_but_slip(first, last)
+            and first.differs_in_slip_alone(last)
             and (first.slip.size, last.slip.size) == (1, 1)
             and (first.slip[0], last.slip[0]) == (0.0, 1.0)
         )
@@ -87,10 +91,6 @@ def with_slip(kernel: SlipKernel, slip: float | Array) -> SlipKernel:
     """The same grid with another slip."""
     blocked = kernel.blocked if kernel.blocked.size > 1 else None
     return SlipKernel(kernel.shape, slip, law=kernel.law, blocked=blocked)
-
-
-def _same_but_slip(first: SlipKernel, last: SlipKernel) -> bool:
-    return first.same_moves(last) and np.array_equal(first.law, last.law)
 
 
 def _row(kernel: Kernel, s: int, a: int) -> Array:

@@ -19,6 +19,7 @@ from replan.model.memory import require_memory
 ACTIONS = ("right", "left", "down", "up", "stay")
 STEPS_PER_PASS = 8
 """Backups in one pass over a grid: three rows of values for each must fit into a core's cache."""
+UNIFORM, NO_CELL = np.full(len(ACTIONS), 1 / len(ACTIONS)), np.zeros(1, dtype=bool)
 NOTHING, NONE_CHOSEN = np.empty(0), np.empty(0, dtype=np.int64)
 MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down, columns right
 
@@ -45,12 +46,14 @@ class SlipKernel:
         if min(self.shape) < 1:
             raise InputError(f"a grid needs at least one row and one column, not {self.shape}")
         self.slip = _per_cell(slip, self.states, "slip", float)
-        if not ((self.slip >= 0) & (self.slip <= 1)).all():
+        if not (self.slip.min() >= 0 and self.slip.max() <= 1):
             raise InputError(f"slip must lie between 0 and 1, not {self.slip.min():g} to {self.slip.max():g}")
-        self.law = np.full(self.actions, 1 / self.actions) if law is None else np.asarray(law, dtype=float)
-        if self.law.shape != (self.actions,) or not (self.law >= 0).all() or abs(self.law.sum() - 1) > 1e-9:
+        self.law = UNIFORM if law is None else np.asarray(law, dtype=float)
+        if self.law is not UNIFORM and (
+            self.law.shape != (self.actions,) or not (self.law >= 0).all() or abs(self.law.sum() - 1) > 1e-9
+        ):
             raise InputError("law must be five probabilities: " + ", ".join(ACTIONS))
-        self.blocked = _per_cell(False if blocked is None else blocked, self.states, "blocked", bool)
+        self.blocked = NO_CELL if blocked is None else _per_cell(blocked, self.states, "blocked", bool)
 
     @property
     def states(self) -> int:
@@ -160,6 +163,10 @@ class SlipKernel:
         if self.shape != other.shape or self.blocked.size != other.blocked.size:
             return False
         return self.blocked.size == 1 or np.array_equal(self.blocked, other.blocked)
+
+    def differs_in_slip_alone(self, other: SlipKernel) -> bool:
+        """Return whether moves and slip law are the same."""
+        return self.same_moves(other) and (self.law is other.law or np.array_equal(self.law, other.law))
 
     def _in_bands(self, loop, values: Array, *further) -> None:
         slip, cells = self._slip_rows(), values.reshape(self.shape)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from replan.errors import InputError
-from replan.schedule.periodic import periodic_times
+from replan.schedule.periodic import holds_time, periodic_times
 from replan.schedule.rule import Context, Decision, Rule
 
 
@@ -24,7 +24,7 @@ def offset_times(horizon: int, budget: int, offset: int, period: int | None = No
     period = offset_period(horizon, budget) if period is None else period
     if budget == 1:
         return (1,)
-    times = sorted({1, *range(1 + offset, horizon, period)})[:budget]
+    times = set(sorted({1, *range(1 + offset, horizon, period)})[:budget])
     unused = (t for t in range(horizon - 1, 0, -1) if t not in times)
     return tuple(sorted([*times, *(next(unused) for _ in range(budget - len(times)))]))
 
@@ -62,7 +62,7 @@ class BestOffset(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""
-        due = context.time in self.times(context.horizon, context.budget)
+        due = holds_time(self.times(context.horizon, context.budget), context.time)
         return Decision(
             due, f"{context.time} is {'' if due else 'not '}on the raster of offset {self.offset}"
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from replan.model.kernel import Indices
+from replan.schedule.periodic import holds_time
 from replan.schedule.rule import Context, Decision, Rule
 
 
@@ -20,14 +22,14 @@ class FixedTimes(Rule):
     name = "fixed"
 
     def __init__(self, times: Sequence[int]) -> None:
-        object.__setattr__(self, "times", tuple(int(t) for t in times))
+        object.__setattr__(self, "times", tuple(sorted(int(t) for t in times)))
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) the first of the times after the last update."""
-        time = next((t for t in self.times if t > context.last_update), context.horizon)
-        return np.full(len(states), time)
+        place = bisect_right(self.times, context.last_update)
+        return np.full(len(states), self.times[place] if place < len(self.times) else context.horizon)
 
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""
-        due = context.time in self.times
+        due = holds_time(self.times, context.time)
         return Decision(due, f"{context.time} is {'' if due else 'not '}an update time")

@@ -62,7 +62,11 @@ def onwards(earlier: Kernel, kernel: Kernel, *, allowed: float, at_most: float =
     def share(change: float) -> float:
         return min(change / allowed, at_most)
 
-    if isinstance(kernel, SlipKernel) and isinstance(earlier, SlipKernel) and _same_slips(kernel, earlier):
+    if (
+        isinstance(kernel, SlipKernel)
+        and isinstance(earlier, SlipKernel)
+        and kernel.differs_in_slip_alone(earlier)
+    ):
         more = kernel.slip - earlier.slip
         return lambda change: _with_slip(kernel, np.clip(kernel.slip + share(change) * more, 0.0, 1.0))
     successors, now, before = _side_by_side(kernel.general(), earlier.general())
@@ -88,11 +92,6 @@ def towards_chance(kernel: Kernel) -> Course:
         return GeneralKernel(lists.successors, (1 - share) * lists.probabilities + share * chance)
 
     return course
-
-
-def _same_slips(one: SlipKernel, other: SlipKernel) -> bool:
-    """Return whether two kernels differ in their slip alone."""
-    return one.same_moves(other) and np.array_equal(one.law, other.law)
 
 
 def _with_slip(kernel: SlipKernel, slip: Array) -> SlipKernel:

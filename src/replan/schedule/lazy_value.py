@@ -13,7 +13,11 @@ from replan.schedule.score import compared, reaches
 
 def lazy_score(current: Kernel, stale: Kernel, next_values: Array) -> float:
     """max over (s, a) of |sum over s' of (P_t - P_{tau-1})(s' | s, a) W_1(s')|."""
-    return float(np.abs(current.expect(next_values) - stale.expect(next_values)).max())
+    return _largest_difference(current.expect(next_values), stale.expect(next_values))
+
+
+def _largest_difference(now: Array, stale: Array) -> float:
+    return float(np.abs(now - stale).max())
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,10 @@ class LazyValue(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Update if the value-weighted drift reaches the threshold."""
-        score = lazy_score(context.current_kernel, context.kernel, context.plan.next_values)
+        next_values = context.plan.next_values
+        if LazyValue not in context.cache:
+            context.cache[LazyValue] = context.kernel.expect(next_values)
+        score = _largest_difference(context.current_kernel.expect(next_values), context.cache[LazyValue])
         due = reaches(score, self.threshold)
         reason = compared(score, self.threshold, due, "value-weighted drift")
         return Decision(due, reason, score, self.threshold, {"value_drift": score})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 
@@ -21,7 +20,9 @@ class Random(Rule):
         """(R, T + 1) probability that t is the least of b times drawn from those after the last update."""
         tau, T, b = context.last_update, context.horizon, context.budget_left
         chances = np.zeros(T + 1)
-        chances[tau + 1 : T] = [comb(T - 1 - t, b - 1) / comb(T - 1 - tau, b) for t in range(tau + 1, T)]
+        later = T - 1 - np.arange(tau + 1, T)  # of each time
+        skipped = np.cumprod(np.maximum(later - b + 1, 0) / np.maximum(later, 1))
+        chances[tau + 1 : T] = b / (T - 1 - tau) * np.concatenate([[1.0], skipped[:-1]])
         return np.broadcast_to(chances, (len(states), T + 1))
 
     def decide(self, context: Context) -> Decision:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
+import numpy as np
+
 from replan.errors import InputError
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
@@ -30,6 +32,25 @@ class Need(StrEnum):
     """The true kernel P_t."""
     EARLIER_ESTIMATE = "earlier estimate"
     """Time and estimate of the update before the last one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """Drift bounds of the times 0..n-1 and their sums, so that no rule adds them up at every step."""
+
+    bounds: Array = field(repr=False)
+    """(n,) epsilon."""
+    sums: Array = field(repr=False)
+    """(n + 1,) sum of the first i bounds."""
+
+    @classmethod
+    def of(cls, bounds: Array) -> Drift:
+        """From the bounds."""
+        return cls(bounds, np.concatenate([[0.0], np.cumsum(bounds)]))
+
+    def until(self, time: int) -> Drift:
+        """Return the drift before `time` alone."""
+        return Drift(self.bounds[:time], self.sums[: time + 1])
 
 
 @dataclass(frozen=True)
@@ -71,6 +92,11 @@ class Context:
     @property
     def drift_bounds(self) -> Array:
         """epsilon_0..epsilon_{t-1}, or (T-1,) for a rule that needs the drift ahead."""
+        return self.drift.bounds
+
+    @property
+    def drift(self) -> Drift:
+        """The drift bounds and their sums."""
         return self._get(Need.DRIFT_AHEAD if Need.DRIFT_AHEAD in self.given else Need.DRIFT_SO_FAR)
 
     @property

@@ -7,8 +7,9 @@ paper's experiments, equation (score proxy); `theorem_terms` those of the bound,
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from math import log1p, sqrt
+from math import ceil, log, log1p, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from replan.schedule.rule import Context
 TRIGGER_TOLERANCE = (
     1e-12  # a score this close below its threshold has reached it, whatever the order of a sum
 )
+NEGLIGIBLE = 1e-18  # powers of alpha below this are not added up
 
 Phi = Callable[[float], float]
 
@@ -47,7 +49,8 @@ def compared(score: float, threshold: float, due: bool, parts: str) -> str:
 
 def stale_drift(context: Context) -> float:
     """The sum of epsilon from tau - 1 (the estimate is of P_{tau-1}) to t - 1."""
-    return float(context.drift_bounds[context.last_update - 1 : context.time].sum())
+    sums = context.drift.sums
+    return float(sums[context.time] - sums[context.last_update - 1])
 
 
 def proxy_terms(context: Context, *, alpha: float, m: int, diameter: float) -> ScoreTerms:
@@ -66,21 +69,29 @@ def theorem_terms(context: Context, *, alpha: float, m: int, diameter: float) ->
     """
     N = context.horizon - context.time - 1
     K = N // m
-    D = diameter * reward_range(context)
-    e = mismatches(context, D)
-    block = np.minimum(np.arange(N) // m, K)  # e_{Km+1}..e_N share the last power
+    known = _since_update(context)
+    D = diameter * known.reward_range
+    counted = min(N, m * _powers_that_count(alpha))
+    e = _mismatches(context, known, D, counted)
+    block = np.minimum(np.arange(counted) // m, K)  # e_{Km+1}..e_N share the last power
     return ScoreTerms(alpha**K * D, float(e[0]), float(2 * (float(alpha) ** block @ e[1:])))
 
 
-def mismatches(context: Context, D: float) -> Array:
-    """(T - t,) e_j = D TV(P_{tau+j}, P_{t+j}) + max |r_{t+j} - r_{tau+j}|, from the drift bounds."""
-    tau, t, T = context.last_update, context.time, context.horizon
-    total = np.concatenate(
-        [[0.0], np.cumsum(context.drift_bounds)]
-    )  # total[i]: the sum of the first i bounds
-    drift = total[t:T] - total[tau : tau + T - t]
-    variation = np.minimum(1.0, total_variation_factor(context.kernel) * drift)
-    rewards = [reward_change(context.reward(tau + j), context.reward(t + j)) for j in range(T - t)]
+def _powers_that_count(alpha: float) -> int:
+    """The number of powers of alpha above NEGLIGIBLE."""
+    if alpha == 1:
+        return sys.maxsize
+    return 1 if alpha == 0 else ceil(log(NEGLIGIBLE) / log(alpha)) + 1
+
+
+def _mismatches(context: Context, known: _SinceUpdate, D: float, last: int) -> Array:
+    """(last + 1,) e_j = D TV(P_{tau+j}, P_{t+j}) + max |r_{t+j} - r_{tau+j}|, from the drift bounds."""
+    tau, t, sums = context.last_update, context.time, context.drift.sums
+    drift = sums[t : t + last + 1] - sums[tau : tau + last + 1]
+    variation = np.minimum(1.0, known.variation_factor * drift)
+    if known.constant_reward:
+        return D * variation
+    rewards = [reward_change(context.reward(tau + j), context.reward(t + j)) for j in range(last + 1)]
     return D * variation + np.array(rewards)
 
 
@@ -104,10 +115,25 @@ def reward_change(before: Reward, after: Reward) -> float:
     return change
 
 
-def reward_range(context: Context) -> float:
+class _SinceUpdate(NamedTuple):
+    """Numbers that stay the same while an update is in force."""
+
+    reward_range: float
     """The greatest reward of a step from tau on minus the least."""
-    bounds = {context.reward(t).bounds() for t in range(context.last_update, context.horizon)}
-    return max(high for _, high in bounds) - min(low for low, _ in bounds)
+    constant_reward: bool
+    """Whether all these steps have one reward."""
+    variation_factor: int
+
+
+def _since_update(context: Context) -> _SinceUpdate:
+    if _SinceUpdate not in context.cache:
+        times = range(context.last_update, context.horizon)
+        rewards = {id(each): each for each in map(context.reward, times)}
+        bounds = [each.bounds() for each in rewards.values()]
+        span = max(high for _, high in bounds) - min(low for low, _ in bounds)
+        factor = total_variation_factor(context.kernel)
+        context.cache[_SinceUpdate] = _SinceUpdate(span, len(rewards) == 1, factor)
+    return context.cache[_SinceUpdate]
 
 
 def geometric_sum(alpha: float, K: int) -> float:

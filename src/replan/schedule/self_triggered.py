@@ -26,9 +26,9 @@ class SelfTriggered(Rule):
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) the scheduled time; T if the drift never reaches the threshold."""
         tau, T = context.last_update, context.horizon
-        drift = np.cumsum(context.drift_bounds[tau - 1 :])[1:]  # of t = tau + 1, ..., T - 1
-        reached = np.flatnonzero(drift >= self.threshold - TRIGGER_TOLERANCE)
-        return np.full(len(states), tau + 1 + reached[0] if reached.size else T)
+        sums = context.drift.sums
+        reached = int(np.searchsorted(sums, sums[tau - 1] + self.threshold - TRIGGER_TOLERANCE))
+        return np.full(len(states), min(max(reached, tau + 1), T))
 
     def decide(self, context: Context) -> Decision:
         """The same in numbers, at any time since."""

@@ -16,7 +16,7 @@ from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.optimal_values import Oracle, oracle
-from replan.schedule.registry import make_rule
+from replan.schedule.registry import make_rule, registered_rule, rule_parameters
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules
 
@@ -84,6 +84,8 @@ def choose(
 
     Regret is that on the validation seeds, or with `search = "exact"` the exact one.
     """
+    if given and given.keys() >= rule_parameters(registered_rule(name)).keys():
+        return Choice(make_rule(name, **given))
     rules = with_given(name, candidates(name, bench.mission, search=search), given or {})
     if len(rules) == 1:
         return Choice(rules[0])

@@ -14,6 +14,7 @@ from replan.model.kernel import Array
 
 DISTANCE_SCALE = 20.0
 KERNELS_KEPT = 1_000_000  # numbers; kernels are kept between calls where all of them together hold fewer
+NUMBERS_OF_A_KERNEL = 50  # beside those of its cells
 
 Cell = tuple[int, int]
 
@@ -37,9 +38,14 @@ def rover(
     blocked = _blocked(n, obstacles, keep_free=(start, goal))
     factor = np.ones(1) if terrain is None else np.asarray(terrain, dtype=float).reshape(-1)
 
-    @lru_cache(maxsize=len(slip) if factor.size * len(slip) <= KERNELS_KEPT else 2)
+    kept = (factor.size + NUMBERS_OF_A_KERNEL) * len(slip) <= KERNELS_KEPT
+    slips = np.clip(slip * factor, 0, 1)[:, None] if factor.size == 1 else None
+
+    @lru_cache(maxsize=len(slip) if kept else 2)
     def kernel(t: int) -> SlipKernel:
-        return SlipKernel((n, n), np.clip(slip[t] * factor, 0, 1), blocked=blocked)
+        return SlipKernel(
+            (n, n), np.clip(slip[t] * factor, 0, 1) if slips is None else slips[t], blocked=blocked
+        )
 
     return TVMDP(
         horizon=len(slip),
