@@ -52,6 +52,7 @@ from replan.schedule import (
     Lookahead as Lookahead,
     Need as Need,
     Periodic as Periodic,
+    Prices as Prices,
     RegretGuided as RegretGuided,
     Rule as Rule,
     register as register,

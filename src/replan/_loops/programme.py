@@ -18,11 +18,12 @@ def reach(begin, rows, weights, steps, offsets, cells, masses, candidate, out):
 
 
 @jit
-def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, values, best, chosen):
+def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, price, values, best, chosen):
     """Fill (R, C) `best` and `chosen`: the best next update time and its value, by updates left.
 
     Column c of `values` (T + 1, S, ...) is what going on is worth with c updates after the next one; the last
-    column is 1 for states whose value is known, and rows are scaled up to these. Earlier times win ties.
+    column is 1 for states whose value is known, and rows are scaled up to these. The next update
+    costs `price`. Earlier times win ties.
     """
     columns, known = best.shape[1], values.shape[2] - 1
     length = candidate.size - begin
@@ -44,7 +45,7 @@ def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, va
                 continue
             for c in range(columns):
                 if u <= latest[c]:
-                    value = gained[rows[i], k] + total[c] / weight
+                    value = gained[rows[i], k] - price + total[c] / weight
                     if value > best[i, c] + 1e-12:
                         best[i, c] = value
                         chosen[i, c] = u

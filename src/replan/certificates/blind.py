@@ -50,7 +50,7 @@ class _Blind:
 
     def __init__(self, context: Context) -> None:
         self.begin, states = context.last_update, context.kernel.states
-        estimate = Estimate(max(self.begin - 1, 0), context.kernel)
+        estimate = Estimate(context.estimate_time, context.kernel)
         known = Known((estimate,), context.drift_bounds, context.declared_successors, context.family)
         self.uncertain = uncertainty(known, Tightening(slip_cells=1))
         world = (self.uncertain, context.reward, context.horizon, states)

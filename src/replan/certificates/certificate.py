@@ -84,7 +84,7 @@ def certify(
     if isinstance(schedule, Rule):
         times = times_taken(robot, schedule, seed=seed)
     else:
-        times = check_times(schedule, budget=mission.budget, horizon=mission.horizon)
+        times = check_times(schedule, budget=mission.required_budget, horizon=mission.horizon)
     known = known_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
     certificate = certify_times(robot, times, known, tightening=tightening or Tightening())
     many = isinstance(schedule, Rule) and (Need.STATE in schedule.needs or draws_times(robot, schedule))

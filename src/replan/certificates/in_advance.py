@@ -41,7 +41,7 @@ def certify_ahead(
     mission: Mission, times: Sequence[int], *, known_until: int = 0, tightening: Tightening = ADVANCE
 ) -> Certificate:
     """Return the certificate of update times from the estimates made until `known_until` (0: P_0 alone)."""
-    times = check_times(times, budget=mission.budget, horizon=mission.horizon)
+    times = check_times(times, budget=mission.required_budget, horizon=mission.horizon)
     made = tuple(t for t in times if t <= max(known_until, FIRST_UPDATE))  # the first plan is made on P_0 too
     return Ahead(mission, made, tightening).certificate(times)
 

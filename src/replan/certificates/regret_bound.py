@@ -63,7 +63,7 @@ def theorem(
 
     `spread="span"` puts the measured span of values in the place of D times the range of the reward.
     """
-    times = check_times(times, budget=mission.budget, horizon=mission.horizon)
+    times = check_times(times, budget=mission.required_budget, horizon=mission.horizon)
     best = oracle(mission.world)
     steps = diameter(best)
     width = reward_range(mission.world.reward, mission.horizon)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from replan.errors import InputError
-from replan.evaluation.exact import draws_times
+from replan.evaluation.exact import Evaluation, draws_times
 from replan.execute.mission import Mission
 from replan.report.regret_words import acting_words
-from replan.schedule import FixedTimes, Rule, check_times
+from replan.schedule import FixedTimes, Prices, Rule
 from replan.schedule.registry import parse_parameters
 from replan.study.protocol import Bench, Choice, choose
 from replan.study.rule_source import RuleSource, find_rule
@@ -20,7 +22,9 @@ from replan.study.rule_source import RuleSource, find_rule
 SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 ExecutionOption = Annotated[str, typer.Option(help="How the robot acts between updates: map or belief.")]
-TimesOption = Annotated[str | None, typer.Option(help="Update times, as 1,17,33,49.")]
+TimesOption = Annotated[
+    str | None, typer.Option(help="Update times, as 1,17,33,49; with a price any, or none.")
+]
 RuleOption = Annotated[
     str | None, typer.Option(help="The update rule: its name, file.py:Class or package.module:Class.")
 ]
@@ -35,9 +39,56 @@ AtMostOption = Annotated[
 ]
 SeedOption = Annotated[int, typer.Option(min=0, max=2**62, help="Seed of random draws.")]
 
+SPENDING_OPTIONS = {
+    "budget": Annotated[
+        int | None,
+        typer.Option(help="Updates in place of the setting's; with a price the most that are made."),
+    ],
+    "price": Annotated[
+        float | None, typer.Option(help="Price of an update in units of reward, in place of a budget.")
+    ],
+    "look_price": Annotated[
+        float | None, typer.Option(help="Price of a look; with --plan-price, not --price.")
+    ],
+    "plan_price": Annotated[
+        float | None, typer.Option(help="Price of a plan; with --look-price, not --price.")
+    ],
+}
+"""Options that take the place of a setting's budget."""
+
+
+Spending = dict[str, Any]
+"""The options of `SPENDING_OPTIONS` that were given."""
+
+
+def spending_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `SPENDING_OPTIONS`; those that are given reach it as `spending`."""
+
+    @wraps(command)
+    def with_options(**options: Any) -> None:
+        given = {name: options.pop(name) for name in SPENDING_OPTIONS}
+        command(**options, spending={name: value for name, value in given.items() if value is not None})
+
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        each.replace(annotation=hints[each.name])
+        for each in inspect.signature(command).parameters.values()
+        if each.name != "spending"
+    ]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in SPENDING_OPTIONS.items()
+    ]
+    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+    with_options.__signature__ = inspect.Signature([*own, *options])  # pyright: ignore[reportAttributeAccessIssue]
+    with_options.__annotations__ = {each.name: each.annotation for each in (*own, *options)}
+    return with_options
+
 
 def parse_times(text: str) -> list[int]:
-    """Return the update times in a text such as "1,17,33,49"."""
+    """Return the update times in a text such as "1,17,33,49", or none at all in "none"."""
+    if text.strip() == "none":
+        return []
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
@@ -61,13 +112,13 @@ class NamedMission:
     """Remarks on the setting that may surprise."""
 
     @classmethod
-    def of(cls, setting: str, execution: str, *, at_most: bool = False) -> NamedMission:
+    def of(cls, setting: str, execution: str, *, at_most: bool = False, **spending: Any) -> NamedMission:
         """Return the mission of a setting with the options of a command."""
         from replan.worlds.setting_notes import setting_notes
         from replan.worlds.settings import load_setting, make_mission
 
         loaded = load_setting(setting)
-        mission = make_mission(loaded, execution=check_execution(execution))
+        mission = make_mission(loaded, execution=check_execution(execution), **spending)
         if at_most:
             mission = replace(mission, spend_all=False)
         return cls(setting, mission, setting_notes(loaded, mission.world))
@@ -79,7 +130,7 @@ class NamedMission:
             "setting": self.setting,
             "execution": mission.execution,
             "ties": str(mission.ties),
-            "spend_all": mission.spend_all,
+            "spend_all": mission.config.must_spend,
             "notes": self.notes,
         }
 
@@ -129,15 +180,28 @@ def chosen_rule(
     if times is not None:
         if assignments:
             raise InputError("--set goes with --rule, not with --times")
-        given_times = parse_times(times)
-        fewer = not mission.spend_all and 0 < len(given_times) < mission.budget
-        budget = len(given_times) if fewer else mission.budget
-        checked = check_times(given_times, budget=budget, horizon=mission.horizon)
-        return ChosenRule(FixedTimes(checked), {"rule": "fixed"})
+        return ChosenRule(FixedTimes(mission.check_times(parse_times(times))), {"rule": "fixed"})
     assert rule is not None
     given = parse_parameters(assignments or [])
     source = find_rule(rule)
     return ChosenRule.of(choose_parameters(lambda: Bench(mission), source, given), source, mission, seed)
+
+
+def spent(exact: Evaluation) -> dict[str, float]:
+    """Return the expected numbers of updates, looks and plans, and the return minus their price."""
+    return {
+        "expected_updates": exact.expected_updates,
+        "expected_looks": exact.expected_looks,
+        "expected_plans": exact.expected_plans,
+        "objective": exact.objective,
+    }
+
+
+def spent_lines(prices: Prices | None, updates: float, objective: float) -> list[str]:
+    """Return the line on the objective of a mission with prices."""
+    if prices is None:
+        return []
+    return [f"objective       {objective:.4f}   ({updates:.2f} updates at {prices.update:g})"]
 
 
 def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replan.commands.common import ExecutionOption, JsonOption, check_execution
+from replan.commands.common import ExecutionOption, JsonOption, Spending, check_execution, spending_options
 from replan.commands.output import emit
 from replan.commands.reproduce import computed_run
 from replan.errors import InputError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from replan.study.records import Record, Run
 
 
+@spending_options
 def command(
     rules: Annotated[list[str], typer.Argument(help="Rules: names, file.py:Class or package.module:Class.")],
     settings: Annotated[
@@ -26,6 +27,8 @@ def command(
     out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("runs/compare"),
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
     as_json: JsonOption = False,
+    *,
+    spending: Spending,
 ) -> None:
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
     from replan.report.page import write_page
@@ -37,7 +40,9 @@ def command(
     study = parse_study(
         {
             "name": "compare",
-            "settings": names,
+            "settings": [
+                {"base": name, "vary": {key: [spending[key]] for key in spending}} for name in names
+            ],
             "rules": list(dict.fromkeys(rules)),
             "executions": [check_execution(execution)],
             "measure": ["exact", "optimum"],
@@ -74,10 +79,16 @@ def _rows(run: Run) -> list[dict[str, Any]]:
 
     rows = []
     for name, rules in run.by_setting().items():
-        floor = rules.pop(BEST_POSSIBLE)["exact_regret"]
+        best = rules.pop(BEST_POSSIBLE)
         results = [_result(record) for record in rules.values()]
         rows.append(
-            {"setting": name, "ties": run.settings[name].ties, "best_possible": floor, "results": results}
+            {
+                "setting": name,
+                "ties": run.settings[name].ties,
+                "best_possible": best["exact_regret"],
+                **{f"best_{key}": value for key, value in _spent(best).items()},
+                "results": results,
+            }
         )
     return rows
 
@@ -92,4 +103,11 @@ def _result(record: Record) -> dict[str, Any]:
         "source_sha256": record["digest"],
         "regret": record["exact_regret"],
         "regret_share": record["regret_share"],
+        **_spent(record),
     }
+
+
+def _spent(record: Record) -> dict[str, Any]:
+    """Return the objective and the expected updates, where they were measured."""
+    names = ("expected_updates", "objective")
+    return {name: record[name] for name in names if record[name] is not None}

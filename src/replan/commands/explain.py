@@ -13,9 +13,11 @@ from replan.commands.common import (
     SeedOption,
     SetOption,
     SettingArgument,
+    Spending,
     TimesOption,
     VerboseOption,
     chosen_rule,
+    spending_options,
 )
 from replan.commands.output import emit
 from replan.commands.waiting import waiting
@@ -24,6 +26,7 @@ from replan.report.regret_words import scale_words
 PARTS = {"state": "not seeing the state", "plan": "the stale plan", "model": "the wrong model"}
 
 
+@spending_options
 def command(
     setting: SettingArgument,
     times: TimesOption = None,
@@ -34,13 +37,15 @@ def command(
     seed: SeedOption = 0,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
+    *,
+    spending: Spending,
 ) -> None:
     """Split regret into the cost of not seeing the state, of the stale plan and of the wrong model."""
     from replan.evaluation.decomposition import decompose
     from replan.evaluation.scale import regret_scale
     from replan.planning import oracle
 
-    named = NamedMission.of(setting, execution, at_most=at_most)
+    named = NamedMission.of(setting, execution, at_most=at_most, **spending)
     mission = named.mission
     with waiting(quiet=as_json) as doing:
         doing("choosing the rule's parameters")

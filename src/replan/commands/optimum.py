@@ -8,39 +8,56 @@ from replan.commands.common import (
     JsonOption,
     NamedMission,
     SettingArgument,
+    Spending,
+    spending_options,
+    spent_lines,
 )
 from replan.commands.output import emit
 from replan.commands.waiting import waiting
 from replan.report.regret_words import scale_words
 
 
+@spending_options
 def command(
     setting: SettingArgument,
     execution: ExecutionOption = "map",
     at_most: AtMostOption = False,
     as_json: JsonOption = False,
+    *,
+    spending: Spending,
 ) -> None:
     """Print the best fixed schedule, and the best one that may depend on the states seen."""
     from replan.evaluation.optimal_schedule import optimum as find
     from replan.evaluation.scale import regret_scale
 
-    named = NamedMission.of(setting, execution, at_most=at_most)
+    named = NamedMission.of(setting, execution, at_most=at_most, **spending)
     with waiting(quiet=as_json) as doing:
         doing("searching for the best update times")
         best = find(named.mission)
     scale = regret_scale(named.mission, best_possible=best.feedback_regret)
-    times = ", ".join(str(t) for t in best.fixed_times)
+    times = ", ".join(str(t) for t in best.fixed_times) or "no time"
     answer = {
         **named.record(),
         "oracle_return": best.oracle_return,
         **scale.record(best.feedback_regret),
-        "fixed": {"times": best.fixed_times, "regret": best.fixed_regret, "label": best.fixed_label},
-        "feedback": {"regret": best.feedback_regret},
+        "fixed": {
+            "times": best.fixed_times,
+            "regret": best.fixed_regret,
+            "label": best.fixed_label,
+            "expected_updates": len(best.fixed_times),
+            "objective": best.fixed_objective,
+        },
+        "feedback": {
+            "regret": best.feedback_regret,
+            "expected_updates": best.feedback_updates,
+            "objective": best.feedback_objective,
+        },
     }
     lines = [
         f"best fixed times  {best.fixed_regret:z.4f}   at {times} ({best.fixed_label})",
         f"best possible     {best.feedback_regret:z.4f}   each next time chosen by the state just seen",
         f"   {scale_words(best.feedback_regret, scale)}",
+        *spent_lines(named.mission.prices, best.feedback_updates, best.feedback_objective),
         *named.lines(),
     ]
     emit(answer, as_json=as_json, lines=lines)

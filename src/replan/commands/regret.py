@@ -15,9 +15,13 @@ from replan.commands.common import (
     SeedOption,
     SetOption,
     SettingArgument,
+    Spending,
     TimesOption,
     VerboseOption,
     chosen_rule,
+    spending_options,
+    spent,
+    spent_lines,
 )
 from replan.commands.output import emit
 from replan.commands.waiting import waiting
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 MOST_ROLLOUTS = 100_000_000
 
 
+@spending_options
 def command(
     setting: SettingArgument,
     times: TimesOption = None,
@@ -45,6 +50,8 @@ def command(
     seed: SeedOption = 0,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
+    *,
+    spending: Spending,
 ) -> None:
     """Print the exact regret of a schedule or rule, how it compares, and the loss of every step."""
     from replan.evaluation.exact import evaluate
@@ -55,7 +62,7 @@ def command(
         raise InputError(f"--rollouts must be at least 2, not {rollouts}")
     if rollouts is not None and rollouts > MOST_ROLLOUTS:
         raise InputError(f"--rollouts must be at most {MOST_ROLLOUTS}")
-    named = NamedMission.of(setting, execution, at_most=at_most)
+    named = NamedMission.of(setting, execution, at_most=at_most, **spending)
     mission = named.mission
     with waiting(quiet=as_json) as doing:
         doing("solving the world for the oracle")
@@ -76,6 +83,7 @@ def command(
         "dynamic_regret": exact.dynamic_regret,
         "oracle_return": exact.oracle_return,
         "return": exact.expected_return,
+        **spent(exact),
         "times": update_times,
         **notes,
         "steps": _steps(exact.steps),
@@ -83,7 +91,8 @@ def command(
     lines = [
         *chosen.lines(verbose=verbose),
         f"regret          {exact.regret:.4f}: {scale_words(exact.regret, scale)}",
-        f"update times    {', '.join(str(t) for t in update_times)}"
+        *spent_lines(mission.prices, exact.expected_updates, exact.objective),
+        f"update times    {', '.join(str(t) for t in update_times) or 'none'}"
         + (f"   ({notes['times_note']})" if "times_note" in notes else ""),
         *(_further(exact, notes) if verbose else []),
     ]

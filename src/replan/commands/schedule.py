@@ -13,9 +13,11 @@ from replan.commands.common import (
     SeedOption,
     SetOption,
     SettingArgument,
+    Spending,
     TimesOption,
     VerboseOption,
     chosen_rule,
+    spending_options,
 )
 from replan.commands.output import emit
 from replan.commands.waiting import waiting
@@ -27,6 +29,7 @@ LISTED_HORIZON = 1_000
 """Steps up to which the JSON answer lists every decision, beyond only those of updates unless --verbose."""
 
 
+@spending_options
 def command(
     setting: SettingArgument,
     times: TimesOption = None,
@@ -37,13 +40,15 @@ def command(
     seed: SeedOption = 0,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
+    *,
+    spending: Spending,
 ) -> None:
     """Print the update times of one mission with the given seed, and the reason of every decision."""
     from replan.evaluation.agent_runs import run_agent
     from replan.execute.timeline import make_timeline
     from replan.schedule import Need
 
-    named = NamedMission.of(setting, execution, at_most=at_most)
+    named = NamedMission.of(setting, execution, at_most=at_most, **spending)
     mission, whole = named.mission, verbose or named.mission.horizon <= LISTED_HORIZON
     with waiting(quiet=as_json) as doing:
         doing("choosing the rule's parameters")
@@ -65,10 +70,10 @@ def command(
         for t, decision in trace.decisions
         if whole or decision.update
     ]
-    spent = f"   (all {mission.budget} are spent; --at-most allows fewer)" if mission.spend_all else ""
+    spent = f"   (all {mission.budget} are spent; --at-most allows fewer)" if mission.config.must_spend else ""
     lines = [
         *chosen.lines(verbose=verbose),
-        f"update times    {', '.join(str(t) for t in trace.times)}{spent}",
+        f"update times    {', '.join(str(t) for t in trace.times) or 'none'}{spent}",
     ]
     lines += [f"{t:4d}  {_why(decision)}" for t, decision in trace.decisions if decision.update or verbose]
     answer = {

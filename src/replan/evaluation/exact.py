@@ -20,7 +20,7 @@ from replan.model.kernel import Array, Indices
 from replan.model.memory import require_memory
 from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.ask import next_updates
-from replan.schedule.budget import FIRST_UPDATE, check_times
+from replan.schedule.budget import FIRST_UPDATE, Prices
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Need, Rule
 from replan.skip.interval import SkipStep, skip_interval
@@ -61,12 +61,34 @@ class Evaluation:
     expected_return: float
     steps: Steps
     dynamic_regret: float | None
-    """The greatest regret over start states; None beyond ALL_STARTS_LIMIT."""
+    """The greatest regret over start states; None beyond ALL_STARTS_LIMIT or where it was not asked for."""
+    prices: Prices | None = None
+    """Of the mission."""
 
     @property
     def regret(self) -> float:
         """The oracle's expected return minus the rule's, from the start state."""
         return self.oracle_return - self.expected_return
+
+    @property
+    def expected_updates(self) -> float:
+        """Expected number of updates."""
+        return float(self.steps.update_probability.sum())
+
+    @property
+    def expected_looks(self) -> float:
+        """Expected number of looks."""
+        return self.expected_updates
+
+    @property
+    def expected_plans(self) -> float:
+        """Expected number of plans."""
+        return self.expected_updates
+
+    @property
+    def objective(self) -> float:
+        """Expected return minus the price of all looks and plans."""
+        return self.expected_return - (self.prices or Prices()).update * self.expected_updates
 
 
 class UpdateTimes:
@@ -80,7 +102,7 @@ class UpdateTimes:
     def __call__(self, progress: Progress, states: Indices) -> Array:
         """(R, T + 1) probability of each next update time for robots that saw `states`; T: none."""
         mission = self.mission
-        if progress.last_update < FIRST_UPDATE:
+        if progress.last_update < FIRST_UPDATE and mission.prices is None:
             return np.broadcast_to(
                 np.eye(1, mission.horizon + 1, FIRST_UPDATE), (len(states), mission.horizon + 1)
             )
@@ -89,7 +111,7 @@ class UpdateTimes:
         if new := [row for row, state in enumerate(asked) if state not in known]:
             context_at = partial(mission.context, self.rule, progress)
             new = new if self.by_state else new[:1]
-            found = next_updates(self.rule, context_at, states[new], spend_all=mission.spend_all)
+            found = next_updates(self.rule, context_at, states[new], spend_all=mission.config.must_spend)
             known.update(zip([asked[row] for row in new], found, strict=True))
         return np.stack([known[state] for state in asked])
 
@@ -99,7 +121,7 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
     if type(rule).next_update is Rule.next_update:
         return False
     update_times, start = UpdateTimes(mission, rule), np.array([mission.world.start])
-    progress, time = mission.progress(0, mission.budget), 0
+    progress, time = mission.beginning(), 0
     while time < mission.horizon:
         (chances,) = update_times(progress, start)
         if np.count_nonzero(chances) > 1:
@@ -110,27 +132,41 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
     return False
 
 
-def evaluate(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Evaluation:
-    """Return the exact expected return of a rule, its regret, and the loss of each step."""
+def evaluate(
+    mission: Mission, rule: Rule, *, best: Oracle | None = None, all_starts: bool = True
+) -> Evaluation:
+    """Return the exact expected return of a rule, its regret, and the loss of each step.
+
+    Without `all_starts` the dynamic regret is left out.
+    """
     best = best or oracle(mission.world)
     update_times = UpdateTimes(mission, rule)
     expected_return, steps = _forwards(update_times, best)
     dynamic = None
-    if mission.world.states <= ALL_STARTS_LIMIT:
+    if all_starts and mission.world.states <= ALL_STARTS_LIMIT:
         dynamic = worst_regret(mission, best.values[0] - _backwards(update_times))
-    return Evaluation(float(best.values[0][mission.world.start]), expected_return, steps, dynamic)
+    return Evaluation(
+        float(best.values[0][mission.world.start]), expected_return, steps, dynamic, mission.prices
+    )
 
 
 def evaluate_times(mission: Mission, times, *, best: Oracle | None = None) -> Evaluation:
     """Return the exact value of given update times."""
-    times = check_times(times, budget=mission.budget, horizon=mission.horizon)
-    return evaluate(mission, FixedTimes(times), best=best)
+    return evaluate(mission, FixedTimes(mission.check_times(times)), best=best)
 
 
 def regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float:
     """Return the exact regret from the start state."""
     best = best or oracle(mission.world)
     return float(best.values[0][mission.world.start]) - from_start(mission, rule, None)[0]
+
+
+def priced_regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float:
+    """Return the exact regret from the start state plus the price of the updates."""
+    best = best or oracle(mission.world)
+    expected_return, steps = from_start(mission, rule, None)
+    paid = (mission.prices or Prices()).update * float(steps.update_probability.sum())
+    return float(best.values[0][mission.world.start]) - expected_return + paid
 
 
 def worst_regret(mission: Mission, regrets: Array) -> float:
@@ -178,7 +214,7 @@ def visits(
     mission, states = update_times.mission, update_times.mission.world.states
     require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * states, "exact evaluation")
     start = np.eye(1, mission.world.states, mission.world.start)[0]
-    first = mission.progress(0, mission.budget)
+    first = mission.beginning()
     arrivals: dict[int, dict[Key, tuple[Progress, Array]]] = defaultdict(dict)
     arrivals[0][first.key(update_times.rule)] = first, start
     for time in range(mission.horizon):
@@ -233,14 +269,14 @@ def _backwards(update_times: UpdateTimes) -> Array:
                         following = progress.after(mission.update(step.time + 1))
                         ahead = step.after @ values[following.key(rule)]
                     values[key] += weight * (gained + ahead)
-    return values[mission.progress(0, mission.budget).key(rule)]
+    return values[mission.beginning().key(rule)]
 
 
 def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Progress, Array]]:
     """Return the progress of every update that can happen, and (S, T + 1) chances of the next one."""
     mission, rule = update_times.mission, update_times.rule
     nodes: dict[Key, tuple[Progress, Array]] = {}
-    waiting = [mission.progress(0, mission.budget)]
+    waiting = [mission.beginning()]
     while waiting:
         progress = waiting.pop()
         key = progress.key(rule)

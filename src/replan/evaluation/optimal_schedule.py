@@ -7,14 +7,16 @@ bound under the feedback values: no fixed schedule does better from an update on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from replan.evaluation.exact import from_start
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.optimal_values import oracle_return
-from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.budget import FIRST_UPDATE, Prices
+from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.skip.interval import skip_interval
 from replan.skip.segments import stack_world
@@ -25,13 +27,31 @@ TOLERANCE = 1e-12  # probabilities below this are dropped; on two-burst that mov
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best that any schedule or rule can do with the mission's budget, from its start state."""
+    """The best that any schedule or rule can do with the mission's budget or prices, from its start state.
+
+    With prices the objective is maximised; regrets stay without them.
+    """
 
     oracle_return: float
     fixed_times: tuple[int, ...]
     fixed_regret: float
     fixed_proved: bool  # False: the best found; feedback_regret bounds what is possible
     feedback_regret: float
+    feedback_updates: float  # expected number of updates
+    prices: Prices | None = None
+
+    @property
+    def fixed_objective(self) -> float:
+        """Expected return of the fixed times minus the price of their updates."""
+        return self._objective(self.fixed_regret, len(self.fixed_times))
+
+    @property
+    def feedback_objective(self) -> float:
+        """Expected return of the feedback schedule minus the price of its updates."""
+        return self._objective(self.feedback_regret, self.feedback_updates)
+
+    def _objective(self, regret: float, updates: float) -> float:
+        return self.oracle_return - regret - (self.prices or Prices()).update * updates
 
     @property
     def fixed_label(self) -> str:
@@ -42,41 +62,91 @@ class Optimum:
 def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     """The best fixed and the best feedback schedule."""
     best = float(oracle_return(mission.world)[mission.world.start])
-    gained, arrival = _first_step(mission)
-    programme = feedback(mission, np.flatnonzero(arrival))
-    value = gained + float(arrival[programme.states] @ programme.best[:, mission.budget - 1])
+    price = (mission.prices or Prices()).update
+    times, gained, arrival = _opening(mission)
+    programme = feedback(mission, np.flatnonzero(arrival), with_later=not mission.config.must_spend)
+    value = gained + float(arrival[programme.states] @ programme.best[:, -1])
+    updates = float(mission.limit)
+    if programme.later is not None:
+        updates = from_start(mission, _BestFeedback(programme), None)[1].update_probability.sum()
     search = _FixedSearch(mission, programme, nodes)
-    search.extend((FIRST_UPDATE,), gained, arrival)
-    return Optimum(best, search.times, best - search.value, search.proved, best - value)
+    search.extend(times, gained, arrival)
+    return Optimum(
+        best,
+        search.times,
+        best - search.value - price * len(search.times),
+        search.proved,
+        best - value - price * updates,
+        float(updates),
+        mission.prices,
+    )
 
 
-def feedback(mission: Mission, states: Indices) -> Programme:
-    """The best feedback schedule after a first update that sees one of `states`."""
-    world = mission.world
-    along = stack_world(world.kernel, world.reward, first=FIRST_UPDATE, horizon=mission.horizon)
+def feedback(mission: Mission, states: Indices, *, with_later: bool = False) -> Programme:
+    """The best feedback schedule from the first choice on, at which the robot is in one of `states`."""
+    world, begin = mission.world, len(_forced(mission))
+    along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)
 
     def plan_at(time: int):
         update = mission.update(time)
         return update.plan, update.kernel
 
-    problem = Problem(along, plan_at, mission.execution, mission.spend_all, tolerance=TOLERANCE)
-    return solve(problem, FIRST_UPDATE, states, mission.budget - 1)
+    problem = Problem(
+        along,
+        plan_at,
+        mission.execution,
+        mission.config.must_spend,
+        tolerance=TOLERANCE,
+        price=(mission.prices or Prices()).update,
+    )
+    left = None if mission.budget is None else mission.budget - begin
+    return solve(problem, begin, states, left, with_later=with_later)
 
 
 def feedback_regrets(mission: Mission, largest: int) -> Array:
     """(B,) regret of the best feedback schedule for each budget from 1 to `largest`, by one programme."""
     best = float(oracle_return(mission.world)[mission.world.start])
-    gained, arrival = _first_step(mission)
-    programme = feedback(replace(mission, budget=largest), np.flatnonzero(arrival))
+    mission = mission.with_budget(largest)
+    _, gained, arrival = _opening(mission)
+    programme = feedback(mission, np.flatnonzero(arrival))
     return best - gained - arrival[programme.states] @ programme.best
 
 
-def _first_step(mission: Mission) -> tuple[float, Array]:
-    """Return the expected reward of the free step at t = 0, and (S,) the distribution after it."""
+def _forced(mission: Mission) -> tuple[int, ...]:
+    """Return the update times that are not chosen: the first, unless it has a price."""
+    return (FIRST_UPDATE,) if mission.prices is None else ()
+
+
+def _opening(mission: Mission) -> tuple[tuple[int, ...], float, Array]:
+    """Return the times that are not chosen, the expected reward until then, and (S,) where the robot is."""
     world, propagation = mission.world, mission.update(0).propagation
-    start = np.array([world.start])
+    start, times = np.array([world.start]), _forced(mission)
+    if not times:
+        return times, 0.0, np.eye(1, world.states, world.start)[0]
     (step,) = skip_interval(world.kernel, world.reward, propagation, start, begin=0, end=FIRST_UPDATE)
-    return float(step.reward[0]), step.after[0]
+    return times, float(step.reward[0]), step.after[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _BestFeedback(Rule):
+    """The best feedback schedule where the number of updates is free."""
+
+    programme: Programme
+
+    needs = frozenset({Need.STATE})
+
+    def next_update(self, context: Context, states: Indices) -> Indices:
+        """(R,) the best next update times."""
+        if context.last_update == self.programme.table.begin:
+            return self.programme.next_times[np.searchsorted(self.programme.states, states), -1]
+        assert self.programme.later is not None
+        column = min(context.budget_left, self.programme.later.shape[2] - 1)
+        return self.programme.later[context.last_update, states, column]
+
+    def decide(self, context: Context) -> Decision:
+        """Compare the time with the best one."""
+        due = context.time >= self.next_update(context, np.array([context.state]))[0]
+        return Decision(bool(due), "the best next update")
 
 
 class _FixedSearch:
@@ -84,21 +154,23 @@ class _FixedSearch:
 
     def __init__(self, mission: Mission, programme: Programme, nodes: int) -> None:
         self.mission, self.programme, self.nodes = mission, programme, nodes
+        self.spend_all, self.price = mission.config.must_spend, programme.table.problem.price
         self.times: tuple[int, ...] = ()
         self.value = -np.inf
         self.proved = True
 
     def extend(self, times: tuple[int, ...], gained: float, mass: Array) -> None:
         """Continue a schedule that has gained so much by its last update, where it sees (S,) `mass`."""
-        horizon, last, left = self.mission.horizon, times[-1], self.mission.budget - len(times)
+        horizon, last, left = self.mission.horizon, times[-1] if times else 0, self.mission.limit - len(times)
         self.nodes -= 1
         more, spread = self.programme.onward(last, mass)
-        if left == 0 or not self.mission.spend_all:
+        if left == 0 or not self.spend_all:
             self._offer(times, gained + float(more[-1]))
         if left == 0:
             return
-        candidates = np.arange(last + 1, horizon - left + 1 if self.mission.spend_all else horizon)
-        bounds = gained + more[candidates - last] + self._ahead(spread, candidates, left - 1)
+        candidates = np.arange(last + 1, horizon - left + 1 if self.spend_all else horizon)
+        gains = gained + more - self.price
+        bounds = gains[candidates - last] + self._ahead(spread, candidates, left - 1)
         for i in np.argsort(-bounds, kind="stable"):
             if bounds[i] <= self.value + 1e-12:
                 return
@@ -106,15 +178,15 @@ class _FixedSearch:
                 self.proved = False
                 return
             u = int(candidates[i])
-            if left == 1 and self.mission.spend_all:
+            if left == 1 and self.spend_all:
                 self._offer((*times, u), float(bounds[i]))
             else:
-                self.extend((*times, u), gained + float(more[u - last]), spread[u])
+                self.extend((*times, u), float(gains[u - last]), spread[u])
 
     def _ahead(self, spread: Array, times: Indices, left: int) -> Array:
         """(U,) what the best feedback schedule makes of the mass that it sees at each of the times."""
         values = self.programme.values[times]
-        worth = np.einsum("us,us->u", spread[times], values[:, :, left])
+        worth = np.einsum("us,us->u", spread[times], values[:, :, min(left, values.shape[2] - 2)])
         return worth / np.einsum("us,us->u", spread[times], values[:, :, -1])
 
     def _offer(self, times: tuple[int, ...], value: float) -> None:

@@ -35,6 +35,7 @@ class Rollouts:
 
     seeds: Indices = field(repr=False)  # (N,)
     returns: Array = field(repr=False)  # (N,)
+    update_counts: Indices = field(repr=False)  # (N,)
     states: Indices | None = field(default=None, repr=False)  # (N, T + 1) true states, where traced
     beliefs: Indices | None = field(
         default=None, repr=False
@@ -92,7 +93,7 @@ class _Fleet:
         count, horizon = len(seeds), mission.horizon
         require_memory(count * (10 + (4 if trace else 1) * horizon), f"{count} rollouts of {horizon} steps")
         self.states = np.full(count, mission.world.start)
-        self.returns = np.zeros(count)
+        self.returns, self.counts = np.zeros(count), np.zeros(count, dtype=np.int64)
         self.grid = None if trace or mission.execution != "map" else grid_over_time_of(mission.world)
         self.numbers = None if self.grid else uniforms(seeds[None, :], np.arange(horizon)[:, None])
         if trace:
@@ -105,11 +106,12 @@ class _Fleet:
         mission, rule = self.mission, self.rule
         everyone = np.arange(len(self.seeds))
         if self.grid and Need.STATE not in rule.needs and not draws_times(mission, rule):
-            times = (0, *make_timeline(mission, rule, explain=False).times)
-            self._move({t: mission.update(t).propagation for t in times}, everyone, mission.horizon)
+            times = make_timeline(mission, rule, explain=False).times
+            self.counts[:] = len(times)
+            self._move({t: mission.update(t).propagation for t in (0, *times)}, everyone, mission.horizon)
             return
         update_times = UpdateTimes(mission, rule)
-        first = mission.progress(0, mission.budget)
+        first = mission.beginning()
         waiting: dict[int, dict[tuple, tuple[Progress, list[Indices]]]] = defaultdict(dict)
         waiting[0][first.key(rule)] = first, [everyone]
         for time in range(mission.horizon):
@@ -120,15 +122,16 @@ class _Fleet:
                     group = rows[ends == end]
                     self._move({time: progress.update.propagation}, group, end)
                     if end < mission.horizon:
+                        self.counts[group] += 1
                         following = progress.after(mission.update(end))
                         waiting[end].setdefault(following.key(rule), (following, []))[1].append(group)
 
     def rollouts(self) -> Rollouts:
         """Return the results."""
         if not self.trace:
-            return Rollouts(self.seeds, self.returns)
+            return Rollouts(self.seeds, self.returns, self.counts)
         self.seen[:, -1] = self.states
-        return Rollouts(self.seeds, self.returns, self.seen, self.believed, self.updated)
+        return Rollouts(self.seeds, self.returns, self.counts, self.seen, self.believed, self.updated)
 
     def _next_times(self, update_times: UpdateTimes, progress: Progress, rows: Indices) -> Indices:
         """(R,) the next update of each robot."""

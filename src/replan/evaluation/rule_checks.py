@@ -115,17 +115,18 @@ def _check_answers(
 
 def _run(rule: Rule, mission: Mission, rng: np.random.Generator, seed: int) -> Iterator[_Question]:
     """Yield every question of one run, with a drawn state at every update."""
-    earlier, time, left = 0, FIRST_UPDATE, mission.budget - 1
+    first = FIRST_UPDATE if mission.prices is None else 0
+    earlier, time, left = 0, first, mission.limit - first
     while left > 0 and time < mission.horizon:
         state = int(rng.integers(mission.world.states))
         at_update = _Question(time, time, left, state, earlier)
         context = partial(mission.context, rule, mission.progress(time, left, earlier), state)
-        named = named_update(rule, context(), state, seed=seed, spend_all=mission.spend_all)
+        named = named_update(rule, context(), state, seed=seed, spend_all=mission.config.must_spend)
         yield at_update
         for following in range(time + 1, mission.horizon):
             if named is None or following == named:
                 yield replace(at_update, time=following)
-            if decision_at(rule, context(following), named, spend_all=mission.spend_all).update:
+            if decision_at(rule, context(following), named, spend_all=mission.config.must_spend).update:
                 break
         else:
             return
@@ -172,7 +173,7 @@ def _check_probabilities(chances: np.ndarray, mission: Mission, question: _Quest
         yield RuleFinding(
             f"its probabilities are no distribution (sum {chances.sum():.9g}, least {chances.min():.3g})", tau
         )
-    elif chances[: tau + 1].any() or (mission.spend_all and chances[latest + 1 :].any()):
+    elif chances[: tau + 1].any() or (mission.config.must_spend and chances[latest + 1 :].any()):
         yield RuleFinding(
             f"its probabilities break the budget: the next update must lie in {tau + 1} to {latest}", tau
         )

@@ -78,7 +78,7 @@ class Agent(AgentConfig):
         """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel."""
         state = validate_number(state, self.nominal.states)
         update = self.make_update(0, self.nominal)
-        self._memory = Memory(0, state, Progress(update, self.budget), update.propagation.begin(_row(state)))
+        self._memory = Memory(0, state, Progress(update, self.limit), update.propagation.begin(_row(state)))
         self.log = [Event(0, "start", state=state)]
         self._decision, self._warned = None, False
 
@@ -208,7 +208,7 @@ class Agent(AgentConfig):
         now = self._now
         if now.time < FIRST_UPDATE:
             return Decision(False, "the first step is free")
-        if now.progress.last_update < FIRST_UPDATE:
+        if now.progress.last_update < FIRST_UPDATE and self.prices is None:
             return Decision(True, "the first update")
         if now.progress.last_update == now.time:
             return Decision(False, "just updated")
@@ -222,15 +222,15 @@ class Agent(AgentConfig):
         except Exception as error:
             why = f"the rule failed: {_described(error)}"
             self._record("failed rule", why)
-            forced = self.spend_all and 0 < self.budget_left >= self.horizon - now.time
+            forced = self.must_spend and 0 < self.budget_left >= self.horizon - now.time
             return Decision(forced, FORCED if forced else why)
 
     def _ask(self, now: Memory) -> tuple[int | None, Decision]:
         """Return the next update time that the rule names, and its decision; changes nothing."""
         context, named = partial(self.context, self.rule, now.progress, now.state), now.named_update
         if not now.named:
-            named = named_update(self.rule, context(), now.state, seed=self.seed, spend_all=self.spend_all)
-        return named, decision_at(self.rule, context(now.time), named, spend_all=self.spend_all)
+            named = named_update(self.rule, context(), now.state, seed=self.seed, spend_all=self.must_spend)
+        return named, decision_at(self.rule, context(now.time), named, spend_all=self.must_spend)
 
     def _make(self, seen: Observation) -> Update:
         """Estimate and plan within the time limit."""
@@ -242,14 +242,15 @@ class Agent(AgentConfig):
 
     def _try_out(self) -> None:
         prepare_kernel(self.nominal)
-        update = replace(self.make_update(0, self.nominal), time=FIRST_UPDATE)
-        progress = Progress(update, self.budget - 1)
-        if progress.budget_left == 0 or self.horizon <= FIRST_UPDATE + 1:
+        first = FIRST_UPDATE if self.prices is None else 0
+        update = replace(self.make_update(0, self.nominal), time=first)
+        progress = Progress(update, self.limit - first)
+        if progress.budget_left == 0 or self.horizon <= first + 1:
             return
         context = partial(self.context, self.rule, progress, 0)
         try:
-            named = named_update(self.rule, context(), 0, seed=self.seed, spend_all=self.spend_all)
-            decision_at(self.rule, context(FIRST_UPDATE + 1), named, spend_all=self.spend_all)
+            named = named_update(self.rule, context(), 0, seed=self.seed, spend_all=self.must_spend)
+            decision_at(self.rule, context(first + 1), named, spend_all=self.must_spend)
         except InputError:
             raise
         except Exception as error:

@@ -16,7 +16,7 @@ from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan, plan
 from replan.planning.ties import Ties
-from replan.schedule.budget import FIRST_UPDATE, check_budget
+from replan.schedule.budget import FIRST_UPDATE, Prices, check_budget
 from replan.schedule.rule import Context, Drift, Need, Rule
 from replan.skip.propagation import Execution, Propagation, make_propagation
 
@@ -80,15 +80,17 @@ class AgentConfig:
     """T."""
     planning_horizon: int
     """H."""
-    budget: int
-    """B."""
+    budget: int | None
+    """B; None: prices alone."""
     reward: Callable[[int], Reward]
     drift_bounds: Array
     """(T-1,) epsilon_t."""
     execution: Execution = "map"
     ties: Ties = field(default_factory=Ties)
     spend_all: bool = True
-    """Spend exactly B updates; False: at most B."""
+    """Spend exactly B updates; False: at most B. With prices B is a limit in any case."""
+    prices: Prices | None = None
+    """Of looks and plans. With prices the first update is not forced."""
     planner: Planner = plan_by_induction
     current_kernel: Callable[[int], Kernel] | None = None
     """t -> P_t, for rules that need it."""
@@ -98,7 +100,7 @@ class AgentConfig:
     """Of which every kernel is a member."""
 
     def __post_init__(self) -> None:
-        check_budget(self.budget, self.horizon)
+        check_budget(self.budget, self.horizon, self.prices)
         bounds = np.asarray(self.drift_bounds, dtype=float)
         if bounds.shape != (self.horizon - 1,) or not (bounds >= 0).all():
             raise InputError(f"drift_bounds must be {self.horizon - 1} numbers of at least 0")
@@ -110,6 +112,16 @@ class AgentConfig:
     def drift(self) -> Drift:
         """The drift bounds and their sums."""
         return Drift.of(self.drift_bounds)
+
+    @property
+    def limit(self) -> int:
+        """The most updates that can be made: B, or T - 1."""
+        return check_budget(self.budget, self.horizon, self.prices)
+
+    @property
+    def must_spend(self) -> bool:
+        """Whether all of the budget is spent."""
+        return self.spend_all and self.prices is None
 
     def make_update(self, time: int, kernel: Kernel) -> Update:
         """Plan on an estimate, for min(H, T - t) steps."""
@@ -126,7 +138,7 @@ class AgentConfig:
             time=time,
             horizon=self.horizon,
             planning_horizon=self.planning_horizon,
-            budget=self.budget,
+            budget=self.limit,
             budget_left=progress.budget_left,
             last_update=progress.last_update,
             kernel=update.kernel,
@@ -135,11 +147,12 @@ class AgentConfig:
             execution=self.execution,
             declared_successors=self.declared_successors,
             family=self.family,
-            given={need: self._given(need, progress, state, time) for need in rule.needs},
+            given={need: self._given(rule, need, progress, state, time) for need in rule.needs},
             cache=update.cache,
+            prices=self.prices,
         )
 
-    def _given(self, need: Need, progress: Progress, state: int, time: int) -> Any:
+    def _given(self, rule: Rule, need: Need, progress: Progress, state: int, time: int) -> Any:
         if need is Need.STATE:
             return state
         if need is Need.DRIFT_SO_FAR:
@@ -148,6 +161,10 @@ class AgentConfig:
             return self.drift
         if need is Need.EARLIER_ESTIMATE:
             return None if progress.earlier is None else (progress.earlier.time, progress.earlier.kernel)
+        if need is Need.BUDGET:
+            if self.budget is None:
+                raise InputError(f"the rule {rule.name} needs a budget: give one with the price")
+            return self.budget
         if self.current_kernel is None:
             raise InputError("current_kernel is needed by the rule")
         return self.current_kernel(time)

@@ -32,6 +32,7 @@ def identity(agent: Agent) -> dict[str, str]:
         "planning_horizon": str(agent.planning_horizon),
         "budget": str(agent.budget),
         "spend_all": str(agent.spend_all),
+        "prices": str(agent.prices),
         "execution": agent.execution,
         "ties": str(agent.ties),
         "seed": str(agent.seed),

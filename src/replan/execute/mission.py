@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
+from replan.errors import InputError
 from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.true_kernel import TrueKernel
 from replan.execute.config import AgentConfig, Progress, Update
 from replan.model.tvmdp import TVMDP
 from replan.planning.ties import Ties
-from replan.schedule.budget import check_budget
+from replan.schedule.budget import Prices, check_budget, check_times
 from replan.schedule.rule import Context, Rule
 from replan.skip.propagation import Execution
 
@@ -24,17 +25,19 @@ class Mission:
     """Everything but the rule. Immutable; updates are computed once."""
 
     world: TVMDP
-    budget: int
-    """B."""
+    budget: int | None
+    """B; None: prices alone."""
     planning_horizon: int
     """H."""
     ties: Ties = field(default_factory=Ties)
     execution: Execution = "map"
     spend_all: bool = True
-    """Spend exactly B updates; False: at most B."""
+    """Spend exactly B updates; False: at most B. With prices B is a limit in any case."""
+    prices: Prices | None = None
+    """Of looks and plans. With prices the first update is not forced."""
 
     def __post_init__(self) -> None:
-        check_budget(self.budget, self.world.horizon)
+        check_budget(self.budget, self.world.horizon, self.prices)
 
     @property
     def horizon(self) -> int:
@@ -58,6 +61,7 @@ class Mission:
             execution=self.execution,
             ties=self.ties,
             spend_all=self.spend_all,
+            prices=self.prices,
             current_kernel=self.world.kernel,
             declared_successors=self.world.declared_successors,
             family=self.world.family,
@@ -72,11 +76,31 @@ class Mission:
 
         return lru_cache(maxsize=4 * self.horizon if self.world.states <= LARGE else 2)(update)
 
-    def with_budget(self, budget: int) -> Mission:
-        """Return the mission with another budget; both share their updates."""
-        other = replace(self, budget=budget)
+    def with_budget(self, budget: int | None, *, prices: Prices | None = None) -> Mission:
+        """Return the mission with another budget, or with prices; both share their updates."""
+        other = replace(self, budget=budget, prices=prices)
         vars(other)["update"] = self.update
         return other
+
+    @property
+    def required_budget(self) -> int:
+        """B; raises `InputError` on a mission that has prices."""
+        if self.budget is None or self.prices is not None:
+            raise InputError("this needs a budget without a price")
+        return self.budget
+
+    @property
+    def limit(self) -> int:
+        """The most updates that can be made: B, or T - 1."""
+        return self.config.limit
+
+    def check_times(self, times: Iterable[int]) -> tuple[int, ...]:
+        """Return the update times as a tuple, or raise an `InputError` if this mission cannot take them."""
+        return check_times(times, budget=self.limit, horizon=self.horizon, at_most=self.prices is not None)
+
+    def beginning(self) -> Progress:
+        """Return the bookkeeping before the first update."""
+        return self.progress(0, self.limit)
 
     def progress(self, last_update: int, budget_left: int, earlier_update: int = 0) -> Progress:
         """Return the bookkeeping after an update at `last_update`, the one before it at `earlier_update`."""

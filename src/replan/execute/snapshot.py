@@ -22,7 +22,7 @@ from replan.skip.propagation import make_propagation
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
 
-VERSION = 3
+VERSION = 4
 BELIEF_TOLERANCE = 1e-6
 
 
@@ -99,12 +99,12 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
     time = validate_number(header["time"], agent.horizon + 1, "time")
     last = validate_number(header["last_update"], min(time, agent.horizon - 1) + 1, "last_update")
     plan_time = validate_number(header["plan_time"], last + 1, "plan_time")
-    left = validate_number(header["budget_left"], agent.budget + 1, "budget_left")
+    left = validate_number(header["budget_left"], agent.limit + 1, "budget_left")
     commanded = [validate_number(action, actions, "commanded") for action in header["commanded"]]
-    if len(commanded) != time - last or (left == agent.budget) != (last < FIRST_UPDATE):
+    if len(commanded) != time - last or (left == agent.limit) != (last < FIRST_UPDATE):
         raise ValueError("time, last update, commands and budget do not fit together")
-    if agent.budget - left > last:
-        raise ValueError(f"{agent.budget - left} updates by time {last}")
+    if agent.limit - left > last:
+        raise ValueError(f"{agent.limit - left} updates by time {last}")
     earlier = None
     if header["earlier_time"] is not None:
         when = validate_number(header["earlier_time"], plan_time, "earlier_time")

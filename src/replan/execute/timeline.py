@@ -36,19 +36,23 @@ def make_timeline(
     """
     if Need.STATE in rule.needs:
         raise InputError(f"{rule.name} depends on the states seen: its times come from a rollout")
-    time, times, start = FIRST_UPDATE, [FIRST_UPDATE], mission.world.start
-    decisions = [(time, Decision(True, "the first update is at 1"))]
-    progress = mission.progress(0, mission.budget)
-    while progress.budget_left > 1:
-        progress = progress.after(mission.update(time))
+    spend_all, start, progress = mission.config.must_spend, mission.world.start, mission.beginning()
+    times: list[int] = []
+    decisions: list[tuple[int, Decision]] = []
+    if mission.prices is None:
+        times.append(FIRST_UPDATE)
+        decisions.append((FIRST_UPDATE, Decision(True, "the first update is at 1")))
+    while len(times) < mission.limit:
+        if times:
+            progress = progress.after(mission.update(times[-1]))
         context = partial(mission.context, rule, progress, start)
-        named = named_update(rule, context(), start, seed=seed, spend_all=mission.spend_all)
+        named = named_update(rule, context(), start, seed=seed, spend_all=spend_all)
         following = mission.horizon
-        for t in range(time + 1, mission.horizon) if named is None else [named]:
+        for t in range(progress.last_update + 1, mission.horizon) if named is None else [named]:
             if t == mission.horizon or (named is not None and not explain):
                 following = t
                 break
-            decision = decision_at(rule, context(t), named, spend_all=mission.spend_all)
+            decision = decision_at(rule, context(t), named, spend_all=spend_all)
             if decision.update or not only_updates:
                 decisions.append((t, decision))
             if decision.update:
@@ -56,6 +60,5 @@ def make_timeline(
                 break
         if following == mission.horizon:
             break
-        time = following
-        times.append(time)
+        times.append(following)
     return Timeline(tuple(times), tuple(decisions))

@@ -159,7 +159,7 @@ def edited(
 def times_field(mo: Any, kept: ScreenState, scene: model.Scene) -> Any:
     """Return the text field of the update times; dragging writes into it."""
     mission = scene.mission
-    kept.times = link.fit_times(kept.times, budget=mission.budget, horizon=mission.horizon)
+    kept.times = link.fit_times(kept.times, budget=mission.limit, horizon=mission.horizon)
     return mo.ui.text(value=",".join(map(str, kept.times)), label="update times", debounce=False)
 
 

@@ -117,9 +117,9 @@ def _screen(setting: Setting, shown: Any, *, where: str) -> Screen:
         raise InputError(f"{where}: rule must be one of {', '.join(RULES)}, not {rule!r}")
     try:
         check_size(setting)
-        check_budget(setting.budget, horizon)
-        times = _numbers(shown, "times", int) or periodic_times(horizon, setting.budget)
-        times = check_times(times, budget=setting.budget, horizon=horizon)
+        budget = check_budget(setting.required_budget, horizon)
+        times = _numbers(shown, "times", int) or periodic_times(horizon, budget)
+        times = check_times(times, budget=budget, horizon=horizon)
         points = _numbers(shown, "points", float)
         if points is not None and (len(points) < 2 or not all(0 <= p <= 1 for p in points)):
             raise InputError("points must be two or more slips between 0 and 1")

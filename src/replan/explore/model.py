@@ -22,7 +22,6 @@ from replan.explore.link import check_size, setting_record
 from replan.model.drift import local_drift_bounds
 from replan.model.kernel import Array
 from replan.planning.optimal_values import Oracle, oracle
-from replan.schedule.budget import check_times
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution
 from replan.study.protocol import Bench, choose, parameters
@@ -80,7 +79,7 @@ def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
 def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:
     """Return the exact regret of the times, the loss of every step, and one robot's path."""
     mission = scene.mission
-    times = check_times(times, budget=mission.budget, horizon=mission.horizon)
+    times = mission.check_times(times)
     rule = FixedTimes(times)
     expected_return, steps = from_start(mission, rule, scene.best)
     oracle_return = float(scene.best.values[0][mission.world.start])

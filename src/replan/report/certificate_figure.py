@@ -36,7 +36,7 @@ def points(run: Run) -> list[dict[str, float]]:
     """Return one point of every curve for each budget; a bound that promises nothing is infinite."""
     return [
         {
-            "budget": run.settings[record["setting"]].budget,
+            "budget": run.settings[record["setting"]].required_budget,
             "regret": record["exact_regret"],
             **{
                 name: inf if record["certificate"][name] is None else record["certificate"][name]

@@ -38,7 +38,12 @@ def table_1(run: Run) -> Table:
 def setting_sizes(run: Run, name: str) -> tuple[Any, Any, int, int]:
     """Return n, T, H and B of a setting."""
     setting = run.settings[name].model_dump()
-    return setting.get("n", ""), setting.get("horizon", ""), setting["planning_horizon"], setting["budget"]
+    return (
+        setting.get("n", ""),
+        setting.get("horizon", ""),
+        setting["planning_horizon"],
+        setting.get("budget", ""),
+    )
 
 
 def sampled(record: Record | None) -> str:

@@ -48,8 +48,8 @@ def budget_table(run: Run) -> Table:
         setting = run.settings[record["setting"]]
         assert isinstance(setting, NSBridgeSetting)
         group = regrets.setdefault((setting.epsilon, record["execution"]), {})
-        group.setdefault(record["rule"], {})[setting.budget] = record["exact_regret"]
-    budgets = sorted({setting.budget for setting in run.settings.values()})
+        group.setdefault(record["rule"], {})[setting.required_budget] = record["exact_regret"]
+    budgets = sorted({setting.required_budget for setting in run.settings.values()})
     rows = [
         (f"{epsilon:g}" if first else "", execution if first else "", names, *shown)
         for (epsilon, execution), group in regrets.items()

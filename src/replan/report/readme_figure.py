@@ -72,7 +72,7 @@ def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
     bench = Bench(missions["map"])
     rules = rules or {name: choose(bench, name).rule for name in SHOWN_RULES}
     return ReadmeData(
-        budget=setting.budget,
+        budget=setting.required_budget,
         slip=setting.drift.profile(setting.horizon),
         intervals=setting.drift.intervals(setting.horizon),
         schedules={

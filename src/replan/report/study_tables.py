@@ -23,9 +23,13 @@ CELLS = (
     "validation", "validation_regret", "candidates", "oracle_return", "exact_regret", "regret_share",
     "dynamic_regret", "samples", "sampled_regret", "standard_error", "low", "high", "schedules", "updates",
     "updates_inside", "intervals", "intervals_met", "mean_stale_drift", "max_stale_drift", "times",
-    "decomposition", "optimum", "certificate", "flights",
+    "decomposition", "optimum", "certificate", "flights", "expected_updates", "objective", "priced_regret",
 )  # fmt: skip
-REGRETS = {"exact_regret": "exact regret", "sampled_regret": "sampled regret"}
+MEASURED = {
+    "exact_regret": "exact regret",
+    "sampled_regret": "sampled regret",
+    "priced_regret": "exact regret plus the price of the updates",
+}
 PLACEMENT = ("precision", "coverage", "mean stale drift", "max stale drift")
 
 
@@ -57,9 +61,12 @@ def _groups(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def regret_tables(run: Run) -> Iterable[Table]:
-    """Return regret by setting and rule, exact and sampled, for every execution, estimator and bounds."""
+    """Return regret by setting and rule, exact and sampled, for every execution, estimator and bounds.
+
+    Missions with prices have a further table, of regret plus the price of the updates.
+    """
     for where, group in _groups(run.records).items():
-        for key, words in REGRETS.items():
+        for key, words in MEASURED.items():
             if any(record[key] is not None for record in group):
                 yield _regret_table(f"{run.name}: {words}, {where}", group, key)
 

@@ -63,7 +63,7 @@ def _updates(
     axes.set_xlim(0, mission.horizon)
     axes.set_xlabel("time (steps)")
     axes.set_ylabel("rule")
-    axes.set_title(f"Each mark is one of the {mission.budget} updates that the robot may spend")
+    axes.set_title(f"Each mark is one of the {mission.limit} updates that the robot may spend")
     for label, rule in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(rule_colour(rule))
     beside: dict[str, Any] = {"textcoords": "offset points", "ha": "left", "annotation_clip": False}

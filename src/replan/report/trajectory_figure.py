@@ -96,7 +96,7 @@ def _row(part: SubFigure, row: TrajectoryRow, across: int, seeds: ArrayLike) -> 
     chosen = _nearest_to_average(regrets)
     seed = int(np.atleast_1d(seeds)[chosen])
     words = (
-        f"{row.name}: {mission.horizon} steps, {mission.budget} updates (seed {seed}, ties: {mission.ties})"
+        f"{row.name}: {mission.horizon} steps, {mission.limit} updates (seed {seed}, ties: {mission.ties})"
     )
     part.suptitle(words, x=0.01, ha="left", fontsize=10)
     axes = part.subplots(2, across, sharey="row", height_ratios=[1, STRIP_SHARE], squeeze=False)

@@ -174,7 +174,7 @@ class Nav2Scheduler:
         world = self.setting.world_on(cells, start=start, goal=goal, moves=moves)
         mission = Mission(
             world=world,
-            budget=min(self.setting.budget, world.horizon - 1),
+            budget=min(self.setting.required_budget, world.horizon - 1),
             planning_horizon=self.setting.planning_horizon,
             ties=Ties.parse(self.setting.ties),
             execution=self.execution,

@@ -2,7 +2,7 @@
 
 from replan.schedule.ask import decision_at, named_update, next_updates
 from replan.schedule.best_offset import BestOffset, offset_candidates, offset_times
-from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
+from replan.schedule.budget import FIRST_UPDATE, Prices, check_budget, check_times
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
@@ -42,6 +42,7 @@ __all__ = [
     "Need",
     "PathExpired",
     "Periodic",
+    "Prices",
     "Random",
     "RegretGuided",
     "Rule",

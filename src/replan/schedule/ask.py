@@ -80,7 +80,7 @@ def draw(distribution: Array, seed: int | None, *, after: int, rule: Rule) -> in
 def _named(rule: Rule, at_update: Context, states: Indices, *, spend_all: bool) -> Array | Indices | None:
     """(R,) times or (R, T + 1) probabilities within the budget, None for a rule that decides step by step."""
     horizon, left = at_update.horizon, at_update.budget_left
-    if left == 0:
+    if left == 0 or at_update.last_update == horizon - 1:
         return np.full(len(states), horizon)
     named = rule.next_update(at_update, states)
     if named is None:

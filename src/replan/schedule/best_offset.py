@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from replan.errors import InputError
 from replan.schedule.periodic import holds_time, periodic_times
-from replan.schedule.rule import Context, Decision, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule
 
 
 def offset_period(horizon: int, budget: int) -> int:
@@ -47,6 +47,7 @@ class BestOffset(Rule):
     period: int | None = None  # q; None: the paper's
 
     name = "best-offset"
+    needs = frozenset({Need.BUDGET})
 
     def __post_init__(self) -> None:
         if self.offset < 0:

@@ -1,26 +1,56 @@
-"""Budgets and update times: exactly B distinct times in 1..T-1, the first of them 1."""
+"""Budgets, prices and update times: without prices exactly B distinct times of 1..T-1, 1 among them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 
 from replan.errors import InputError
 
 FIRST_UPDATE = 1
 
 
-def check_budget(budget: int, horizon: int) -> int:
-    """Return the budget, or raise `InputError`."""
+@dataclass(frozen=True)
+class Prices:
+    """Prices of a look and of a plan in units of reward. An update is both.
+
+    With prices a mission has as many updates as its rule makes, none of them forced; a budget is a limit.
+    """
+
+    look: float = 0.0
+    plan: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, price in vars(self).items():
+            if not 0 <= price < inf:
+                raise InputError(f"the price of a {name} must be a number of at least 0, not {price}")
+
+    @property
+    def update(self) -> float:
+        """Price of a look and a plan together."""
+        return self.look + self.plan
+
+
+def check_budget(budget: int | None, horizon: int, prices: Prices | None = None) -> int:
+    """Return the most updates that can be made. Raises `InputError` without a budget and prices."""
+    if budget is None:
+        if prices is None:
+            raise InputError("a mission needs a budget or a price")
+        return horizon - 1
     if not 1 <= budget <= horizon - 1:
         raise InputError(f"budget must lie between 1 and {horizon - 1} (horizon - 1), not {budget}")
     return budget
 
 
-def check_times(times: Iterable[int], *, budget: int, horizon: int) -> tuple[int, ...]:
-    """Return the update times as a tuple, or raise an `InputError` that names the fault."""
+def check_times(times: Iterable[int], *, budget: int, horizon: int, at_most: bool = False) -> tuple[int, ...]:
+    """Return the update times as a tuple, or raise an `InputError` that names the fault.
+
+    With `at_most` the budget is a limit and the first update can be at any time.
+    """
     times = tuple(times)
-    if len(times) != budget:
+    if len(times) > budget or (len(times) < budget and not at_most):
         raise InputError(f"{len(times)} update times given, but the budget is {budget}")
     for t in times:
         if not 1 <= t <= horizon - 1:
@@ -30,6 +60,6 @@ def check_times(times: Iterable[int], *, budget: int, horizon: int) -> tuple[int
             raise InputError(f"update time {after} is repeated")
         if after < before:
             raise InputError(f"update time {after} comes after {before}: give them in order")
-    if times[0] != FIRST_UPDATE:
+    if not at_most and times[0] != FIRST_UPDATE:
         raise InputError(f"the first update is at 1, not {times[0]}")
     return times

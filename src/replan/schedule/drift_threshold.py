@@ -21,7 +21,7 @@ class DriftThreshold(Rule):
     pace_weight: float = 0.0  # c_pace; the paper does not print it
 
     name = "drift-threshold"
-    needs = frozenset({Need.DRIFT_SO_FAR})
+    needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
 
     def __post_init__(self) -> None:
         if not self.pace_weight >= 0:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replan.schedule.rule import Context, Decision, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,7 @@ class FrontLoaded(Rule):
     """{1, ..., B}."""
 
     name = "front-loaded"
+    needs = frozenset({Need.BUDGET})
 
     def decide(self, context: Context) -> Decision:
         """Update at once, as long as the budget lasts."""
@@ -26,6 +27,7 @@ class BackLoaded(Rule):
     """{1, T-B+1, ..., T-1}."""
 
     name = "back-loaded"
+    needs = frozenset({Need.BUDGET})
 
     def decide(self, context: Context) -> Decision:
         """Update if only as many steps are left as updates."""

@@ -27,7 +27,7 @@ class LocalDrift(Rule):
     threshold: float
 
     name = "local-drift"
-    needs = frozenset({Need.STATE})
+    needs = frozenset({Need.STATE, Need.BUDGET})
 
     def __post_init__(self) -> None:
         if self.bounds.ndim != 3 or not (self.bounds >= 0).all():
@@ -38,7 +38,7 @@ class LocalDrift(Rule):
     def decide(self, context: Context) -> Decision:
         """Update if the drift from P_{tau-1} to P_{t-1} on the way ahead reaches the threshold."""
         states, actions = planned_way(context)
-        since = self.bounds[max(context.last_update - 1, 0) : context.time - 1]
+        since = self.bounds[context.estimate_time : context.time - 1]
         drift = float(since[:, states, actions].sum(axis=0).max())
         due = drift >= self.threshold
         reason = f"drift on the planned way {'reached' if due else 'is below'} the threshold"

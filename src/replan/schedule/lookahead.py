@@ -28,11 +28,14 @@ Drift = Literal["held", "known"]
 
 ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
+UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
 
 
 @dataclass(frozen=True)
 class Lookahead(Rule):
     """Place the next update where the forecast says that it is worth most.
+
+    With prices it maximises the expected return minus the price of its updates.
 
     `frozen` holds the last estimate fixed. `grow` lets it drift on in the direction last seen, by the drift
     bounds: that of the last step `held`, and no further than the estimate was seen to move, or those of the
@@ -89,17 +92,20 @@ class Lookahead(Rule):
         """(R,) best next update times, and the return expected from the last update on in the first state."""
         together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
         asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
-        most = context.budget - 1 if len(states) > 1 else context.budget_left
+        left = _limit(context)
+        most = left if left is None or len(states) == 1 else max(context.budget - 1, left)
         earlier = context.earlier if self.forecast == "grow" else None
-        key = (self, self.stride(context), asked.tobytes(), earlier, None if together else most)
-        if key not in context.cache or context.cache[key][0].shape[1] <= most:
+        key = (self, context.prices, left is None, self.stride(context), asked.tobytes(), earlier)
+        key = key if together else (*key, most)
+        if key not in context.cache or context.cache[key][0].shape[1] <= (most or 0):
             solution = self.solve(context, asked, most)
             context.cache[key] = solution.next_times, solution.best
         times, best = context.cache[key]
         rows = states if together else slice(None)
-        return times[rows, context.budget_left], float(best[rows, context.budget_left][0])
+        column = -1 if left is None else left
+        return times[rows, column], float(best[rows, column][0])
 
-    def solve(self, context: Context, states: Indices, budget_left: int) -> Programme:
+    def solve(self, context: Context, states: Indices, budget_left: int | None) -> Programme:
         """The dynamic programme behind the decision."""
         stride = self.stride(context)
         return solve(self.problem(context), context.last_update, states, budget_left, stride=stride)
@@ -107,8 +113,11 @@ class Lookahead(Rule):
     def stride(self, context: Context) -> int:
         """Return the distance between the times at which later updates are weighed."""
         tau, horizon = context.last_update, context.horizon
-        work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * context.budget
-        coarsest = max(1, (horizon - tau) // (CANDIDATES_PER_UPDATE * context.budget))
+        columns, updates = context.budget, context.budget
+        if _limit(context) is None:
+            columns, updates = 1, UPDATES_WITHOUT_LIMIT
+        work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * columns
+        coarsest = max(1, (horizon - tau) // (CANDIDATES_PER_UPDATE * updates))
         return min(max(1, ceil((work / self.effort) ** 0.5)), coarsest)
 
     def problem(self, context: Context) -> Problem:
@@ -132,6 +141,8 @@ class Lookahead(Rule):
             along,
             plan_at,
             context.execution,
+            spend_all=context.prices is None,
+            price=0.0 if context.prices is None else context.prices.update,
             shared_until=context.horizon - context.planning_horizon if same_plans else -1,
             tolerance=self.tolerance,
         )
@@ -158,3 +169,10 @@ class Lookahead(Rule):
             return context.drift_bounds
         past = context.drift_bounds[: context.last_update]
         return np.pad(past, (0, context.horizon - 1 - len(past)), mode="edge")
+
+
+def _limit(context: Context) -> int | None:
+    """Return the updates left; None on a priced mission that can make one at every step."""
+    if context.prices is not None and context.budget_left >= context.horizon - 1 - context.last_update:
+        return None
+    return context.budget_left

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from replan.schedule.rule import Context, Decision, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule
 
 
 @lru_cache(maxsize=64)
@@ -28,6 +28,7 @@ class Periodic(Rule):
     """Uniform spacings, whatever the drift."""
 
     name = "periodic"
+    needs = frozenset({Need.BUDGET})
 
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""

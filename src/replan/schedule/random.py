@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.kernel import Array, Indices
-from replan.schedule.rule import Context, Decision, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,7 @@ class Random(Rule):
     """Every schedule of B updates is equally likely."""
 
     name = "random"
+    needs = frozenset({Need.BUDGET})
 
     def next_update(self, context: Context, states: Indices) -> Array:
         """(R, T + 1) probability that t is the least of b times drawn from those after the last update."""

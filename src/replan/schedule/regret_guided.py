@@ -38,7 +38,7 @@ class RegretGuided(Rule):
     pacing: str | Pacing = "even"  # L_t
 
     name = "regret-guided"
-    needs = frozenset({Need.DRIFT_SO_FAR})
+    needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
 
     def __post_init__(self) -> None:
         if self.score not in get_args(Family):
@@ -57,8 +57,9 @@ class RegretGuided(Rule):
             raise InputError(f"weights must be three finite numbers, none negative, not {self.weights}")
         named_phi(self.phi)
         named_pacing(self.pacing)
-        if self.score == "theorem":  # its mismatches reach to the end of the horizon
-            object.__setattr__(self, "needs", frozenset({Need.DRIFT_AHEAD}))
+        ahead = Need.DRIFT_AHEAD if self.score == "theorem" else Need.DRIFT_SO_FAR  # mismatches reach to T
+        needs = {ahead} if self.pacing == "none" else {ahead, Need.BUDGET}
+        object.__setattr__(self, "needs", frozenset(needs))
 
     def raw_terms(self, context: Context) -> ScoreTerms:
         """R_t, I_t, A_t before phi and the weights."""

@@ -16,6 +16,7 @@ from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan
+from replan.schedule.budget import Prices
 from replan.skip.propagation import Execution
 
 
@@ -32,6 +33,8 @@ class Need(StrEnum):
     """The true kernel P_t."""
     EARLIER_ESTIMATE = "earlier estimate"
     """Time and estimate of the update before the last one."""
+    BUDGET = "budget"
+    """A budget: the rule is refused on a mission that has prices alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +67,11 @@ class Context:
     planning_horizon: int
     """H."""
     budget: int
-    """B."""
+    """B, or T - 1 on a mission that has prices alone."""
     budget_left: int
     """Updates not yet spent."""
     last_update: int
-    """tau."""
+    """tau; 0 before the first update."""
     kernel: Kernel = field(repr=False)
     """The estimate made at tau."""
     plan: Plan = field(repr=False)
@@ -83,6 +86,13 @@ class Context:
     """The information that the rule declares in `needs`."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     """Results that a rule keeps for as long as the update at tau is in force."""
+    prices: Prices | None = None
+    """Of a look and a plan; None: the budget must be spent."""
+
+    @property
+    def estimate_time(self) -> int:
+        """Time of the kernel that the estimate is of: tau - 1, and 0 before the first update."""
+        return max(self.last_update - 1, 0)
 
     @property
     def state(self) -> int:

@@ -48,9 +48,9 @@ def compared(score: float, threshold: float, due: bool, parts: str) -> str:
 
 
 def stale_drift(context: Context) -> float:
-    """The sum of epsilon from tau - 1 (the estimate is of P_{tau-1}) to t - 1."""
+    """The sum of epsilon from the time of the kernel that the estimate is of, tau - 1, to t - 1."""
     sums = context.drift.sums
-    return float(sums[context.time] - sums[context.last_update - 1])
+    return float(sums[context.time] - sums[context.estimate_time])
 
 
 def proxy_terms(context: Context, *, alpha: float, m: int, diameter: float) -> ScoreTerms:

@@ -27,7 +27,7 @@ class SelfTriggered(Rule):
         """(R,) the scheduled time; T if the drift never reaches the threshold."""
         tau, T = context.last_update, context.horizon
         sums = context.drift.sums
-        reached = int(np.searchsorted(sums, sums[tau - 1] + self.threshold - TRIGGER_TOLERANCE))
+        reached = int(np.searchsorted(sums, sums[context.estimate_time] + self.threshold - TRIGGER_TOLERANCE))
         return np.full(len(states), min(max(reached, tau + 1), T))
 
     def decide(self, context: Context) -> Decision:

@@ -1,8 +1,9 @@
 """The best next update, by dynamic programming over (update time, updates left, state).
 
-V(tau, b, s) = max over u of gained_u(s) + sum over s' of D_u(s, s') V(u, b - 1, s'), where from an update at
-tau in s a blind robot gains gained_u(s) until u and is then at s' with probability D_u(s, s'). V(tau, 0, s)
-is what it gains by the end of the horizon. The look-ahead rule solves this in its forecast, and
+V(tau, b, s) = max over u of gained_u(s) - price + sum over s' of D_u(s, s') V(u, b - 1, s'), where from an
+update at tau in s a blind robot gains gained_u(s) until u and is then at s' with probability D_u(s, s').
+V(tau, 0, s) is what it gains by the end of the horizon. Where updates have a price and no limit, V does not
+depend on b. The look-ahead rule solves this in its forecast, and
 `replan.evaluation.optimal_schedule` in the world itself.
 
 With a tolerance, masses below it are dropped from every D, and states that no update sees with at least this
@@ -41,6 +42,7 @@ class Problem:
     spend_all: bool = True
     shared_until: int = -1  # updates up to here have one and the same plan and segments
     tolerance: float = 0.0  # masses below this are dropped
+    price: float = 0.0  # of an update
 
     @property
     def horizon(self) -> int:
@@ -53,11 +55,14 @@ class Programme:
     """The solution of a problem from one update on."""
 
     states: Indices  # (R,) seen at the update
-    next_times: Indices = field(repr=False)  # (R, B + 1) best next update with b left; T: none
+    next_times: Indices = field(
+        repr=False
+    )  # (R, B + 1) best next update with b left; T: none. Last: no limit, if so
     best: Array = field(repr=False)  # (R, B + 1) its value
     values: Array = field(repr=False)  # (T + 1, S, B + 1) V of later updates; last column 1 where it is known
     error: Array | None = field(repr=False)  # (R, B + 1) by which `best` can be wrong at most
     table: _Table = field(repr=False)
+    later: Indices | None = field(default=None, repr=False)  # (T + 1, S, B) next_times of later updates
 
     def onward(self, time: int, mass: Array) -> tuple[Array, Array]:
         """(L + 1,) gains of robots that update at `time` where `mass` is, and (T + 1, S) where they go.
@@ -80,34 +85,41 @@ def solve(
     problem: Problem,
     begin: int,
     states: Indices,
-    budget_left: int,
+    budget_left: int | None,
     *,
     stride: int = 1,
     with_error: bool = False,
+    with_later: bool = False,
 ) -> Programme:
     """Return the best next update after one at `begin`, for every number of updates left up to `budget_left`.
 
     With a `stride`, later updates are placed only at every so many times from begin + 1 on, and values in
     between are interpolated, so that the next update can still be at any time. `with_error` asks for a bound
-    on what pruning changes: it holds for `map` execution (a pruned belief can also choose another action).
+    on what pruning changes: it holds for `map` execution (a pruned belief can also choose another action),
+    without a price. `budget_left` None sets no limit; then there is one column, the last one.
     """
     states = np.asarray(states, dtype=np.int64)
-    table = _Table(problem, begin, stride, budget_left)
+    columns, unlimited = 1 if budget_left is None else budget_left, int(budget_left is None)
+    table = _Table(problem, begin, stride, columns)
     reached = table.reached(states)
-    shape = (problem.horizon + 1, problem.along.states, budget_left + 1)
+    shape = (problem.horizon + 1, problem.along.states, columns + 1)
     require_memory(2 * prod(shape), "the value of every update time, state and budget")
     values = np.zeros(shape)
     errors = _unknown_errors(problem, values.shape) if with_error else None
-    for u in table.times[::-1] if budget_left else []:
+    later = np.full((*shape[:2], columns), problem.horizon) if with_later else None
+    for u in table.times[::-1] if columns else []:
         seen = np.flatnonzero(reached[u])
-        values[u, seen, :-1] = table.best_next(u, seen, values, budget_left - 1)[0]
+        value, at = table.best_next(u, seen, values, columns - 1 + unlimited)
+        values[u, seen, :-1] = value[:, unlimited:]
         values[u, seen, -1] = 1.0
+        if later is not None:
+            later[u, seen] = at[:, unlimited:]
         if errors is not None:
-            errors[u, seen, :-1] = table.errors(u, seen, errors, budget_left - 1)
+            errors[u, seen, :-1] = table.errors(u, seen, errors, columns - 1)
     table.fill_in(values)
-    best, chosen = table.best_next(begin, states, values, budget_left)
-    error = None if errors is None else table.errors(begin, states, errors, budget_left)
-    return Programme(states, chosen, best, values, error, table)
+    best, chosen = table.best_next(begin, states, values, columns)
+    error = None if errors is None else table.errors(begin, states, errors, columns)
+    return Programme(states, chosen, best, values, error, table, later)
 
 
 class _Table:
@@ -243,7 +255,7 @@ class _Table:
         if value.size:
             _loops.programme.best_next(
                 time, rows, gained, block.offsets, block.cells, block.masses, self.candidate, self.latest,
-                ahead, value, at,
+                self.problem.price, ahead, value, at,
             )  # fmt: skip
             best[places, 1:], chosen[places, 1:] = value, at
 

@@ -5,13 +5,14 @@ D of the score and the pace weight of drift-threshold. `equal` gives every rule 
 regret-guided has, `EQUAL_COUNT`, by a fine logarithmic grid of thresholds; best-offset may choose its period
 too, and has fewer where fewer schedules of its kind exist. `exact` are the candidates of `paper`, of which
 the one with the least exact regret is taken, not the least on the validation seeds. Rules that are none of
-the paper's have the same few in all.
+the paper's have the same few in all. On a mission with prices alone the candidates are those of the budgets
+1, 2, 4, 8, ...
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import Literal, get_args
 
 import numpy as np
@@ -72,9 +73,13 @@ def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list
     """The rules of that name to choose from; one where there is nothing to choose."""
     if search not in get_args(Search):
         raise InputError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
-    if name in _CANDIDATES:
+    if name not in _CANDIDATES:
+        return [make_rule(name)]
+    if mission.budget is not None:
         return _CANDIDATES[name](mission, search)
-    return [make_rule(name)]
+    budgets = [2**k for k in range(mission.horizon.bit_length()) if 2**k < mission.horizon]
+    found = (_CANDIDATES[name](mission.with_budget(budget), search) for budget in budgets)
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def regret_guided_candidates() -> list[RegretGuided]:
@@ -101,7 +106,7 @@ def drift_thresholds(drift_bounds: Array, budget: int) -> list[float]:
 
 def lazy_scores(mission: Mission) -> Array:
     """(T-2,) lazy-value's score at the times 2..T-1 under the periodic schedule, before an update there."""
-    times = (*periodic_times(mission.horizon, mission.budget), mission.horizon - 1)
+    times = (*periodic_times(mission.horizon, mission.limit), mission.horizon - 1)
     return np.array(
         [
             lazy_score(
@@ -124,7 +129,7 @@ def lazy_thresholds(scores: Array) -> list[float]:
 def certified_amounts(mission: Mission) -> list[float]:
     """What may be given away in multiples of the even interval after the first update, ascending."""
     context = mission.context(Certified(), mission.progress(FIRST_UPDATE, 1), mission.world.start)
-    even = (mission.horizon - 1) / mission.budget
+    even = (mission.horizon - 1) / mission.limit
     lengths = (min(max(round(multiplier * even), 1), mission.horizon - 1) for multiplier in MULTIPLIERS)
     found = {float(given_away(context, length)[mission.world.start]) for length in lengths}
     return sorted(amount for amount in found if amount > 0) or [FALLBACK_THRESHOLD]
@@ -157,7 +162,7 @@ def _regret_guided(mission: Mission, search: Search) -> list[Rule]:
 
 
 def _best_offset(mission: Mission, search: Search) -> list[Rule]:
-    horizon, budget = mission.horizon, mission.budget
+    horizon, budget = mission.horizon, mission.limit
     paper: dict[tuple[int, ...], BestOffset] = {
         times: BestOffset(offset) for offset, times in offset_candidates(horizon, budget).items()
     }
@@ -176,7 +181,7 @@ def _best_offset(mission: Mission, search: Search) -> list[Rule]:
 
 def _drift_threshold(mission: Mission, search: Search) -> list[Rule]:
     bounds = mission.world.drift_bounds
-    paper = drift_thresholds(bounds, mission.budget)
+    paper = drift_thresholds(bounds, mission.limit)
     if search != "equal":
         return [DriftThreshold(threshold, weight) for weight, threshold in product(PACE_WEIGHTS, paper)]
     rules: list[Rule] = []
@@ -189,7 +194,7 @@ def _drift_threshold(mission: Mission, search: Search) -> list[Rule]:
 
 def _self_triggered(mission: Mission, search: Search) -> list[Rule]:
     bounds = mission.world.drift_bounds
-    thresholds = drift_thresholds(bounds, mission.budget)
+    thresholds = drift_thresholds(bounds, mission.limit)
     if search == "equal":
         thresholds = log_thresholds(thresholds, *_drift_range(bounds), EQUAL_COUNT)
     return [SelfTriggered(threshold) for threshold in thresholds]
@@ -200,7 +205,7 @@ def _lazy_value(mission: Mission, search: Search) -> list[Rule]:
     thresholds = lazy_thresholds(scores)
     if search == "equal":  # a longer interval than the periodic one drifts further, up to B intervals' worth
         thresholds = log_thresholds(
-            thresholds, thresholds[0], thresholds[-1] * (1 + mission.budget), EQUAL_COUNT
+            thresholds, thresholds[0], thresholds[-1] * (1 + mission.limit), EQUAL_COUNT
         )
     return [LazyValue(threshold) for threshold in thresholds]
 
@@ -210,7 +215,7 @@ def _certified(mission: Mission, search: Search) -> list[Rule]:
 
 
 def _fixed_rate(mission: Mission, search: Search) -> list[Rule]:
-    return [FixedRate(every) for every in range(1, round(mission.horizon / mission.budget) + 3)]
+    return [FixedRate(every) for every in range(1, round(mission.horizon / mission.limit) + 3)]
 
 
 def _drift_range(bounds: Array) -> tuple[float, float]:

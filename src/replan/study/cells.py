@@ -17,7 +17,7 @@ from replan.study.definition import Block, Study
 from replan.study.estimators import TRUE_KERNEL
 from replan.study.protocol import VALIDATION_SEEDS
 from replan.study.rule_source import RuleSource, find_rule, neighbours
-from replan.worlds.settings import load_setting, parse_setting
+from replan.worlds.settings import SPENDING, load_setting, parse_setting, replace_spending
 
 BEST_POSSIBLE = "best possible"  # in place of a rule: the best that any schedule can do
 SAMPLED = frozenset({"sampled", "placement"})  # measurements on seeds
@@ -175,7 +175,10 @@ def _setting_points(axis: SettingAxis) -> Iterator[tuple[str, dict[str, Any]]]:
     if "file" in data:
         data["file"] = str(Path(data["file"]).resolve())
     for values in product(*axis.vary.values()):
-        changed = json.loads(json.dumps(data))
+        given = dict(zip(axis.vary, values, strict=True))
+        changed = replace_spending(
+            json.loads(json.dumps(data)), {key: given[key] for key in given if key in SPENDING}
+        )
         for key, value in zip(axis.vary, values, strict=True):
             _put(changed, key, value, where=axis.base)
         varied = " ".join(f"{key}={_shown(value)}" for key, value in zip(axis.vary, values, strict=True))

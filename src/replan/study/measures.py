@@ -16,7 +16,7 @@ from replan.certificates.mission_legs import times_taken
 from replan.estimate import MISSPECIFICATIONS
 from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.decomposition import decompose
-from replan.evaluation.exact import all_returns
+from replan.evaluation.exact import all_returns, evaluate
 from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.placement import Interval, placement, top_quartile_intervals
@@ -120,7 +120,22 @@ def high_drift_intervals(setting: Setting, mission: Mission) -> list[Interval]:
 
 
 def _exact(trial: Trial) -> Values:
-    return {"exact_regret": exact_regret(trial.mission, trial.rule, best=trial.stage.best)}
+    if trial.mission.prices is None:
+        return {"exact_regret": exact_regret(trial.mission, trial.rule, best=trial.stage.best)}
+    exact = evaluate(trial.mission, trial.rule, best=trial.stage.best, all_starts=False)
+    return {
+        "exact_regret": exact.regret,
+        **_spent(exact.oracle_return, exact.expected_updates, exact.objective),
+    }
+
+
+def _spent(oracle_return: float, updates: float, objective: float) -> Values:
+    """Return the columns of a mission with prices."""
+    return {
+        "expected_updates": updates,
+        "objective": objective,
+        "priced_regret": oracle_return - objective,
+    }
 
 
 def _dynamic(trial: Trial) -> Values:
@@ -202,4 +217,5 @@ def best_possible(stage: Stage) -> Values:
         "exact_regret": best.feedback_regret,
         "oracle_return": best.oracle_return,
         "optimum": canonical(fixed),
+        **(_spent(best.oracle_return, best.feedback_updates, best.feedback_objective) if best.prices else {}),
     }

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from replan.evaluation.exact import regret
+from replan.evaluation.exact import priced_regret
 from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.optimal_values import Oracle, oracle
+from replan.schedule.budget import Prices
 from replan.schedule.registry import make_rule, registered_rule, rule_parameters
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules
@@ -82,7 +83,8 @@ def choose(
 ) -> Choice:
     """Return the candidate with the least regret; parameters that are `given` are not chosen.
 
-    Regret is that on the validation seeds, or with `search = "exact"` the exact one.
+    Regret is that on the validation seeds, or with `search = "exact"` the exact one; on a mission with prices
+    the price of the updates is added.
     """
     if given and given.keys() >= rule_parameters(registered_rule(name)).keys():
         return Choice(make_rule(name, **given))
@@ -97,8 +99,8 @@ def choose(
 
 
 def exact_regret(bench: Bench, rule: Rule) -> float:
-    """Return the expected regret, computed without sampling."""
-    return regret(bench.mission, rule, best=bench.best)
+    """Return the expected regret with the price of the updates, computed without sampling."""
+    return priced_regret(bench.mission, rule, best=bench.best)
 
 
 def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
@@ -109,9 +111,10 @@ def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
 
 
 def validation_regret(bench: Bench, rule: Rule) -> float:
-    """Return the mean regret on the validation seeds."""
-    returns = rollout(bench.mission, rule, VALIDATION_SEEDS).returns
-    return float((bench.validation_returns - returns).mean())
+    """Return the mean regret on the validation seeds, with the price of the updates."""
+    found = rollout(bench.mission, rule, VALIDATION_SEEDS)
+    paid = (bench.mission.prices or Prices()).update * found.update_counts
+    return float((bench.validation_returns - found.returns + paid).mean())
 
 
 def bootstrap_interval(

@@ -26,7 +26,8 @@ TABLES = {
     "sampled_regret double, standard_error double, low double, high double, schedules integer, "
     "updates integer, updates_inside integer, intervals integer, intervals_met integer, "
     "mean_stale_drift double, max_stale_drift double, validation json, times json, decomposition json, "
-    "optimum json, certificate json, flights json, regret_share double",
+    "optimum json, certificate json, flights json, regret_share double, expected_updates double, "
+    "objective double, priced_regret double",
     "samples": 'cell bigint, seed bigint, "return" double, regret double',
     "decisions": "cell bigint, seed bigint, t integer, updated boolean, score double, threshold double, "
     "terms json, reason text",

@@ -8,11 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError, field_validator
+from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.planning.ties import Ties
+from replan.schedule.budget import Prices
 from replan.skip.propagation import Execution
 from replan.worlds.arrays import Arrays
 from replan.worlds.crosswind import Crosswind
@@ -38,13 +39,25 @@ PAPER_SETTINGS = (
 )
 
 
+SPENDING = ("budget", "price", "look_price", "plan_price")
+"""Keys of a setting that say how many updates there are, or what they cost."""
+
+Price = Annotated[float, Field(ge=0, strict=False)]
+
+
 class MissionParameters(Parameters):
     """Parameters that the setting of every world has."""
 
     planning_horizon: Whole
     """Steps that a plan looks ahead, H."""
-    budget: int
-    """Updates, B."""
+    budget: int | None = None
+    """Updates, B; with a price the most that can be made."""
+    price: Price | None = None
+    """Price of an update in units of reward."""
+    look_price: Price | None = None
+    """Price of a look, where looks and plans have prices of their own."""
+    plan_price: Price | None = None
+    """Price of a plan, where looks and plans have prices of their own."""
     ties: str = "first"
     """Action taken among tied ones: first, last or random(SEED)."""
 
@@ -53,6 +66,33 @@ class MissionParameters(Parameters):
     def _known_ties(cls, value: str) -> str:
         Ties.parse(value)
         return value
+
+    @model_validator(mode="after")
+    def _spends(self) -> MissionParameters:
+        apart = self.look_price is not None or self.plan_price is not None
+        if self.price is not None and apart:
+            raise ValueError(
+                "price is that of a look and a plan together: give it, or look_price and plan_price"
+            )
+        if self.budget is None and self.prices is None:
+            raise ValueError("missing key 'budget'")
+        return self
+
+    @property
+    def prices(self) -> Prices | None:
+        """Prices of a look and a plan, None where there are none."""
+        if self.price is not None:
+            return Prices(self.price / 2, self.price / 2)
+        if self.look_price is None and self.plan_price is None:
+            return None
+        return Prices(self.look_price or 0.0, self.plan_price or 0.0)
+
+    @property
+    def required_budget(self) -> int:
+        """The budget; raises `InputError` where there are prices alone."""
+        if self.budget is None:
+            raise InputError("this needs a setting with a budget")
+        return self.budget
 
 
 class RoverSetting(Rover, MissionParameters):
@@ -157,11 +197,27 @@ def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
     return setting
 
 
-def make_mission(setting: Setting, *, execution: Execution = "map", budget: int | None = None) -> Mission:
-    """Return the mission of a setting, with its budget or another."""
+def with_spending(setting: Setting, **given: Any) -> Setting:
+    """Return the setting with these of the keys `SPENDING` in place of its own; None stands for not given."""
+    given = {key: value for key, value in given.items() if value is not None}
+    if not given:
+        return setting
+    return parse_setting(replace_spending(setting.model_dump(mode="json", exclude_none=True), given))
+
+
+def replace_spending(data: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of a setting with `given` keys; one of `SPENDING` drops all of them that it has."""
+    drops = SPENDING if any(key in SPENDING for key in given) else ()
+    return {key: value for key, value in data.items() if key not in drops} | given
+
+
+def make_mission(setting: Setting, *, execution: Execution = "map", **spending: Any) -> Mission:
+    """Return the mission of a setting, with other keys of `SPENDING` where they are given."""
+    setting = with_spending(setting, **spending)
     return Mission(
         world=setting.build(),
-        budget=setting.budget if budget is None else budget,
+        budget=setting.budget,
+        prices=setting.prices,
         planning_horizon=setting.planning_horizon,
         ties=Ties.parse(setting.ties),
         execution=execution,

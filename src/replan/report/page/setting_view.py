@@ -120,7 +120,7 @@ def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> dict
     """
     execution = next(iter(shown.values())).execution
     mission = replace(mission, execution=execution)
-    largest = min(max(LARGEST_BUDGET, mission.budget), mission.horizon - 1)
+    largest = min(max(LARGEST_BUDGET, mission.budget or 0), mission.horizon - 1)
     budgets = range(1, largest + 1)
     compared: dict[str, Rule] = {"periodic": Periodic()}
     compared |= {
@@ -129,7 +129,7 @@ def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> dict
         if each.rule.name == "regret-guided" and each.execution == execution
     }
     curves = {
-        label: _numbers(regret(replace(mission, budget=budget), rule, best=best) for budget in budgets)
+        label: _numbers(regret(mission.with_budget(budget), rule, best=best) for budget in budgets)
         for label, rule in compared.items()
     }
     curves["best possible"] = _numbers(feedback_regrets(mission, largest))
