@@ -233,7 +233,7 @@ def test_optimum(answer):
 
 def test_no_regret_is_printed_as_zero_without_a_sign(replan, monkeypatch):
     module = import_module("replan.evaluation.optimal_schedule")
-    nothing = module.Optimum(-1.0, (1, 2), -1e-16, True, -1e-16)
+    nothing = module.Optimum(-1.0, (1, 2), -1e-16, True, -1e-16, 2.0)
     monkeypatch.setattr(module, "optimum", lambda mission: nothing)
     _, out, _ = replan("optimum", "two-burst")
     assert out.count(" 0.0000 ") == 2 and "-0.0" not in out

@@ -1,6 +1,6 @@
 """Missions with prices, against enumeration of all trajectories and all schedules."""
 
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def every_subset(mission: Mission):
 
 def updating(mission: Mission, most: int):
     """Kinds that a priced robot has, with at most so many updates."""
-    return lambda t, looks, plans: [NOTHING, BOTH] if 0 < t and looks < most else [NOTHING]
+    return lambda t, looks, plans: [NOTHING, BOTH] if t > 0 and looks < most else [NOTHING]
 
 
 def best_return(mission: Mission) -> float:
@@ -100,7 +100,7 @@ def test_free_updates_without_a_limit_reach_the_least_floor_of_all_budgets(name)
 def test_the_optimum_updates_less_often_the_higher_the_price(mission):
     found = [optimum(priced(mission, price)) for price in (0.0, 0.02, 0.1, 0.5, 100.0)]
     counts = [each.feedback_updates for each in found]
-    assert all(less <= more + 1e-9 for more, less in zip(counts, counts[1:], strict=False))
+    assert all(less <= more + 1e-9 for more, less in pairwise(counts))
     assert counts[-1] == 0
     assert found[-1].fixed_times == ()
 
