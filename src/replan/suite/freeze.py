@@ -38,7 +38,7 @@ def reference_values(data: Mapping[str, Any]) -> Row:
     for execution in EXECUTIONS:
         mission = make_mission(setting, execution=execution)
         values[f"even_{execution}"] = _rounded(regret(mission, Periodic()))
-        values[f"floor_{execution}"] = _rounded(feedback_regrets(mission, mission.budget)[-1])
+        values[f"floor_{execution}"] = _rounded(feedback_regrets(mission, mission.limit)[-1])
     return values
 
 
