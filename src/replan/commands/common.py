@@ -197,11 +197,14 @@ def spent(exact: Evaluation) -> dict[str, float]:
     }
 
 
-def spent_lines(prices: Prices | None, updates: float, objective: float) -> list[str]:
+def spent_lines(
+    prices: Prices | None, updates: float, objective: float, best: float | None = None
+) -> list[str]:
     """Return the line on the objective of a mission with prices."""
     if prices is None:
         return []
-    return [f"objective       {objective:.4f}   ({updates:.2f} updates at {prices.update:g})"]
+    compared = "" if best is None else f"; best possible {best:.4f}"
+    return [f"objective       {objective:.4f}   ({updates:.2f} updates at {prices.update:g}{compared})"]
 
 
 def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:

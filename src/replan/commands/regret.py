@@ -55,7 +55,7 @@ def command(
 ) -> None:
     """Print the exact regret of a schedule or rule, how it compares, and the loss of every step."""
     from replan.evaluation.exact import evaluate
-    from replan.evaluation.scale import regret_scale
+    from replan.evaluation.scale import best_objective, regret_scale
     from replan.planning import oracle
 
     if rollouts is not None and rollouts < 2:
@@ -74,6 +74,7 @@ def command(
         update_times = _times(mission, chosen.rule, seed)
         doing("computing the best possible")
         scale = regret_scale(mission, best=best)
+        most = None if mission.prices is None else best_objective(mission)
         notes = _notes(mission, chosen.rule, exact, seed)
     answer: dict[str, Any] = {
         **named.record(),
@@ -84,6 +85,7 @@ def command(
         "oracle_return": exact.oracle_return,
         "return": exact.expected_return,
         **spent(exact),
+        "best_objective": most,
         "times": update_times,
         **notes,
         "steps": _steps(exact.steps),
@@ -91,7 +93,7 @@ def command(
     lines = [
         *chosen.lines(verbose=verbose),
         f"regret          {exact.regret:.4f}: {scale_words(exact.regret, scale)}",
-        *spent_lines(mission.prices, exact.expected_updates, exact.objective),
+        *spent_lines(mission.prices, exact.expected_updates, exact.objective, most),
         f"update times    {', '.join(str(t) for t in update_times) or 'none'}"
         + (f"   ({notes['times_note']})" if "times_note" in notes else ""),
         *(_further(exact, notes) if verbose else []),

@@ -70,7 +70,9 @@ def command(
         for t, decision in trace.decisions
         if whole or decision.update
     ]
-    spent = f"   (all {mission.budget} are spent; --at-most allows fewer)" if mission.config.must_spend else ""
+    spent = (
+        f"   (all {mission.budget} are spent; --at-most allows fewer)" if mission.config.must_spend else ""
+    )
     lines = [
         *chosen.lines(verbose=verbose),
         f"update times    {', '.join(str(t) for t in trace.times) or 'none'}{spent}",

@@ -103,6 +103,13 @@ def feedback(mission: Mission, states: Indices, *, with_later: bool = False) -> 
     return solve(problem, begin, states, left, with_later=with_later)
 
 
+def feedback_value(mission: Mission) -> float:
+    """Return the objective of the best feedback schedule from the start."""
+    _, gained, arrival = _opening(mission)
+    programme = feedback(mission, np.flatnonzero(arrival))
+    return gained + float(arrival[programme.states] @ programme.best[:, -1])
+
+
 def feedback_regrets(mission: Mission, largest: int) -> Array:
     """(B,) regret of the best feedback schedule for each budget from 1 to `largest`, by one programme."""
     best = float(oracle_return(mission.world)[mission.world.start])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.evaluation.exact import regret
-from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value
 from replan.execute.mission import Mission
 from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.periodic import Periodic
@@ -54,14 +54,24 @@ def regret_share(regret: float, never: float) -> float | None:
 def regret_scale(
     mission: Mission, *, best: Oracle | None = None, best_possible: float | None = None
 ) -> RegretScale:
-    """Return the scale of a mission; beyond `CHEAP` only never updating and what is given."""
+    """Return the scale of a mission; with prices or beyond `CHEAP` only never updating and what is given."""
     best = best or oracle(mission.world)
     never = never_updating(mission, best=best)
-    if mission.world.states * mission.horizon > CHEAP:
+    if mission.prices is not None or not is_cheap(mission):
         return RegretScale(never, None, best_possible)
     if best_possible is None:
-        best_possible = float(feedback_regrets(mission, mission.budget)[-1])
+        best_possible = float(feedback_regrets(mission, mission.limit)[-1])
     return RegretScale(never, regret(mission, Periodic(), best=best), best_possible)
+
+
+def is_cheap(mission: Mission) -> bool:
+    """Return whether the best possible is computed in a few seconds."""
+    return mission.world.states * mission.horizon <= CHEAP
+
+
+def best_objective(mission: Mission) -> float | None:
+    """Return the greatest objective that a rule can have on a priced mission, None where it takes long."""
+    return feedback_value(mission) if is_cheap(mission) else None
 
 
 def never_updating(mission: Mission, *, best: Oracle) -> float:

@@ -96,7 +96,13 @@ class Mission:
 
     def check_times(self, times: Iterable[int]) -> tuple[int, ...]:
         """Return the update times as a tuple, or raise an `InputError` if this mission cannot take them."""
-        return check_times(times, budget=self.limit, horizon=self.horizon, at_most=self.prices is not None)
+        return check_times(
+            times,
+            budget=self.limit,
+            horizon=self.horizon,
+            at_most=not self.config.must_spend,
+            first_at_1=self.prices is None,
+        )
 
     def beginning(self) -> Progress:
         """Return the bookkeeping before the first update."""

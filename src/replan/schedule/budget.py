@@ -44,13 +44,16 @@ def check_budget(budget: int | None, horizon: int, prices: Prices | None = None)
     return budget
 
 
-def check_times(times: Iterable[int], *, budget: int, horizon: int, at_most: bool = False) -> tuple[int, ...]:
+def check_times(
+    times: Iterable[int], *, budget: int, horizon: int, at_most: bool = False, first_at_1: bool = True
+) -> tuple[int, ...]:
     """Return the update times as a tuple, or raise an `InputError` that names the fault.
 
-    With `at_most` the budget is a limit and the first update can be at any time.
+    With `at_most` the budget is a limit; without `first_at_1` the first update is at any time, or missing.
     """
     times = tuple(times)
-    if len(times) > budget or (len(times) < budget and not at_most):
+    least = int(first_at_1) if at_most else budget
+    if not least <= len(times) <= budget:
         raise InputError(f"{len(times)} update times given, but the budget is {budget}")
     for t in times:
         if not 1 <= t <= horizon - 1:
@@ -60,6 +63,6 @@ def check_times(times: Iterable[int], *, budget: int, horizon: int, at_most: boo
             raise InputError(f"update time {after} is repeated")
         if after < before:
             raise InputError(f"update time {after} comes after {before}: give them in order")
-    if not at_most and times[0] != FIRST_UPDATE:
+    if first_at_1 and times[0] != FIRST_UPDATE:
         raise InputError(f"the first update is at 1, not {times[0]}")
     return times
