@@ -9,7 +9,7 @@ from tests.execute.loop import Faulty
 from tests.tiny_worlds import tiny_missions
 
 from replan import TVMDP, Agent, FixedTimes, GeneralKernel, Mission, Reward, SlipKernel
-from replan.execute.identity import identity, kernel_arrays, kernel_from, options
+from replan.execute.identity import describe_arguments, kernel_arrays, kernel_from, options
 from replan.schedule import Periodic
 
 HORIZON = 6
@@ -25,7 +25,7 @@ def agent(*, slip=0.1, last_reward=0.0, bound=0.0, rule=None, **mission) -> Agen
 
 
 def differences(one: Agent, other: Agent) -> set[str]:
-    mine, theirs = identity(one), identity(other)
+    mine, theirs = describe_arguments(one), describe_arguments(other)
     assert mine.keys() == theirs.keys()
     return {name for name in mine if mine[name] != theirs[name]}
 

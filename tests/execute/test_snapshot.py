@@ -167,3 +167,21 @@ def test_what_an_estimator_cannot_take_up_is_said_plainly(mission, tmp_path):
         np.savez(path.with_name("less.npz"), **{key: file[key] for key in file if key != "learned_centres"})
     with pytest.raises(InputError, match="not a saved agent"):
         agent.restore(path.with_name("less.npz"))
+
+
+def test_a_bounded_log_keeps_the_newest_events_and_so_does_the_file(mission, tmp_path):
+    whole, short = Agent.on(mission, Periodic()), Agent.on(mission, Periodic(), log_length=5)
+    for agent in (whole, short):
+        agent.start(mission.world.start)
+        while not agent.done:
+            if agent.due().update:
+                agent.update(mission.world.start)
+            agent.act()
+            assert agent.log_length is None or len(agent.log) < 2 * agent.log_length
+        agent.save(tmp_path / "saved.npz")
+    assert short.log[-5:] == whole.log[-5:]
+    again = Agent.on(mission, Periodic(), log_length=5)
+    again.restore(tmp_path / "saved.npz")
+    assert again.log == whole.log[-5:]
+    with pytest.raises(InputError, match="log_length"):
+        Agent.on(mission, Periodic(), log_length=0)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from replan.estimate.estimator import Estimator, Observation
 from replan.execute import snapshot
 from replan.execute.config import AgentConfig, Progress, Update
 from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit
+from replan.execute.identity import describe_arguments
 from replan.execute.memory import Event, Memory
 from replan.execute.mission import Mission
 from replan.execute.validation import validate_kernel, validate_look, validate_number
@@ -48,12 +49,16 @@ class Agent(AgentConfig):
     """Seconds for the work of an update, and for a decision."""
     seed: int | None = None
     """Of the draws of a random rule."""
+    log_length: int | None = None
+    """Events kept in the log and in saved files, the newest; None: all."""
     trial: bool = True
     """Make one plan and one decision at construction, so that whatever cannot work is refused there."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_time_limit(self.time_limit)
+        if self.log_length is not None and self.log_length < 1:
+            raise InputError(f"log_length must be at least 1, not {self.log_length}")
         if not isinstance(self.rule, Rule):
             what = f"an instance: {self.rule.__name__}()" if isinstance(self.rule, type) else "a Rule"
             raise InputError(f"rule must be {what}, not {self.rule!r}")
@@ -166,6 +171,11 @@ class Agent(AgentConfig):
         now.time += 1
         return action
 
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """By name, the arguments that another agent must share to go on from a file that `save` wrote."""
+        return describe_arguments(self)
+
     def save(self, path: str | Path) -> None:
         """Write everything that a later `restore` needs to go on from here."""
         self._require_idle()
@@ -200,6 +210,8 @@ class Agent(AgentConfig):
 
     def _record(self, what: str, why: str = "", state: int | None = None, **details) -> None:
         self.log.append(Event(self._now.time, what, why, state, **details))
+        if self.log_length is not None and len(self.log) >= 2 * self.log_length:
+            del self.log[: -self.log_length]
         if what in ("kept plan", "failed rule") and not self._warned:
             self._warned = True
             warnings.warn(f"replan: at time {self._now.time}: {why}", stacklevel=4)

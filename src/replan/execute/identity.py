@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from replan.execute.agent import Agent
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+SAMPLED_TIMES = 1_000
+"""Of a long horizon; the drift bounds of all its steps are told apart anyway."""
 DIGITS = 9
 """Two machines may compute the same world with other last digits."""
 
 
-def identity(agent: Agent) -> dict[str, str]:
+def describe_arguments(agent: Agent) -> dict[str, str]:
     """Return, by name, the arguments that another agent must share to go on from a snapshot of this one."""
-    rewards = _distinct(agent.reward(t) for t in range(agent.horizon))
+    rewards = _distinct(agent.reward(t) for t in _sampled_times(agent.horizon))
     return {
         "horizon": str(agent.horizon),
         "planning_horizon": str(agent.planning_horizon),
@@ -73,6 +75,11 @@ def kernel_from(arrays: dict[str, np.ndarray]) -> Kernel:
     return GeneralKernel(arrays["successors"], arrays["probabilities"])
 
 
+def _sampled_times(horizon: int) -> range:
+    """Times whose kernels and rewards are told apart: all, or evenly spaced ones of a long horizon."""
+    return range(0, horizon, max(1, horizon // SAMPLED_TIMES))
+
+
 def _described(made: Any, arguments: dict[str, Any]) -> str:
     text = _text(made) if is_dataclass(made) else type(made).__qualname__
     return f"{text} {_digest(arguments)}" if arguments else text
@@ -102,7 +109,7 @@ def _feed(digest: Any, value: Any) -> None:
         digest.update(str(value.shape).encode())
         digest.update((np.round(value.astype(float), DIGITS) + 0.0).tobytes())
     elif isinstance(value, TVMDP):
-        times = range(value.horizon)
+        times = _sampled_times(value.horizon)
         kernels, rewards = (_distinct(of(t) for t in times) for of in (value.kernel, value.reward))
         _feed(digest, [value.horizon, value.start, kernels, rewards, value.drift_bounds])
     elif isinstance(value, Kernel):

@@ -11,7 +11,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.execute.config import Progress, Update
-from replan.execute.identity import identity, kernel_arrays, kernel_from
+from replan.execute.identity import kernel_arrays, kernel_from
 from replan.execute.memory import Event, Memory
 from replan.execute.validation import validate_kernel, validate_number, validate_update
 from replan.planning.backward_induction import Plan
@@ -32,7 +32,7 @@ def write(path: str | Path, agent: Agent) -> None:
     progress = now.progress
     header = {
         "version": VERSION,
-        "identity": identity(agent),
+        "identity": agent.identity,
         "time": now.time,
         "state": now.state,
         "named_update": now.named_update,
@@ -42,7 +42,7 @@ def write(path: str | Path, agent: Agent) -> None:
         "last_update": progress.last_update,
         "plan_time": progress.update.time,
         "earlier_time": None if progress.earlier is None else progress.earlier.time,
-        "log": [_event_fields(event) for event in agent.log],
+        "log": [_event_fields(event) for event in agent.log[-(agent.log_length or len(agent.log)) :]],
     }
     arrays = {"estimate": now.estimate, **_prefixed("learned_", agent.estimator.save())}
     for prefix, update in (("", progress.update), ("earlier_", progress.earlier)):
@@ -80,7 +80,7 @@ def read(path: str | Path, agent: Agent) -> tuple[Memory, list[Event]]:
         raise _not_a_saved_agent(path, error) from None
     if version != VERSION:
         raise InputError(f"{path}: saved by another version ({version}, not {VERSION})")
-    for name, value in identity(agent).items():
+    for name, value in agent.identity.items():
         if saved_with.get(name) != value:
             raise InputError(f"{path}: saved with {name} {saved_with.get(name)}, not {value}")
     before = agent.estimator.save()
