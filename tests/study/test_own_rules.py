@@ -60,6 +60,13 @@ def test_a_study_with_a_rule_of_ones_own_ends_in_its_tables_and_page(folder, cap
     assert json.loads(capsys.readouterr().out)["computed"] == 0
 
 
+def test_without_the_page_only_tables_are_written(folder, capsys):
+    assert run_study(folder, "--no-page", "--json") == 0
+    tables = json.loads(capsys.readouterr().out)["tables"]
+    assert tables and not any(path.endswith(".html") for path in tables)
+    assert not (folder / "run" / "report.html").exists()
+
+
 def test_a_changed_source_is_not_mixed_with_what_was_stored(folder, capsys):
     assert run_study(folder, "--json") == 0
     (folder / "mine.py").write_text(RULE.replace("== 0", "== 1"))

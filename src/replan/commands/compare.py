@@ -10,6 +10,7 @@ import typer
 
 from replan.commands.common import ExecutionOption, JsonOption, Spending, check_execution, spending_options
 from replan.commands.output import emit
+from replan.commands.waiting import waiting
 from replan.commands.reproduce import computed_run
 from replan.errors import InputError
 
@@ -51,7 +52,8 @@ def command(
     )
     with TemporaryDirectory() as folder:
         run = computed_run(study, "", Path(folder), workers=workers, quiet=as_json)
-    page = write_page(run, out)
+    with waiting(quiet=as_json) as doing:
+        page = write_page(run, out, doing=doing)
     answer = {
         "execution": execution,
         "rules": [axis.rule for axis in study.blocks[0].rules],

@@ -10,6 +10,7 @@ import typer
 
 from replan.commands.common import JsonOption
 from replan.commands.output import emit
+from replan.commands.waiting import waiting
 
 FAILURES_SHOWN = 20
 STOPPED = 130
@@ -25,6 +26,7 @@ def run(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/NAME if not given.")] = None,
+    page: Annotated[bool, typer.Option(help="Draw the page; without it only tables are written.")] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Compute every cell of a study; exit status 1 where cells failed, 130 where Ctrl-C stopped it."""
@@ -55,10 +57,14 @@ def run(
     )
     tables: list[Path] = []
     if not report.stopped:
-        done = read_run(folder)
-        tables = [*write_study_tables(done, folder / "tables"), write_page(done, folder)]
+        with waiting(quiet=as_json) as doing:
+            doing("reading the results and writing tables")
+            done = read_run(folder)
+            tables = write_study_tables(done, folder / "tables")
+            if page:
+                tables.append(write_page(done, folder, doing=doing))
     options = {"engine": engine, "address": address, "workers": workers, "working-dir": working_dir}
-    how = _resume_command(study, folder, options)
+    how = _resume_command(study, folder, options) + ("" if page else " --no-page")
     answer: dict[str, Any] = {
         "run": str(folder),
         "cells": report.cells,

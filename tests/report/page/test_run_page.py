@@ -8,7 +8,7 @@ from page_data import SMALL, data_of, record
 from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
 from replan.report.page import write_page
-from replan.report.page.run_page import RULES_DRAWN, SETTINGS_DRAWN
+from replan.report.page.run_page import DRAWINGS, SETTINGS_DRAWN
 from replan.report.page.run_tables import CELLS_SHOWN, records_table, rule_table
 from replan.schedule import DriftThreshold
 from replan.study.records import Run
@@ -70,18 +70,18 @@ def test_belief_estimators_and_rules_with_a_name_are_drawn(run_page, tmp_path):
 def test_the_page_says_what_it_does_not_draw(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL)
     small = load_setting(tmp_path / "small.toml")
-    names = [f"s{k}" for k in range(SETTINGS_DRAWN + 1)]
+    names, most = [f"s{k}" for k in range(SETTINGS_DRAWN + 1)], DRAWINGS // SETTINGS_DRAWN
     records = [record(name) for name in names]
-    records += [record("s0", f"mine {k}", 1.0 + k, registered_rule="periodic") for k in range(RULES_DRAWN)]
+    records += [record("s0", f"mine {k}", 1.0 + k, registered_rule="periodic") for k in range(most)]
     records += [record("s1", "of-my-own"), record("s2", "lookahead", None, parameters=None)]
     page = write_page(Run("run", records, dict.fromkeys(names, small), {}), tmp_path)
     text = page.read_text()
     assert f"Only the first {SETTINGS_DRAWN} of {SETTINGS_DRAWN + 1} settings are drawn." in text
-    assert f"Of a setting the {RULES_DRAWN} rules of least regret are drawn." in text
+    assert f"Of a setting the {most} rules of least regret are drawn." in text
     assert "Not drawn where they failed or cannot be made again: of-my-own; lookahead." in text
     views = data_of(page)
     assert list(views) == names[:-1]
-    assert list(views["s0"]["rules"]) == ["periodic", *(f"mine {k}" for k in range(RULES_DRAWN - 1))]
+    assert list(views["s0"]["rules"]) == ["periodic", *(f"mine {k}" for k in range(most - 1))]
 
 
 def test_regret_stands_first_by_setting_and_rule():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf, isfinite
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from replan.study.records import Record, Run, rule_of
 
 SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most
+DRAWINGS = 96  # rules of all settings together, at most
 USUAL = ("map", TRUE_KERNEL, "right")  # execution, estimator and bounds that a name need not mention
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
 
@@ -29,9 +30,14 @@ Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with 
 
 
 def write_page(
-    run: Run, folder: str | Path, *, beyond: Run | None = None, flights: Run | None = None
+    run: Run,
+    folder: str | Path,
+    *,
+    beyond: Run | None = None,
+    flights: Run | None = None,
+    doing: Callable[[str], None] = lambda what: None,
 ) -> Path:
-    """Write report.html of a study; its path.
+    """Write report.html of a study; its path. `doing` is told what is being drawn.
 
     Of several records of one rule on one setting the one with the least regret is shown. The paper's study
     stands beside the paper's figures, and beside studies `beyond` and `table3` where they are given.
@@ -41,13 +47,15 @@ def write_page(
     point = {name: past[name, "map"] for name in run.settings if (name, "map") in past}
     lookahead = [group.rules["lookahead"] for group in point.values() if "lookahead" in group.rules]
     best = _best([*run.records, *lookahead])
-    drawn = {name: _drawn(best[name]) for name in list(run.settings)[:SETTINGS_DRAWN]}
+    names = list(run.settings)[:SETTINGS_DRAWN]
+    drawn = {name: _drawn(best[name], most=_rules_of_each(len(names))) for name in names}
     causes = {name: _past_causes(group, past.get((name, "belief"))) for name, group in point.items()}
-    views = [
-        setting_view(name, run.settings[name], rules, causes=causes.get(name) or _causes(best[name]))
-        for name, rules in drawn.items()
-        if rules
-    ]
+    views = []
+    for place, (name, rules) in enumerate(drawn.items(), start=1):
+        if rules:
+            doing(f"drawing {name}, {place} of {len(drawn)} settings")
+            known = causes.get(name) or _causes(best[name])
+            views.append(setting_view(name, run.settings[name], rules, causes=known))
     ratios = [point[each["setting"]].ratio(each["exact_regret"]) for each in lookahead]
     sentence = headline(_regrets(best, without=BEST_POSSIBLE), ratios_to_best=ratios)
     title = "When should a robot replan?" if paper else f"Study {run.name}"
@@ -115,10 +123,15 @@ def _regrets(best: Best, *, without: str | None = None) -> dict[str, dict[str, f
     return {name: rules for name, rules in found.items() if rules}
 
 
-def _drawn(rules: Mapping[str, Record]) -> dict[str, Shown]:
+def _rules_of_each(settings: int) -> int:
+    """The most rules that are drawn of one setting, so that all drawings take about the same time."""
+    return min(RULES_DRAWN, max(1, DRAWINGS // max(settings, 1)))
+
+
+def _drawn(rules: Mapping[str, Record], *, most: int) -> dict[str, Shown]:
     """The rules of least regret among those that can be made again, in the order of the study."""
     made = {label: shown for label, record in rules.items() if (shown := _shown(record)) is not None}
-    least = sorted(made, key=lambda label: _regret(rules[label]))[:RULES_DRAWN]
+    least = sorted(made, key=lambda label: _regret(rules[label]))[:most]
     return {label: shown for label, shown in made.items() if label in least}
 
 
@@ -148,6 +161,7 @@ def _not_drawn(best: Best, known: Sequence[str]) -> list[str]:
     lost = dict.fromkeys(label for rules in made for label, is_made in rules.items() if not is_made)
     if lost:
         notes.append(f"Not drawn where they failed or cannot be made again: {'; '.join(lost)}.")
-    if any(sum(rules.values()) > RULES_DRAWN for rules in made):
-        notes.append(f"Of a setting the {RULES_DRAWN} rules of least regret are drawn.")
+    most = _rules_of_each(len(made))
+    if any(sum(rules.values()) > most for rules in made):
+        notes.append(f"Of a setting the {most} rules of least regret are drawn.")
     return notes
