@@ -10,8 +10,8 @@ import typer
 
 from replan.commands.common import ExecutionOption, JsonOption, Spending, check_execution, spending_options
 from replan.commands.output import emit
-from replan.commands.waiting import waiting
 from replan.commands.reproduce import computed_run
+from replan.commands.waiting import waiting
 from replan.errors import InputError
 
 if TYPE_CHECKING:
