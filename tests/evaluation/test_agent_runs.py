@@ -18,7 +18,6 @@ RULES = (
     SelfTriggered(0.7),
     LazyValue(0.2),
     Lookahead(),
-    Lookahead("grow"),
 )
 
 

@@ -8,6 +8,7 @@ from tests.execute.loop import Deciding, Faulty, events, fly
 
 from replan import Agent, InputError, Periodic, TrueKernel, load_setting, make_mission
 from replan.execute import plan_by_induction
+from replan.forecast import Given
 from replan.model import GeneralKernel, SlipKernel
 from replan.schedule import Decision, Lookahead, Random
 
@@ -137,16 +138,31 @@ def test_a_rule_that_fails_once_is_asked_again(mission):
     assert events(agent, "update")[:2] == [1, 6]
 
 
-def test_a_look_ahead_that_fails_is_survived(mission):
-    def profile(t):
-        if agent is not None and agent.time > 0:
+def test_a_forecast_that_fails_is_survived(mission):
+    def foretold(t):
+        if agent is not None and agent.time > 9:
             raise MemoryError
         return mission.world.kernel(t)
 
     agent = None
-    agent = Agent.on(mission, Lookahead("profile", profile))
+    agent = Agent.on(mission, Periodic(), forecast=Given(foretold))
     fly(agent, mission)
-    assert events(agent, "update") == [1, 47, 48, 49]
+    assert events(agent, "update") == [1]
+    assert events(agent, "kept plan") == [17, 33, 49]
+
+
+def test_a_forecast_is_validated_before_the_robot_acts_on_it(mission):
+    kernels = [mission.world.kernel(0)] * 20 + [SlipKernel((2, 2), 0.1)]
+    with pytest.raises(InputError, match="the kernel of the forecast has 4 states"):
+        Agent.on(mission, Periodic(), forecast=Given(kernels))
+
+
+def test_a_planner_of_one_s_own_and_a_forecast_do_not_go_together(mission):
+    def planner(*arguments):
+        return plan_by_induction(*arguments)
+
+    with pytest.raises(InputError, match="planner"):
+        Agent.on(mission, Periodic(), planner=planner, forecast=Given(mission.world.kernel))
 
 
 def test_a_rule_that_has_not_drawn_its_times_is_refused(mission):

@@ -19,7 +19,7 @@ def make_agent(execution):
     slip = piecewise(14, slip=0.03, quiet=0.001, bursts=[(0.25, 0.5, 0.03)])
     mission = Mission(rover(4, slip), 4, 4, execution=execution)
     estimator = PooledSlip(SlipKernel((4, 4), 0.05), 0.005)
-    return Agent.on(mission, Lookahead("grow"), estimator=estimator), mission
+    return Agent.on(mission, Lookahead(), estimator=estimator), mission
 
 
 @pytest.fixture(scope="module", params=["map", "belief"])

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from replan.execute import Mission
-from replan.model import GeneralKernel, Reward, from_arrays
+from replan.forecast import Future
+from replan.model import GeneralKernel, Reward, constant, from_arrays
 from replan.planning.backward_induction import plan
 from replan.schedule import Context, Need
 from replan.schedule.rule import Drift
+from replan.skip import make_propagation
 
 TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])
 DRIFT = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.5, 0.5, 0.5, 0.5, 0.5])
@@ -35,6 +37,9 @@ def make_context(**fields) -> Context:
         "reward": lambda t: REWARD,
         "given": information,
     }
+    kernel, made = (fields.get(name, given[name]) for name in ("kernel", "plan"))
+    given["propagation"] = make_propagation(fields.get("execution", "map"), made, kernel)
+    given["futures"] = (Future("stays", 1.0, constant(kernel)),)
     return Context(**{**given, **fields})
 
 

@@ -33,7 +33,6 @@ RULES = (
     LazyValue(0.2),
     FixedTimes((1, 3)),
     Lookahead(),
-    Lookahead("grow"),
 )
 
 

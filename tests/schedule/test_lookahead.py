@@ -1,4 +1,4 @@
-"""Look-ahead chooses by value, in the forecast that it declares."""
+"""Look-ahead chooses by value, in the forecast of the mission."""
 
 from dataclasses import replace
 
@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from replan.errors import InputError
 from replan.evaluation import check_rule, from_start, optimum, regret
 from replan.execute import Mission
+from replan.execute.config import Progress
+from replan.forecast import Frozen, Given, Trend
 from replan.model import SlipKernel, constant, drift
 from replan.planning.ties import Ties
-from replan.schedule import Lookahead, Need
-from replan.schedule.rule import Drift
+from replan.schedule import Lookahead
 from replan.schedule.update_programme import solve
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
@@ -32,9 +33,9 @@ def small_grid(execution="map", *, n=5, horizon=24, budget=4, **options):
 
 
 @given(tiny_missions(max_horizon=7))
-def test_with_the_true_profile_it_is_the_optimum(mission):
-    rule = Lookahead("profile", profile=mission.world.kernel, **EXACT)
-    assert regret(mission, rule) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
+def test_with_the_future_given_it_is_the_optimum(mission):
+    mission = replace(mission, forecast=Given(mission.world.kernel))
+    assert regret(mission, Lookahead(**EXACT)) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
 
 
 @given(tiny_missions(max_horizon=7))
@@ -50,10 +51,12 @@ def test_shared_segments_give_the_same_answers_as_separate_ones(execution, ties)
     mission = small_grid(execution, ties=Ties(ties))
     rule = Lookahead(**EXACT)
     context = at_update(mission, rule)
-    shared = rule.solve(context, np.arange(25), 3)
+    shared = rule.solve(context, context.futures[0], np.arange(25), 3)
     reward = mission.world.reward(0)
-    separate = rule.solve(replace(context, reward=lambda t: replace(reward)), np.arange(25), 3)
-    assert rule.problem(context).shared_until > 10
+    separate = rule.solve(
+        replace(context, reward=lambda t: replace(reward)), context.futures[0], np.arange(25), 3
+    )
+    assert rule.problem(context, context.futures[0]).shared_until > 10
     np.testing.assert_allclose(shared.best, separate.best, atol=1e-12)
     np.testing.assert_array_equal(shared.next_times, separate.next_times)
 
@@ -65,7 +68,7 @@ def test_pruning_changes_values_by_no_more_than_stated(mission, tolerance):
     exact, pruned = Lookahead(**EXACT), Lookahead(tolerance=tolerance, effort=1e30)
     left, state = mission.budget - 1, np.array([0])
     context = at_update(mission, exact)
-    truth = exact.solve(context, state, left).best[0, left]
+    truth = exact.solve(context, context.futures[0], state, left).best[0, left]
     solution = solve_with_error(pruned, context, state, left)
     assert abs(solution.best[0, left] - truth) <= solution.error[0, left] + 1e-12
 
@@ -74,7 +77,7 @@ def test_the_stated_error_on_a_grid_is_small_and_true():
     mission = small_grid(n=7, horizon=30)
     exact, pruned = Lookahead(**EXACT), Lookahead(tolerance=1e-6)
     context, state = at_update(mission, exact), np.array([0])
-    truth = exact.solve(context, state, 3).best[0, 3]
+    truth = exact.solve(context, context.futures[0], state, 3).best[0, 3]
     solution = solve_with_error(pruned, context, state, 3)
     assert 0 < solution.error[0, 3] < 0.05
     assert abs(solution.best[0, 3] - truth) <= solution.error[0, 3]
@@ -82,7 +85,9 @@ def test_the_stated_error_on_a_grid_is_small_and_true():
 
 
 def solve_with_error(rule, context, states, left):
-    return solve(rule.problem(context), context.last_update, states, left, with_error=True)
+    return solve(
+        rule.problem(context, context.futures[0]), context.last_update, states, left, with_error=True
+    )
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
@@ -104,18 +109,19 @@ def test_one_state_and_all_states_get_the_same_answer():
         assert together.tolist() == alone
 
 
-@given(tiny_missions(max_horizon=8), st.sampled_from(["frozen", "grow"]))
+FORECASTS = [Frozen(), Trend()]
+
+
+@given(tiny_missions(max_horizon=8), st.sampled_from(FORECASTS))
 def test_exactly_the_budget_is_spent(mission, forecast):
-    steps = from_start(mission, Lookahead(forecast), None)[1]
+    steps = from_start(replace(mission, forecast=forecast), Lookahead(), None)[1]
     assert steps.update_probability.sum() == pytest.approx(mission.budget)
 
 
-@pytest.mark.parametrize("forecast", ["frozen", "grow", "grow, known"])
+@pytest.mark.parametrize("forecast", FORECASTS)
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_it_is_a_sound_rule(forecast, execution):
-    rule = Lookahead("grow", drift="known") if forecast == "grow, known" else Lookahead(forecast)
-    assert (Need.DRIFT_AHEAD in rule.needs) == (forecast == "grow, known")
-    assert check_rule(rule, small_grid(execution, horizon=12)) == []
+    assert check_rule(Lookahead(), small_grid(execution, horizon=12, forecast=forecast)) == []
 
 
 def test_it_decides_at_the_time_that_it_named():
@@ -130,41 +136,25 @@ def test_it_decides_at_the_time_that_it_named():
     assert last.score == pytest.approx(sum(last.terms.values()))
 
 
-def test_growth_knows_the_drift_ahead_only_where_that_is_asked_for():
-    mission = small_grid()
-    held, known = Lookahead("grow"), Lookahead("grow", drift="known")
-    assert held.bounds(at_update(mission, held, time=3)).tolist() == pytest.approx(
-        [*mission.world.drift_bounds[:3], *[mission.world.drift_bounds[2]] * 20]
-    )
-    later = mission.context(held, mission.progress(3, 2), 0, 9)
-    assert held.bounds(later).tolist() == held.bounds(at_update(mission, held, time=3)).tolist()
-    assert known.bounds(at_update(mission, known, time=3)).tolist() == mission.world.drift_bounds.tolist()
+def test_drift_that_falls_is_told_from_drift_that_rises():
+    """Slip of 0.2 that came from 0.4 will be gone soon, slip that came from 0 will not."""
+    still = Mission(rover(5, np.full(24, 0.2)), budget=4, planning_horizon=5, forecast=Trend())
+    mission = replace(still, world=replace(still.world, stated_bounds=np.full(23, 0.04)))
+    rule = Lookahead()
 
+    def chosen(slip):
+        update = mission.config.make_update(6, SlipKernel((5, 5), 0.2), (1, SlipKernel((5, 5), slip)))
+        context = mission.context(rule, Progress(update, 3), 0)
+        return context.futures[0].kernel(16).slip[0], rule.next_update(context, np.array([0]))[0]
 
-def test_growth_that_falls_is_told_from_growth_that_rises():
-    """Slip of 0.2 that came from 0.3 will be gone soon, slip that came from 0.1 will not."""
-    mission = Mission(rover(5, np.full(24, 0.2)), budget=4, planning_horizon=5)
-    rule = Lookahead("grow", drift="known")
-    now = at_update(mission, rule, time=6)
-
-    def coming_from(slip):
-        earlier = {Need.EARLIER_ESTIMATE: (1, SlipKernel((5, 5), slip))}
-        return replace(now, given={**now.given, Need.DRIFT_AHEAD: Drift.of(np.full(23, 0.016)), **earlier})
-
-    falling = rule.problem(coming_from(0.3)).plan_at(16)[1]
-    rising = rule.problem(coming_from(0.1)).plan_at(16)[1]
-    assert falling.slip[0] == pytest.approx(0.0)  # pyright: ignore
-    assert rising.slip[0] == pytest.approx(0.4)  # pyright: ignore
-    directions = [rule.next_update(coming_from(slip), np.array([0]))[0] for slip in (0.3, 0.1)]
-    assert directions[0] != directions[1]
+    (falling, early), (rising, late) = chosen(0.4), chosen(0.0)
+    assert (falling, rising) == (pytest.approx(0.0), pytest.approx(0.4))
+    assert early != late
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"forecast": "guess"},
-        {"forecast": "profile"},
-        {"drift": "seen"},
         {"tolerance": 0.5},
         {"tolerance": -1.0},
         {"effort": 0.0},

@@ -73,7 +73,6 @@ def test_text_is_read_as_what_the_parameter_takes():
             {"weights": "1,x,1"},
             "weights cannot be '1,x,1': it takes numbers with commas between or none",
         ),
-        ("lookahead", {"profile": "x"}, "profile cannot be 'x': it takes a function (from Python) or none"),
         ("regret-guided", {"alpha": "2"}, "alpha must lie between 0 and 1, not 2.0"),
     ],
 )

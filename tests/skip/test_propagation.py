@@ -7,16 +7,15 @@ from replan.errors import InputError
 from replan.model import Reward, SlipKernel, constant
 from replan.planning import Ties, plan
 from replan.skip import make_propagation
-from replan.skip.segments import preference
 
 KERNEL = SlipKernel((3, 3), 0.1)
 PLAN = plan(KERNEL, constant(Reward(next_state=np.zeros(9))), time=2, horizon=2)
 
 
 def test_the_order_of_preference_is_that_of_the_tie_rule():
-    assert preference(Ties("first"), 0, 4).tolist() == [0, 1, 2, 3]
-    assert preference(Ties("last"), 0, 4).tolist() == [3, 2, 1, 0]
-    drawn = [preference(Ties("random", 1), time, 4) for time in range(30)]
+    assert Ties("first").preference(0, 4).tolist() == [0, 1, 2, 3]
+    assert Ties("last").preference(0, 4).tolist() == [3, 2, 1, 0]
+    drawn = [Ties("random", 1).preference(time, 4) for time in range(30)]
     assert all(sorted(order) == [0, 1, 2, 3] for order in drawn)
     assert len({tuple(order) for order in drawn}) > 10, "another order for each plan"
     for time, order in enumerate(drawn):

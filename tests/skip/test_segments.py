@@ -1,9 +1,12 @@
 """Segments are the skip intervals of every row, kept at every step."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replan.forecast import ForecastFault, Given
 from replan.skip.interval import skip_interval
 from replan.skip.segments import stack_world, walk_segments
 from tiny_worlds import tiny_missions
@@ -12,9 +15,7 @@ from tiny_worlds import tiny_missions
 def made(mission, time, tolerance=0.0):
     along = stack_world(mission.world.kernel, mission.world.reward, first=time, horizon=mission.horizon)
     update, states = mission.update(time), np.arange(mission.world.states)
-    return walk_segments(
-        along, update.plan, update.kernel, mission.execution, states, begin=time, tolerance=tolerance
-    )
+    return walk_segments(along, update.propagation, states, begin=time, tolerance=tolerance)
 
 
 def distribution(parts, row, k, size):
@@ -25,8 +26,10 @@ def distribution(parts, row, k, size):
     return out
 
 
-@given(tiny_missions(), st.integers(0, 2))
-def test_segments_equal_pushing_dense_distributions(mission, time):
+@given(tiny_missions(), st.integers(0, 2), st.booleans())
+def test_segments_equal_pushing_dense_distributions(mission, time, moving):
+    if moving:
+        mission = replace(mission, forecast=Given(mission.world.kernel, ForecastFault(late=1)))
     world, states = mission.world, np.arange(mission.world.states)
     parts = made(mission, time)
     gained = np.zeros(len(states))

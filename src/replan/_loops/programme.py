@@ -18,15 +18,22 @@ def reach(begin, rows, weights, steps, offsets, cells, masses, candidate, out):
 
 
 @jit
-def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, price, values, best, chosen):
-    """Fill (R, C) `best` and `chosen`: the best next update time and its value, by updates left.
+def _expect_ahead(u, first, last, cells, masses, values, total):
+    """Add up what the masses find at u, by column, into `total`; return their weight on known states."""
+    total[:] = 0.0
+    weight, known = 0.0, values.shape[2] - 1
+    for e in range(first, last):
+        ahead = values[u, cells[e]]
+        weight += masses[e] * ahead[known]
+        for c in range(total.size):
+            total[c] += masses[e] * ahead[c]
+    return weight
 
-    Column c of `values` (T + 1, S, ...) is what going on is worth with c updates after the next one; the last
-    column is 1 for states whose value is known, and rows are scaled up to these. The next update
-    costs `price`. Earlier times win ties.
-    """
-    columns, known = best.shape[1], values.shape[2] - 1
-    length = candidate.size - begin
+
+@jit
+def candidate_values(begin, rows, gained, offsets, cells, masses, candidate, latest, price, values, out):
+    """Fill (R, T + 1, C) `out` with the value of each candidate for the next update, by updates left."""
+    columns, length = out.shape[2], candidate.size - begin
     total = np.empty(columns)
     for i in range(rows.size):
         for k in range(1, length):
@@ -34,13 +41,31 @@ def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, pr
             if not candidate[u] or u > latest[0]:
                 continue
             first = rows[i] * gained.shape[1] + k
-            total[:] = 0.0
-            weight = 0.0
-            for e in range(offsets[first], offsets[first + 1]):
-                ahead = values[u, cells[e]]
-                weight += masses[e] * ahead[known]
-                for c in range(columns):
-                    total[c] += masses[e] * ahead[c]
+            weight = _expect_ahead(u, offsets[first], offsets[first + 1], cells, masses, values, total)
+            if weight <= 0.0:
+                continue
+            for c in range(columns):
+                if u <= latest[c]:
+                    out[i, u, c] = gained[rows[i], k] + total[c] / weight - price
+
+
+@jit
+def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, price, values, best, chosen):
+    """Fill (R, C) `best` and `chosen`: the best next update time and its value, by updates left.
+
+    Column c of `values` (T + 1, S, ...) is what going on is worth with c updates after the next one; the last
+    column is 1 for states whose value is known, and rows are scaled up to these. The next update costs
+    `price`. Earlier times win ties.
+    """
+    columns, length = best.shape[1], candidate.size - begin
+    total = np.empty(columns)
+    for i in range(rows.size):
+        for k in range(1, length):
+            u = begin + k
+            if not candidate[u] or u > latest[0]:
+                continue
+            first = rows[i] * gained.shape[1] + k
+            weight = _expect_ahead(u, offsets[first], offsets[first + 1], cells, masses, values, total)
             if weight <= 0.0:
                 continue
             for c in range(columns):

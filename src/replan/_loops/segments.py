@@ -48,9 +48,15 @@ def _prune(tolerance, mass, here, count):
 
 
 @jit
-def belief_commands(successors, probabilities, q_values, order, tie_tolerance, tolerance, states, steps):
-    """(R, steps) actions of robots that act on their belief; of tied actions the earliest in `order`."""
-    size, actions = q_values.shape
+def belief_commands(
+    successors, probabilities, kernel_of, q_values, preference, plan_of, tie_tolerance, tolerance, states
+):
+    """(R, L) actions of robots that act on their belief; of tied actions the first in `preference`.
+
+    Step k follows row plan_of[k] of `q_values`, `preference` and `kernel_of`.
+    """
+    steps = plan_of.size
+    size, actions = q_values.shape[1:]
     mass, ahead = np.zeros(size), np.zeros(size)
     here, there = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     value = np.empty(actions)
@@ -59,16 +65,20 @@ def belief_commands(successors, probabilities, q_values, order, tie_tolerance, t
         here[0], count = states[row], 1
         mass[states[row]] = 1.0
         for k in range(steps):
+            plan = plan_of[k]
+            kernel = kernel_of[plan]
             value[:] = 0.0
             for i in range(count):
                 for a in range(actions):
-                    value[a] += mass[here[i]] * q_values[here[i], a]
+                    value[a] += mass[here[i]] * q_values[plan, here[i], a]
             best = value.max()
-            for a in order:
+            for a in preference[plan]:
                 if value[a] >= best - tie_tolerance:
                     out[row, k] = a
                     break
-            count = _push(successors, probabilities, out[row, k], mass, here, count, ahead, there)
+            count = _push(
+                successors[kernel], probabilities[kernel], out[row, k], mass, here, count, ahead, there
+            )
             count, _ = _prune(tolerance, ahead, there, count)
             mass, ahead = ahead, mass
             here, there = there, here

@@ -21,7 +21,6 @@ from replan.certificates.uncertainty import Uncertainty, action_reward, losses_b
 from replan.model.kernel import Array
 from replan.model.reward import Reward
 from replan.schedule.rule import Context
-from replan.skip.propagation import make_propagation
 
 
 def given_away(context: Context, steps: int) -> Array:
@@ -58,7 +57,7 @@ class _Blind:
         self.losses = [*islice(losses_backwards(*world), steps)][::-1]  # of the steps from the update on
         self.best, self.sure = optimistic_values(*world), sure_values(*world)
         self.cost, self.arrival = step_costs(self.uncertain, context.reward, states)
-        self.propagation = make_propagation(context.execution, context.plan, context.kernel)
+        self.propagation = context.propagation
         self.estimate, self.actions = self.propagation.begin(np.arange(states)), []
         self.successors, self.states = known.successors()[0], states
         self.places = [np.packbits(np.eye(states, dtype=bool), axis=1)]  # an eighth of the memory
@@ -77,8 +76,9 @@ class _Blind:
         return np.diagonal(lost).copy()
 
     def _go_on(self) -> None:
-        self.actions.append(self.propagation.act(self.estimate))
-        self.estimate = self.propagation.advance(self.estimate, self.actions[-1])
+        time = self.begin + len(self.actions)
+        self.actions.append(self.propagation.act(self.estimate, time))
+        self.estimate = self.propagation.advance(self.estimate, self.actions[-1], time)
         places = _loops.certificates.spread_places(self.successors, self._places(-1))
         self.places.append(np.packbits(places, axis=1))
 

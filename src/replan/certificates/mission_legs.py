@@ -52,8 +52,8 @@ def _leg(mission: Mission, begin: int, end: int) -> Leg:
     estimate = propagation.begin(np.arange(mission.world.states))
     actions = np.empty((end - begin, mission.world.states), dtype=np.int64)
     for k in range(end - begin):
-        actions[k] = propagation.act(estimate)
-        estimate = propagation.advance(estimate, actions[k])
+        actions[k] = propagation.act(estimate, begin + k)
+        estimate = propagation.advance(estimate, actions[k], begin + k)
     return Leg(begin, actions)
 
 

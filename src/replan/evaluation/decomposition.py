@@ -139,10 +139,10 @@ class _SwitchedRobot:
             else:
                 propagation = self._propagation(tau, t)
                 estimate = propagation.begin(rows) if estimate is None else estimate
-                actions = propagation.act(estimate)
+                actions = propagation.act(estimate, t)
                 after = kernel.push(before, actions)
                 gained = reward.along(before, actions, after)
-                estimate = propagation.advance(estimate, actions)
+                estimate = propagation.advance(estimate, actions, t)
             yield SkipStep(t, NO_ACTIONS, before, after, gained)
             before = after
 

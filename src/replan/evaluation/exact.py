@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
@@ -128,7 +129,7 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
             return True
         time = int(chances.argmax())
         if time < mission.horizon:
-            progress = progress.after(mission.update(time))
+            progress = mission.after(progress, time)
     return False
 
 
@@ -226,7 +227,7 @@ def visits(
                     yield progress, step, still
                     leaving = share * chances[:, step.time + 1]
                     if step.time + 1 < mission.horizon and leaving.any():
-                        following = progress.after(mission.update(step.time + 1))
+                        following = mission.after(progress, step.time + 1)
                         here = arrivals[step.time + 1].setdefault(
                             following.key(update_times.rule), (following, np.zeros_like(mass))
                         )[1]
@@ -253,8 +254,10 @@ def _backwards(update_times: UpdateTimes) -> Array:
     everyone = np.arange(mission.world.states)
     nodes = _reachable(update_times, everyone)
     values: dict[Key, Array] = {}
-    for time in sorted({key[0] for key in nodes}, reverse=True):
-        here = {key: node for key, node in nodes.items() if key[0] == time}
+    same_update = defaultdict(dict)
+    for key, node in nodes.items():
+        same_update[key[0], node[0].update.compared][key] = node
+    for _, here in sorted(same_update.items(), key=itemgetter(0), reverse=True):
         for key in here:
             values[key] = np.zeros(mission.world.states)
         gained = np.zeros(mission.world.states)
@@ -266,7 +269,7 @@ def _backwards(update_times: UpdateTimes) -> Array:
                 if weight.any():
                     ahead = 0.0
                     if step.time + 1 < mission.horizon:
-                        following = progress.after(mission.update(step.time + 1))
+                        following = mission.after(progress, step.time + 1)
                         ahead = step.after @ values[following.key(rule)]
                     values[key] += weight * (gained + ahead)
     return values[mission.beginning().key(rule)]
@@ -284,7 +287,7 @@ def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Pr
             chances = update_times(progress, states)
             nodes[key] = progress, chances
             times = np.flatnonzero(chances.any(axis=0))
-            waiting += [progress.after(mission.update(int(t))) for t in times if t < mission.horizon]
+            waiting += [mission.after(progress, int(t)) for t in times if t < mission.horizon]
     return nodes
 
 

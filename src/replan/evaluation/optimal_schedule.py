@@ -19,6 +19,7 @@ from replan.schedule.budget import FIRST_UPDATE, Prices
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.skip.interval import skip_interval
+from replan.skip.propagation import Propagation
 from replan.skip.segments import stack_world
 
 NODES = 20_000  # partial schedules that branch and bound extends before it gives up the proof
@@ -87,14 +88,12 @@ def feedback(mission: Mission, states: Indices, *, with_later: bool = False) -> 
     world, begin = mission.world, len(_forced(mission))
     along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)
 
-    def plan_at(time: int):
-        update = mission.update(time)
-        return update.plan, update.kernel
+    def acting_from(time: int) -> Propagation:
+        return mission.update(time).propagation
 
     problem = Problem(
         along,
-        plan_at,
-        mission.execution,
+        acting_from,
         mission.config.must_spend,
         tolerance=TOLERANCE,
         price=(mission.prices or Prices()).update,

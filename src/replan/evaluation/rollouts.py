@@ -108,7 +108,9 @@ class _Fleet:
         if self.grid and Need.STATE not in rule.needs and not draws_times(mission, rule):
             times = make_timeline(mission, rule, explain=False).times
             self.counts[:] = len(times)
-            self._move({t: mission.update(t).propagation for t in (0, *times)}, everyone, mission.horizon)
+            pairs = zip((0, 0, *times), (0, *times), strict=False)
+            intervals = {t: mission.update(t, before).propagation for before, t in pairs}
+            self._move(intervals, everyone, mission.horizon)
             return
         update_times = UpdateTimes(mission, rule)
         first = mission.beginning()
@@ -123,7 +125,7 @@ class _Fleet:
                     self._move({time: progress.update.propagation}, group, end)
                     if end < mission.horizon:
                         self.counts[group] += 1
-                        following = progress.after(mission.update(end))
+                        following = mission.after(progress, end)
                         waiting[end].setdefault(following.key(rule), (following, []))[1].append(group)
 
     def rollouts(self) -> Rollouts:
@@ -160,10 +162,10 @@ class _Fleet:
 
     def _step(self, t: int, rows: Indices, propagation: Propagation, states, returns, estimate):
         assert self.numbers is not None
-        world, actions = self.mission.world, propagation.act(estimate)
+        world, actions = self.mission.world, propagation.act(estimate, t)
         if self.trace:
             self.seen[rows, t] = states
             self.believed[rows, t] = estimate if estimate.ndim == 1 else estimate.argmax(axis=1)
         following = world.kernel(t).sample(states, actions, self.numbers[t, rows])
         returns = returns + world.reward(t).realised(states, actions, following)
-        return following, returns, propagation.advance(estimate, actions)
+        return following, returns, propagation.advance(estimate, actions, t)

@@ -43,8 +43,6 @@ class Agent(AgentConfig):
 
     rule: Rule
     estimator: Estimator
-    nominal: Kernel
-    """Planned on before the first update."""
     time_limit: float | None = None
     """Seconds for the work of an update, and for a decision."""
     seed: int | None = None
@@ -76,7 +74,7 @@ class Agent(AgentConfig):
     def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options) -> Self:
         """Make an agent for a mission in a known world, on true kernels unless an estimator is given."""
         given = {each.name: vars(mission.config)[each.name] for each in fields(AgentConfig)}
-        settings = {**given, "nominal": mission.world.kernel(0), **options}
+        settings = {**given, **options}
         return cls(rule=rule, estimator=estimator or mission.estimator, **settings)
 
     def start(self, state: int) -> None:
@@ -163,8 +161,8 @@ class Agent(AgentConfig):
             raise InputError(f"all {self.horizon} steps have been taken")
         now = self._now
         propagation = now.progress.update.propagation
-        actions = propagation.act(now.estimate)
-        now.estimate = propagation.advance(now.estimate, actions)
+        actions = propagation.act(now.estimate, now.time)
+        now.estimate = propagation.advance(now.estimate, actions, now.time)
         action = int(actions[0])
         self._record("act", action=action)
         now.commanded.append(action)
@@ -245,10 +243,12 @@ class Agent(AgentConfig):
         return named, decision_at(self.rule, context(now.time), named, spend_all=self.must_spend)
 
     def _make(self, seen: Observation) -> Update:
-        """Estimate and plan within the time limit."""
+        """Estimate, forecast and plan within the time limit."""
+        before = self._now.progress.update
+        earlier = (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
 
         def make(kernel: Kernel) -> Update:
-            return self.make_update(seen.time, validate_kernel(kernel, like=self.nominal))
+            return self.make_update(seen.time, validate_kernel(kernel, like=self.nominal), earlier)
 
         return self._worker.run(partial(self.estimator.estimate, seen), make, timeout=self.time_limit)
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.execute.validation import validate_update
+from replan.execute.validation import validate_kernel, validate_update
+from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
+from replan.forecast.frozen import Frozen
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.planning.backward_induction import Plan, plan
+from replan.planning.backward_induction import Plan, plan, plan_ahead
 from replan.planning.ties import Ties
 from replan.schedule.budget import FIRST_UPDATE, Prices, check_budget
 from replan.schedule.rule import Context, Drift, Need, Rule
@@ -31,12 +33,16 @@ def plan_by_induction(kernel: Kernel, reward, time: int, horizon: int, ties: Tie
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """Estimate, plan and propagation that an update at `time` puts in force."""
+    """Estimate, forecast, plan and propagation that an update at `time` puts in force."""
 
     time: int
     kernel: Kernel
     plan: Plan
     propagation: Propagation
+    futures: tuple[Future, ...]
+    """Expected from then on."""
+    compared: int = 0
+    """Time of the update before, where the forecast depends on it; 0 elsewhere."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     """Results that rules keep while this update is in force (`Context.cache`)."""
 
@@ -69,7 +75,8 @@ class Progress:
     def key(self, rule: Rule) -> tuple[int, int, int]:
         """Last update, updates left and earlier update: equal keys are equal contexts for the rule."""
         compares = Need.EARLIER_ESTIMATE in rule.needs and self.earlier is not None
-        return self.last_update, self.budget_left, self.earlier.time if compares and self.earlier else 0
+        earlier = self.earlier.time if compares and self.earlier else self.update.compared
+        return self.last_update, self.budget_left, earlier
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,8 +90,12 @@ class AgentConfig:
     budget: int | None
     """B; None: prices alone."""
     reward: Callable[[int], Reward]
+    nominal: Kernel
+    """Planned on before the first update."""
     drift_bounds: Array
     """(T-1,) epsilon_t."""
+    forecast: Forecast = field(default_factory=Frozen)
+    """What the robot expects of the kernels after an update."""
     execution: Execution = "map"
     ties: Ties = field(default_factory=Ties)
     spend_all: bool = True
@@ -107,6 +118,10 @@ class AgentConfig:
         self.drift_bounds = bounds
         if not callable(self.reward) or not isinstance(self.reward(0), Reward):
             raise InputError("reward must be a function of time that returns a Reward")
+        if not isinstance(self.forecast, Forecast):
+            raise InputError(f"forecast must be a Forecast, not {self.forecast!r}")
+        if self.forecast.moves and self.planner is not plan_by_induction:
+            raise InputError("a planner of one's own plans on one kernel: it needs the forecast frozen")
 
     @cached_property
     def drift(self) -> Drift:
@@ -123,12 +138,42 @@ class AgentConfig:
         """Whether all of the budget is spent."""
         return self.spend_all and self.prices is None
 
-    def make_update(self, time: int, kernel: Kernel) -> Update:
-        """Plan on an estimate, for min(H, T - t) steps."""
-        horizon = min(self.planning_horizon, self.horizon - time)
-        made = self.planner(kernel, self.reward, time, horizon, self.ties)
-        validate_update(kernel, made, time=time, execution=self.execution)
-        return Update(time, kernel, made, make_propagation(self.execution, made, kernel))
+    def make_update(
+        self,
+        time: int,
+        kernel: Kernel,
+        earlier: tuple[int, Kernel] | None = None,
+        *,
+        kept: Plan | None = None,
+    ) -> Update:
+        """Forecast from an estimate, and the one before it, and plan for min(H, T - t) steps.
+
+        `kept` is the plan that this made before, where it is known; on a forecast that moves it is made anew.
+        """
+        futures = self.forecast.futures(self.evidence(time, kernel, earlier))
+        if not self.forecast.moves:
+            horizon = min(self.planning_horizon, self.horizon - time)
+            made = kept or self.planner(kernel, self.reward, time, horizon, self.ties)
+            validate_update(kernel, made, time=time, execution=self.execution)
+            return Update(time, kernel, made, make_propagation(self.execution, made, kernel), futures)
+        expected = mean_kernel(futures)
+        for t in range(time, self.horizon):
+            validate_kernel(expected(t), like=self.nominal, origin="forecast")
+        made = plan_ahead(
+            expected, self.reward, time=time, end=self.horizon, horizon=self.planning_horizon, ties=self.ties
+        )
+        for each in (made, *made.later):
+            validate_update(kernel, each, time=each.time, execution=self.execution)
+        propagation = make_propagation(self.execution, made, kernel, expected)
+        compared = earlier[0] if earlier is not None and self.forecast.compares else 0
+        return Update(time, kernel, made, propagation, futures, compared)
+
+    def evidence(
+        self, time: int, kernel: Kernel, earlier: tuple[int, Kernel] | None, now: int | None = None
+    ) -> Evidence:
+        """Return what a forecast can see of an update at `time`, at `now` where a rule reconsiders."""
+        bounds = self.drift_bounds[: time if now is None else now]
+        return Evidence(time, self.horizon, kernel, self.nominal, bounds, earlier)
 
     def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
         """Return the context at `time` (None: at the last update itself) for a rule."""
@@ -143,6 +188,8 @@ class AgentConfig:
             last_update=progress.last_update,
             kernel=update.kernel,
             plan=update.plan,
+            propagation=update.propagation,
+            futures=update.futures,
             reward=self.reward,
             execution=self.execution,
             declared_successors=self.declared_successors,

@@ -10,6 +10,9 @@ from replan.errors import InputError
 from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.true_kernel import TrueKernel
 from replan.execute.config import AgentConfig, Progress, Update
+from replan.forecast.base import Forecast
+from replan.forecast.frozen import Frozen
+from replan.model.kernel import Kernel
 from replan.model.tvmdp import TVMDP
 from replan.planning.ties import Ties
 from replan.schedule.budget import Prices, check_budget, check_times
@@ -35,6 +38,8 @@ class Mission:
     """Spend exactly B updates; False: at most B. With prices B is a limit in any case."""
     prices: Prices | None = None
     """Of looks and plans. With prices the first update is not forced."""
+    forecast: Forecast = field(default_factory=Frozen)
+    """What the robot expects of the kernels after an update."""
 
     def __post_init__(self) -> None:
         check_budget(self.budget, self.world.horizon, self.prices)
@@ -57,6 +62,8 @@ class Mission:
             planning_horizon=self.planning_horizon,
             budget=self.budget,
             reward=self.world.reward,
+            nominal=self.world.kernel(0),
+            forecast=self.forecast,
             drift_bounds=self.world.drift_bounds,
             execution=self.execution,
             ties=self.ties,
@@ -68,18 +75,27 @@ class Mission:
         )
 
     @cached_property
-    def update(self) -> Callable[[int], Update]:
-        """t -> the update at t in the paper's simulator (0: the free plan on P_0 before the first one)."""
-
-        def update(time: int) -> Update:
-            return self.config.make_update(time, self.estimator.estimate(Observation(time, state=-1)))
+    def _updates(self) -> Callable[[int, int], Update]:
+        def update(time: int, earlier: int) -> Update:
+            before = (earlier, self._estimate(earlier)) if earlier else None
+            return self.config.make_update(time, self._estimate(time), before)
 
         return lru_cache(maxsize=4 * self.horizon if self.world.states <= LARGE else 2)(update)
+
+    def _estimate(self, time: int) -> Kernel:
+        return self.estimator.estimate(Observation(time, state=-1))
+
+    def update(self, time: int, earlier: int = 0) -> Update:
+        """Return the update at a time in the paper's simulator (0: the free plan before the first one).
+
+        `earlier` is the time of the update before, 0 if there was none; only forecasts can depend on it.
+        """
+        return self._updates(time, earlier if self.forecast.compares else 0)
 
     def with_budget(self, budget: int | None, *, prices: Prices | None = None) -> Mission:
         """Return the mission with another budget, or with prices; both share their updates."""
         other = replace(self, budget=budget, prices=prices)
-        vars(other)["update"] = self.update
+        vars(other)["_updates"] = self._updates
         return other
 
     @property
@@ -111,7 +127,11 @@ class Mission:
     def progress(self, last_update: int, budget_left: int, earlier_update: int = 0) -> Progress:
         """Return the bookkeeping after an update at `last_update`, the one before it at `earlier_update`."""
         earlier = self.update(earlier_update) if earlier_update else None
-        return Progress(self.update(last_update), budget_left, earlier)
+        return Progress(self.update(last_update, earlier_update), budget_left, earlier)
+
+    def after(self, progress: Progress, time: int) -> Progress:
+        """Return the progress after a further update at `time`."""
+        return progress.after(self.update(time, progress.update.time))
 
     def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
         """Return the context at `time` (None: at the last update itself) for a rule."""

@@ -13,11 +13,10 @@ from replan.errors import InputError
 from replan.execute.config import Progress, Update
 from replan.execute.identity import kernel_arrays, kernel_from
 from replan.execute.memory import Event, Memory
-from replan.execute.validation import validate_kernel, validate_number, validate_update
+from replan.execute.validation import validate_kernel, validate_number
 from replan.planning.backward_induction import Plan
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Decision
-from replan.skip.propagation import make_propagation
 
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
@@ -108,8 +107,8 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
     earlier = None
     if header["earlier_time"] is not None:
         when = validate_number(header["earlier_time"], plan_time, "earlier_time")
-        earlier = _update(_named("earlier_", arrays), when, agent)
-    progress = Progress(_update(arrays, plan_time, agent), left, earlier, last)
+        earlier = _update(_named("earlier_", arrays), when, agent, None)
+    progress = Progress(_update(arrays, plan_time, agent, earlier), left, earlier, last)
     if not (isinstance(header["named"], bool) and isinstance(header["log"], list)):
         raise ValueError("named or log has another type")
     named = header["named_update"]
@@ -126,11 +125,11 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
     )
 
 
-def _update(arrays: dict[str, np.ndarray], time: int, agent: Agent) -> Update:
+def _update(arrays: dict[str, np.ndarray], time: int, agent: Agent, earlier: Update | None) -> Update:
     kernel = validate_kernel(kernel_from(_named("kernel_", arrays)), like=agent.nominal)
     plan = Plan(time, arrays["policy"], arrays["next_values"], kernel, agent.reward(time), agent.ties)
-    validate_update(kernel, plan, time=time, execution=agent.execution)
-    return Update(time, kernel, plan, make_propagation(agent.execution, plan, kernel))
+    before = (earlier.time, earlier.kernel) if earlier else None
+    return agent.make_update(time, kernel, before, kept=plan)
 
 
 def _estimate(estimate: np.ndarray, states: int, execution: str) -> np.ndarray:

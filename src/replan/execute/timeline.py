@@ -44,7 +44,7 @@ def make_timeline(
         decisions.append((FIRST_UPDATE, Decision(True, "the first update is at 1")))
     while len(times) < mission.limit:
         if times:
-            progress = progress.after(mission.update(times[-1]))
+            progress = mission.after(progress, times[-1])
         context = partial(mission.context, rule, progress, start)
         named = named_update(rule, context(), start, seed=seed, spend_all=spend_all)
         following = mission.horizon

@@ -41,13 +41,13 @@ def validate_look(look: Any, states: int) -> tuple[int, Array | None]:
     return int(belief.argmax()), belief
 
 
-def validate_kernel(kernel: Any, *, like: Kernel) -> Kernel:
+def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> Kernel:
     """Return the kernel, or raise `InputError` if it is none or has other states and actions than another."""
     if not isinstance(kernel, Kernel):
-        raise InputError(f"the estimator returned {type(kernel).__name__}, not a kernel")
+        raise InputError(f"the {origin} returned {type(kernel).__name__}, not a kernel")
     if (kernel.states, kernel.actions) != (like.states, like.actions):
         raise InputError(
-            f"the estimated kernel has {kernel.states} states and {kernel.actions} actions, "
+            f"the kernel of the {origin} has {kernel.states} states and {kernel.actions} actions, "
             f"not {like.states} and {like.actions}"
         )
     if isinstance(kernel, GeneralKernel):
@@ -55,7 +55,7 @@ def validate_kernel(kernel: Any, *, like: Kernel) -> Kernel:
     else:
         rows, least = kernel.expect(np.ones(kernel.states)), 0.0
     if not (least >= -ROW_TOLERANCE and (np.abs(rows - 1.0) <= ROW_TOLERANCE).all()):
-        raise InputError("the rows of the estimated kernel are not probabilities")
+        raise InputError(f"the rows of the kernel of the {origin} are not probabilities")
     return kernel
 
 

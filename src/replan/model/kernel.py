@@ -115,6 +115,13 @@ class GeneralKernel:
         self.successors, self.probabilities = merge_successors(successors.astype(np.int64), probabilities)
 
     @classmethod
+    def of_merged(cls, successors: Indices, probabilities: Array) -> Self:
+        """From arrays in the form that the attributes have, unchecked."""
+        kernel = cls.__new__(cls)
+        kernel.successors, kernel.probabilities = successors, probabilities
+        return kernel
+
+    @classmethod
     def from_dense(cls, probabilities: ArrayLike) -> Self:
         """From an (S, A, S) array."""
         dense = np.asarray(probabilities, dtype=float)

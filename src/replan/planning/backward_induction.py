@@ -1,14 +1,14 @@
-"""Planning at an update by backward induction, with the estimated kernel held fixed.
+"""Planning at an update by backward induction, with the estimated kernel held fixed or on a forecast.
 
 `plan` solves the paper's equation (policy optimisation): W_h(s) = max_a r_{t+h}(s, a) + E[W_{h+1}], and keeps
-the first step.
+the first step. `plan_ahead` does so for every time from the update on, on kernels that are expected to move.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +23,7 @@ from replan.planning.ties import TIE_TOLERANCE, Ties
 
 @dataclass(frozen=True)
 class Plan:
-    """The first step of an H-step plan, kept until the next update."""
+    """The first step of an H-step plan, and those of later times where kernels are expected to move."""
 
     time: int
     """Of the update that made it."""
@@ -36,6 +36,12 @@ class Plan:
     reward: Reward = field(repr=False)
     """Of the first step."""
     ties: Ties = field(default_factory=Ties)
+    later: tuple[Plan, ...] = field(default=(), repr=False)
+    """For each later time up to T - 1; empty where this one is kept until the next update."""
+
+    def at(self, time: int) -> Plan:
+        """Return the plan that is followed at `time`."""
+        return self.later[time - self.time - 1] if self.later and time > self.time else self
 
     @cached_property
     def q_values(self) -> Array:
@@ -44,13 +50,21 @@ class Plan:
 
 
 def plan(
-    kernel: Kernel, reward: Callable[[int], Reward], *, time: int, horizon: int, ties: Ties | None = None
+    kernel: Kernel,
+    reward: Callable[[int], Reward],
+    *,
+    time: int,
+    horizon: int,
+    ties: Ties | None = None,
+    kernel_at: Callable[[int], Kernel] | None = None,
 ) -> Plan:
-    """Plan at `time` for `horizon` steps."""
+    """Plan at `time` for `horizon` steps, on `kernel_at` where given for the steps after the first."""
     if horizon < 1:
         raise InputError(f"a plan needs a horizon of at least 1, not {horizon}")
     ties, first = ties or Ties(), reward(time)
-    if ties.kind == "first" and all(reward(time + h) is first for h in range(1, horizon)):
+    ahead = range(time + 1, time + horizon)
+    still = kernel_at is None or all(kernel_at(t) is kernel for t in ahead)
+    if ties.kind == "first" and still and all(reward(t) is first for t in ahead):
         if isinstance(kernel, SlipKernel) and first.state_action is None:
             values, policy = kernel.induction(horizon - 1, first.next_state, TIE_TOLERANCE)
             return Plan(time, policy, values, kernel, first, ties)
@@ -62,13 +76,31 @@ def plan(
     values, spare = _buffers(kernel.states, swaps=horizon - 1)
     values.fill(0.0)
     for h in range(horizon - 1, 0, -1):
-        values, spare = reward(time + h).backup(kernel, values, out=spare), values
+        here = kernel if kernel_at is None else kernel_at(time + h)
+        values, spare = reward(time + h).backup(here, values, out=spare), values
     if ties.kind == "first":
-        ahead = values if first.next_state is None else np.add(values, first.next_state, out=spare)
-        policy = kernel.greedy(ahead, first.state_action, TIE_TOLERANCE)
+        worth = values if first.next_state is None else np.add(values, first.next_state, out=spare)
+        policy = kernel.greedy(worth, first.state_action, TIE_TOLERANCE)
     else:
         policy = ties.choose(first.q_values(kernel, values), plan_time=time, states=np.arange(kernel.states))
     return Plan(time, policy, values, kernel, first, ties)
+
+
+def plan_ahead(
+    kernel_at: Callable[[int], Kernel],
+    reward: Callable[[int], Reward],
+    *,
+    time: int,
+    end: int,
+    horizon: int,
+    ties: Ties | None = None,
+) -> Plan:
+    """Plan for every time from `time` to `end` - 1, each for `horizon` steps or as many as are left."""
+    first, *later = (
+        plan(kernel_at(t), reward, time=t, horizon=min(horizon, end - t), ties=ties, kernel_at=kernel_at)
+        for t in range(time, end)
+    )
+    return replace(first, later=tuple(later))
 
 
 _scratch = threading.local()  # one array per thread: fresh memory costs as much as the work done in it

@@ -54,3 +54,13 @@ class Ties:
         key = np.zeros(1, dtype=np.int64) if states is None else states + 1
         draws = uniforms(self.seed + (plan_time << 32), key[:, None] * actions + np.arange(actions), TIES)
         return np.where(tied, draws, -1.0).argmax(axis=1)
+
+    def preference(self, plan_time: int, actions: int) -> Indices:
+        """(A,) the actions in the order in which a plan prefers them where all are tied."""
+        if self.kind == "first":
+            return np.arange(actions)
+        open_actions, order = np.zeros((1, actions)), []
+        while len(order) < actions:
+            order.append(int(self.choose(open_actions, plan_time=plan_time)[0]))
+            open_actions[0, order[-1]] = -np.inf
+        return np.array(order)

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.errors import InputError
+from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches
-from replan.skip.propagation import BeliefPropagation, make_propagation
+from replan.skip.propagation import BeliefPropagation
 
 ALL_STATES_LIMIT = 1_000
 """States up to which the values of all of them are computed together when several are asked for."""
@@ -69,16 +70,17 @@ class AccumulatedValue(MeasuringValue):
 
 def measuring_values(context: Context, states: Indices) -> Array:
     """(R, T - tau) MV of the times tau, ..., T - 1, for robots that saw `states` at the last update."""
-    q_values = context.plan.q_values
-    acting = make_propagation(context.execution, context.plan, context.kernel)
-    believing = BeliefPropagation(context.plan, context.kernel)
+    acting = context.propagation
+    believing = BeliefPropagation(context.plan, mean_kernel(context.futures))
     estimate, belief = acting.begin(states), believing.begin(states)
     steps = context.horizon - context.last_update
     values, rows = np.empty((len(states), steps)), np.arange(len(states))
     for k in range(steps):
-        actions = acting.act(estimate)
+        time = context.last_update + k
+        q_values, actions = context.plan.at(time).q_values, acting.act(estimate, time)
         values[:, k] = belief @ q_values.max(axis=1) - (belief @ q_values)[rows, actions]
-        estimate, belief = acting.advance(estimate, actions), believing.advance(belief, actions)
+        estimate = acting.advance(estimate, actions, time)
+        belief = believing.advance(belief, actions, time)
     return values
 
 

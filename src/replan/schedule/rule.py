@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from replan.errors import InputError
+from replan.forecast.base import Future
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan
 from replan.schedule.budget import Prices
-from replan.skip.propagation import Execution
+from replan.skip.propagation import Execution, Propagation
 
 
 class Need(StrEnum):
@@ -76,6 +77,10 @@ class Context:
     """The estimate made at tau."""
     plan: Plan = field(repr=False)
     """The plan made at tau."""
+    propagation: Propagation = field(repr=False)
+    """Acts on the plan between updates."""
+    futures: tuple[Future, ...] = field(repr=False)
+    """Expected from tau on."""
     reward: Callable[[int], Reward] = field(repr=False)
     execution: Execution = "map"
     declared_successors: Indices | None = field(default=None, repr=False)

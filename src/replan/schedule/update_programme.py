@@ -19,10 +19,9 @@ from math import prod
 import numpy as np
 
 from replan import _loops
-from replan.model.kernel import Array, Indices, Kernel
+from replan.model.kernel import Array, Indices
 from replan.model.memory import require_memory
-from replan.planning.backward_induction import Plan
-from replan.skip.propagation import Execution
+from replan.skip.propagation import Propagation
 from replan.skip.segments import Segments, WorldStack, walk_segments
 
 ENTRIES_AT_ONCE = 20_000_000  # probabilities in a block of rows, at most
@@ -32,13 +31,10 @@ ENTRIES_KEPT = 30_000_000  # probabilities kept for the second of two passes; 12
 
 @dataclass(frozen=True)
 class Problem:
-    """Kernels and rewards by time, and the plan that an update at each time makes."""
+    """Kernels and rewards by time, and how robots act after an update at each time."""
 
     along: WorldStack
-    plan_at: Callable[[int], tuple[Plan, Kernel]] = field(
-        repr=False
-    )  # time -> plan and estimate of an update
-    execution: Execution
+    acting_from: Callable[[int], Propagation] = field(repr=False)  # time of an update -> its propagation
     spend_all: bool = True
     shared_until: int = -1  # updates up to here have one and the same plan and segments
     tolerance: float = 0.0  # masses below this are dropped
@@ -79,6 +75,21 @@ class Programme:
                 self.table.candidate, spread,
             )  # fmt: skip
         return np.asarray(gained), spread
+
+    def candidates(self) -> Array:
+        """(R, T + 1, B) value of each candidate for the next update, with b + 1 left; -inf: none."""
+        table, horizon = self.table, self.table.problem.horizon
+        found = np.full((len(self.states), horizon + 1, self.best.shape[1] - 1), -np.inf)
+        for block, rows, places in table.blocks(table.begin, self.states):
+            values = found[places]
+            _loops.programme.candidate_values(
+                table.begin, rows, block.gained, block.offsets, block.cells, block.masses,
+                table.candidate, table.latest, table.problem.price, self.values, values,
+            )  # fmt: skip
+            found[places] = values
+        if not table.problem.spend_all:
+            found[:, horizon] = self.best[:, :1]
+        return found
 
 
 def solve(
@@ -238,13 +249,13 @@ class _Table:
             self.shared += self._make(begin, missing)
 
     def _make(self, begin: int, states: Indices) -> Iterator[Segments]:
-        plan, kernel = self.problem.plan_at(begin)
+        propagation = self.problem.acting_from(begin)
         keep = np.arange(self.problem.horizon - begin + 1) % (1 if begin == self.begin else self.stride) == 0
         at_once = max(1, ENTRIES_AT_ONCE // int(keep.sum() * self.problem.along.states))
         for first in range(0, len(states), at_once):
             yield walk_segments(
-                self.problem.along, plan, kernel, self.problem.execution, states[first : first + at_once],
-                begin=begin, keep=keep, tolerance=self.problem.tolerance,
+                self.problem.along, propagation, states[first : first + at_once], begin=begin,
+                keep=keep, tolerance=self.problem.tolerance,
             )  # fmt: skip
 
     def _improve(

@@ -41,8 +41,8 @@ def skip_interval(
     before = np.zeros((len(states), kernel(begin).states))
     before[np.arange(len(states)), states] = 1.0
     for t in range(begin, end):
-        actions = propagation.act(estimate)
+        actions = propagation.act(estimate, t)
         after = kernel(t).push(before, actions)
         yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after))
-        estimate = propagation.advance(estimate, actions)
+        estimate = propagation.advance(estimate, actions, t)
         before = after

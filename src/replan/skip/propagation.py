@@ -1,17 +1,20 @@
 """Acting between updates: the action of a blind robot, and its estimate of the state afterwards.
 
 `MapPropagation` is the paper's propagated-MAP estimate; `BeliefPropagation` keeps the whole distribution.
-Both treat R robots at once that share one plan and one estimated kernel.
+Both treat R robots at once that share one plan and the kernels that it expects.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from replan.errors import InputError
+from replan.model.combination import stack_kernels
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
 
@@ -26,62 +29,116 @@ class Propagation(Protocol):
         """The estimate right after (R,) states were seen."""
         ...
 
-    def act(self, estimate: Any) -> Indices:
-        """(R,) actions."""
+    def act(self, estimate: Any, time: int) -> Indices:
+        """(R,) actions at `time`."""
         ...
 
-    def advance(self, estimate: Any, actions: Indices) -> Any:
-        """The estimate one step later."""
+    def advance(self, estimate: Any, actions: Indices, time: int) -> Any:
+        """The estimate one step after `time`."""
         ...
 
 
 @dataclass(frozen=True)
 class MapPropagation:
-    """The estimate is a state: the most likely successor under the stale kernel."""
+    """The estimate is a state: the most likely successor under the expected kernel."""
 
-    policy: Indices  # (S,)
-    following: Indices  # (S,) MAP successor under the policy
+    time: int
+    """Of the update."""
+    policy: Indices = field(repr=False)
+    """(L, S) of the times from the update on; the last one is kept."""
+    following: Indices = field(repr=False)
+    """(L, S) MAP successor under the policy."""
 
     def begin(self, states: Indices) -> Indices:
         """(R,) the states themselves."""
         return np.asarray(states, dtype=np.int64)
 
-    def act(self, estimate: Indices) -> Indices:
-        """(R,) actions of the stale policy."""
-        return self.policy[estimate]
+    def act(self, estimate: Indices, time: int) -> Indices:
+        """(R,) actions of the plan."""
+        return self.policy[self.row(time)][estimate]
 
-    def advance(self, estimate: Indices, actions: Indices) -> Indices:
+    def advance(self, estimate: Indices, actions: Indices, time: int) -> Indices:
         """(R,) most likely successors."""
-        return self.following[estimate]
+        return self.following[self.row(time)][estimate]
+
+    def row(self, time: Any) -> Any:
+        """Return the row of `policy` that is followed at a time, or at each of several."""
+        last = len(self.policy) - 1
+        return np.minimum(time - self.time, last) if last else 0 * time
+
+
+@dataclass(frozen=True)
+class BeliefTables:
+    """The plans of the times from an update on and the kernels expected then; the last ones are kept."""
+
+    successors: Indices = field(repr=False)
+    """(K, S, k)"""
+    probabilities: Array = field(repr=False)
+    """(K, S, A, k)"""
+    kernel_of: Indices = field(repr=False)
+    """(L,) which of the K kernels is expected."""
+    q_values: Array = field(repr=False)
+    """(L, S, A)"""
+    preference: Indices = field(repr=False)
+    """(L, A) the actions in the order in which the tie rule prefers them."""
 
 
 @dataclass(frozen=True)
 class BeliefPropagation:
-    """The estimate is a distribution, pushed with the stale kernel; the action is best on its average."""
+    """The estimate is a distribution, pushed with the expected kernels; the action is best on its average."""
 
     plan: Plan
-    kernel: Kernel
+    kernel_at: Callable[[int], Kernel]
+    """t -> the kernel expected at t."""
+
+    @cached_property
+    def tables(self) -> BeliefTables:
+        """Arrays for compiled loops."""
+        plans = (self.plan, *self.plan.later)
+        kernels, kernel_of = [], []
+        for each in plans:
+            kernel = self.kernel_at(each.time)
+            if not kernels or kernel is not kernels[-1]:
+                kernels.append(kernel)
+            kernel_of.append(len(kernels) - 1)
+        return BeliefTables(
+            *stack_kernels(kernels),
+            np.array(kernel_of),
+            np.stack([each.q_values for each in plans]),
+            np.stack([each.ties.preference(each.time, each.q_values.shape[1]) for each in plans]),
+        )
 
     def begin(self, states: Indices) -> Array:
         """(R, S) certainty."""
-        belief = np.zeros((len(states), self.kernel.states))
+        belief = np.zeros((len(states), len(self.plan.policy)))
         belief[np.arange(len(states)), states] = 1.0
         return belief
 
-    def act(self, estimate: Array) -> Indices:
+    def act(self, estimate: Array, time: int) -> Indices:
         """(R,) the action with the best sum over s of b(s) Z_0(s, a)."""
-        return self.plan.ties.choose(estimate @ self.plan.q_values, plan_time=self.plan.time)
+        plan = self.plan.at(time)
+        return plan.ties.choose(estimate @ plan.q_values, plan_time=plan.time)
 
-    def advance(self, estimate: Array, actions: Indices) -> Array:
+    def advance(self, estimate: Array, actions: Indices, time: int) -> Array:
         """(R, S) the distributions one step later."""
-        return self.kernel.push(estimate, actions)
+        return self.kernel_at(time).push(estimate, actions)
 
 
-def make_propagation(execution: Execution, plan: Plan, kernel: Kernel) -> Propagation:
-    """Return the propagation of that name for a plan and the kernel it was made with."""
+def make_propagation(
+    execution: Execution, plan: Plan, kernel: Kernel, kernel_at: Callable[[int], Kernel] | None = None
+) -> Propagation:
+    """Return the propagation of that name for a plan and the kernel it was made with.
+
+    Where the plan has later steps, `kernel_at` gives the kernels expected at their times.
+    """
     if execution == "map":
-        following = kernel.most_likely()[np.arange(kernel.states), plan.policy]
-        return MapPropagation(plan.policy, following)
+        plans = (plan, *plan.later)
+        kernels = [kernel] if kernel_at is None else [kernel_at(each.time) for each in plans]
+        everyone = np.arange(kernel.states)
+        following = [
+            here.most_likely()[everyone, each.policy] for here, each in zip(kernels, plans, strict=True)
+        ]
+        return MapPropagation(plan.time, np.stack([each.policy for each in plans]), np.stack(following))
     if execution == "belief":
-        return BeliefPropagation(plan, kernel)
+        return BeliefPropagation(plan, kernel_at or (lambda t: kernel))
     raise InputError(f'execution must be "map" or "belief", not {execution!r}')

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from replan import _loops
+from replan.model.combination import stack_kernels
 from replan.model.kernel import Array, Indices, Kernel
-from replan.model.memory import require_memory
 from replan.model.reward import Reward
-from replan.planning.backward_induction import Plan
-from replan.planning.ties import TIE_TOLERANCE, Ties
-from replan.skip.propagation import Execution, make_propagation
+from replan.planning.ties import TIE_TOLERANCE
+from replan.skip.propagation import BeliefPropagation, Propagation
 
 
 @dataclass(frozen=True)
@@ -51,15 +50,8 @@ def stack_world(
     """The course of a world, or of a forecast of it, from `first` on."""
     kernels, kernel_of = _distinct(kernel, first, horizon)
     rewards, reward_of = _distinct(reward, first, horizon)
-    lists = [one.general() for one in kernels]
-    states, actions = lists[0].states, lists[0].actions
-    width = max(one.successors.shape[1] for one in lists)
-    require_memory(len(lists) * states * (actions + 1) * width, f"{len(lists)} kernels of {states} states")
-    successors = np.zeros((len(lists), states, width), dtype=np.int64)
-    probabilities = np.zeros((len(lists), states, actions, width))
-    for i, one in enumerate(lists):
-        successors[i, :, : one.successors.shape[1]] = one.successors
-        probabilities[i, :, :, : one.successors.shape[1]] = one.probabilities
+    successors, probabilities = stack_kernels(kernels)
+    states, actions = probabilities.shape[1:3]
     state_action = _stacked([one.state_action for one in rewards], (states, actions))
     next_state = _stacked([one.next_state for one in rewards], (states,))
     ranges = np.array([high - low for low, high in (one.bounds() for one in rewards)])
@@ -90,16 +82,14 @@ class Segments:
 
 def walk_segments(
     along: WorldStack,
-    plan: Plan,
-    kernel: Kernel,
-    execution: Execution,
+    propagation: Propagation,
     states: Indices,
     *,
     begin: int,
     keep: np.ndarray | None = None,
     tolerance: float = 0.0,
 ) -> Segments:
-    """The segments from an update at `begin` that left `plan`, made with `kernel`, to the end of the horizon.
+    """The segments of robots that act by `propagation` from an update at `begin` to the end of the horizon.
 
     Distributions are kept for the numbers of steps in `keep` (L + 1,); masses below `tolerance` are dropped
     and the rest is scaled up.
@@ -107,7 +97,7 @@ def walk_segments(
     steps = along.horizon - begin
     keep = np.ones(steps + 1, dtype=bool) if keep is None else keep
     states = np.asarray(states, dtype=np.int64)
-    actions = commands(plan, kernel, execution, states, steps=steps, tolerance=tolerance)
+    actions = commands(propagation, states, begin=begin, steps=steps, tolerance=tolerance)
     parts = _loops.segments.push_rows(
         along.successors, along.probabilities, along.kernel_of, along.state_action, along.next_state,
         along.reward_of, begin, states, actions, keep, tolerance,
@@ -116,39 +106,29 @@ def walk_segments(
 
 
 def commands(
-    plan: Plan, kernel: Kernel, execution: Execution, states: Indices, *, steps: int, tolerance: float = 0.0
+    propagation: Propagation, states: Indices, *, begin: int, steps: int, tolerance: float = 0.0
 ) -> Indices:
-    """(R, steps) the actions of robots that saw `states` when they made the plan, and nothing since."""
-    if execution == "belief":
-        lists = kernel.general()
-        order = preference(plan.ties, plan.time, kernel.actions)
+    """(R, steps) the actions of robots that saw `states` at `begin`, and nothing since."""
+    if isinstance(propagation, BeliefPropagation):
+        tables = propagation.tables
+        rows = np.minimum(np.arange(begin, begin + steps) - propagation.plan.time, len(tables.q_values) - 1)
         return _loops.segments.belief_commands(
-            lists.successors,
-            lists.probabilities,
-            plan.q_values,
-            order,
+            tables.successors,
+            tables.probabilities,
+            tables.kernel_of,
+            tables.q_values,
+            tables.preference,
+            rows,
             TIE_TOLERANCE,
             tolerance,
             states,
-            steps,
         )
-    propagation = make_propagation(execution, plan, kernel)
     estimate = propagation.begin(states)
     actions = np.empty((len(states), steps), dtype=np.int64)
     for k in range(steps):
-        actions[:, k] = propagation.act(estimate)
-        estimate = propagation.advance(estimate, actions[:, k])
+        actions[:, k] = propagation.act(estimate, begin + k)
+        estimate = propagation.advance(estimate, actions[:, k], begin + k)
     return actions
-
-
-def preference(ties: Ties, plan_time: int, actions: int) -> Indices:
-    """(A,) the actions in the order in which the tie rule prefers them, the same for all rows of a plan."""
-    open_actions = np.zeros((1, actions))
-    order = []
-    while len(order) < actions:
-        order.append(int(ties.choose(open_actions, plan_time=plan_time)[0]))
-        open_actions[0, order[-1]] = -np.inf
-    return np.array(order)
 
 
 def _distinct(of_time: Callable, first: int, horizon: int) -> tuple[list, Indices]:

@@ -37,12 +37,21 @@ def sample_walk(
         grid.slip[begin:end],
         grid.law[begin:end],
         grid.reward if len(grid.reward) == 1 else grid.reward[begin:end],
-        np.stack([each.policy for each in maps]),
-        np.stack([each.following for each in maps]),
-        np.repeat(np.arange(len(maps)), np.diff([*intervals, end])),
+        np.concatenate([each.policy for each in maps]),
+        np.concatenate([each.following for each in maps]),
+        _rows(maps, [*intervals, end]),
         seeds,
         begin,
         states,
         gained,
     )
     return states, gained
+
+
+def _rows(maps: list[MapPropagation], times: list[int]) -> Indices:
+    """(N,) row of the joined policies that is followed at each time from the first to before the last."""
+    first, rows = 0, []
+    for each, begin, end in zip(maps, times, times[1:], strict=False):
+        rows.append(first + each.row(np.arange(begin, end)))
+        first += len(each.policy)
+    return np.concatenate(rows)

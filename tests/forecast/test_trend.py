@@ -5,11 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replan.forecast import Evidence, Trend
+from replan.forecast.trend import towards_chance
 from replan.model import GeneralKernel, SlipKernel
-from replan.schedule.forecast import growing, towards_chance
 from tiny_worlds import random_kernel
 
 BOUNDS = np.array([0.5, 0.01, 0.02, 0.03])
+
+
+def growing(kernel, bounds, *, since, earlier=None, earlier_since=0):
+    """t -> the kernel that a robot expects that knows all of these bounds."""
+    before = None if earlier is None else (earlier_since + 1, earlier)
+    (future,) = Trend().futures(Evidence(since + 1, len(bounds) + 1, kernel, kernel, bounds, before))
+    return future.kernel
 
 
 def test_with_one_estimate_the_largest_entry_moves_by_the_bound():
@@ -46,10 +54,8 @@ def test_a_world_that_drifts_steadily_is_forecast_exactly(rate):
 @pytest.mark.parametrize(("before", "now"), [(0.1, 0.2), (0.3, 0.2), (0.1, 0.7), (0.9, 0.3)])
 def test_a_direction_can_be_followed_as_far_as_it_was_seen_and_no_further(before, now):
     earlier, kernel = SlipKernel((2, 2), before), SlipKernel((2, 2), now)
-    far = growing(kernel, np.full(9, 0.2), since=2, earlier=earlier, at_most=1.0)(9)
+    far = growing(kernel, np.full(9, 0.2), since=2, earlier=earlier)(9)
     np.testing.assert_allclose(far.slip, np.clip(2 * now - before, 0, 1))  # pyright: ignore
-    ended = growing(kernel, np.repeat([0.0, 0.9], [2, 7]), since=2, earlier=earlier)(9)
-    assert ended.slip[0] == (1.0 if now > before else 0.0)  # pyright: ignore
 
 
 def test_what_stood_still_stands_still():
@@ -95,3 +101,10 @@ def test_towards_chance_an_entry_changes_by_as_much_as_the_bounds_allow(law):
     kernel = SlipKernel((1, 4), 0.1, law=law)
     moved = towards_chance(kernel)(0.05)
     assert kernel.entrywise_distance(moved).max() == pytest.approx(0.05)
+
+
+def test_the_bound_of_the_last_step_seen_is_held():
+    kernel = SlipKernel((3, 3), 0.1)
+    (future,) = Trend().futures(Evidence(3, 10, kernel, kernel, np.array([0.5, 0.03, 0.01])))
+    moved = [kernel.entrywise_distance(future.kernel(t)).max() for t in (3, 4, 5)]
+    np.testing.assert_allclose(moved, [0.01, 0.02, 0.03])

@@ -1,0 +1,8 @@
+"""What the robot expects of the dynamics after an update."""
+
+from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
+from replan.forecast.frozen import Frozen
+from replan.forecast.given import ForecastFault, Given
+from replan.forecast.trend import Trend
+
+__all__ = ["Evidence", "Forecast", "ForecastFault", "Frozen", "Future", "Given", "Trend", "mean_kernel"]

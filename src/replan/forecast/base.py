@@ -1,0 +1,92 @@
+"""Interface of forecasts: from what is known at an update to the kernels expected from then on.
+
+The paper's robot expects that nothing moves (`frozen`). A forecast names one or several futures with weights;
+plan and propagation use their weighted mean kernel, look-ahead averages the worth of a candidate time over
+them.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from replan.model.combination import combine
+from replan.model.kernel import Array, Kernel
+
+KernelAt = Callable[[int], Kernel]
+"""t -> the kernel expected at t."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Everything that a forecast can see, at an update at `time`."""
+
+    time: int
+    """tau; 0: the free plan before the first update."""
+    horizon: int
+    """T."""
+    kernel: Kernel = field(repr=False)
+    """The estimate made at tau, of the kernel of tau - 1."""
+    nominal: Kernel = field(repr=False)
+    """The kernel of t = 0."""
+    drift_bounds: Array = field(repr=False)
+    """(t,) epsilon_0..epsilon_{t-1}: at the update t = tau, later when a rule reconsiders."""
+    earlier: tuple[int, Kernel] | None = field(default=None, repr=False)
+    """Time and estimate of the update before, None if there was none."""
+
+    @property
+    def since(self) -> int:
+        """The time of which the estimate is: tau - 1, or 0."""
+        return max(self.time - 1, 0)
+
+    def held_bounds(self) -> Array:
+        """(T-1,) the drift bounds known so far, then the last of them."""
+        known = self.drift_bounds[: self.horizon - 1]
+        missing = self.horizon - 1 - len(known)
+        return np.pad(known, (0, missing), mode="edge") if len(known) else np.zeros(missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Future:
+    """One expectation of how the world goes on."""
+
+    name: str
+    """In words, for the terms of a decision."""
+    weight: float
+    kernel: KernelAt = field(repr=False)
+    """t -> the kernel expected at t, from tau on."""
+
+
+class Forecast(ABC):
+    """Base class of forecasts. Subclasses are frozen dataclasses."""
+
+    name: ClassVar[str]
+    compares: bool = False
+    """Whether the futures depend on the update before the last one."""
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    @abstractmethod
+    def futures(self, evidence: Evidence) -> tuple[Future, ...]:
+        """Return the futures from evidence.time on; their weights add up to 1."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether the expected kernels may differ from the estimate."""
+        return True
+
+
+def mean_kernel(futures: Sequence[Future]) -> KernelAt:
+    """t -> the weighted mean of the kernels expected at t."""
+    if len(futures) == 1:
+        return futures[0].kernel
+    weights = [future.weight for future in futures]
+    return lru_cache(maxsize=None)(lambda t: combine([future.kernel(t) for future in futures], weights))

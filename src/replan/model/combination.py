@@ -1,0 +1,66 @@
+"""Several kernels together: weighted sums of them, and all of them in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, merge_successors
+from replan.model.memory import require_memory
+from replan.model.slip import SlipKernel
+
+IMPOSSIBLE = 1e-15  # probabilities below this are rounding errors
+
+
+def combine(kernels: Sequence[Kernel], weights: Sequence[float]) -> Kernel:
+    """Return the kernel whose entries are the weighted sums of those given.
+
+    The weights add up to 1. Where one is negative, entries below 0 are clipped and their row is normalised.
+    """
+    parts = [(kernel, weight) for kernel, weight in zip(kernels, weights, strict=True) if weight != 0.0]
+    first = parts[0][0]
+    if all(kernel is first for kernel, _ in parts):
+        return first
+    grids = [kernel for kernel, _ in parts if isinstance(kernel, SlipKernel)]
+    if len(grids) == len(parts) and all(grids[0].differs_in_slip_alone(other) for other in grids):
+        slip = sum(weight * grid.slip for grid, (_, weight) in zip(grids, parts, strict=True))
+        if np.min(slip) >= 0.0 and np.max(slip) <= 1.0:
+            return grids[0].with_slip(slip)
+    successors, lists = side_by_side([kernel.general() for kernel, _ in parts])
+    mixed = sum(weight * each for each, (_, weight) in zip(lists, parts, strict=True))
+    if min(weight for _, weight in parts) < 0:
+        mixed = np.where(mixed < IMPOSSIBLE, 0.0, mixed)
+        mixed /= mixed.sum(axis=2, keepdims=True)
+    return GeneralKernel.of_merged(successors, np.asarray(mixed))
+
+
+def stack_kernels(kernels: Sequence[Kernel]) -> tuple[Indices, Array]:
+    """(K, S, k) successors and (K, S, A, k) probabilities, for compiled loops."""
+    lists = [one.general() for one in kernels]
+    states, actions = lists[0].states, lists[0].actions
+    width = max(one.successors.shape[1] for one in lists)
+    require_memory(len(lists) * states * (actions + 1) * width, f"{len(lists)} kernels of {states} states")
+    successors = np.zeros((len(lists), states, width), dtype=np.int64)
+    probabilities = np.zeros((len(lists), states, actions, width))
+    for i, one in enumerate(lists):
+        successors[i, :, : one.successors.shape[1]] = one.successors
+        probabilities[i, :, :, : one.successors.shape[1]] = one.probabilities
+    return successors, probabilities
+
+
+def side_by_side(kernels: Sequence[GeneralKernel]) -> tuple[Indices, list[Array]]:
+    """(S, k) the successors of all, and each one's (S, A, k) probabilities of them."""
+    first = kernels[0].successors
+    if all(each.successors is first or np.array_equal(each.successors, first) for each in kernels):
+        return first, [each.probabilities for each in kernels]
+    successors = np.concatenate([each.successors for each in kernels], axis=1)
+    merged, lists = successors, []
+    for k in range(len(kernels)):
+        padded = [
+            each.probabilities if i == k else np.zeros_like(each.probabilities)
+            for i, each in enumerate(kernels)
+        ]
+        merged, own = merge_successors(successors, np.concatenate(padded, axis=2))
+        lists.append(own)
+    return merged, lists
