@@ -140,13 +140,15 @@ def test_a_rule_that_fails_once_is_asked_again(mission):
 
 def test_a_forecast_that_fails_is_survived(mission):
     def foretold(t):
-        if agent is not None and agent.time > 9:
+        if failing:
             raise MemoryError
         return mission.world.kernel(t)
 
-    agent = None
+    failing = False
     agent = Agent.on(mission, Periodic(), forecast=Given(foretold))
-    fly(agent, mission)
+    state = fly(agent, mission, until=9)
+    failing = True
+    fly(agent, mission, state=state)
     assert events(agent, "update") == [1]
     assert events(agent, "kept plan") == [17, 33, 49]
 

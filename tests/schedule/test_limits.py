@@ -26,7 +26,7 @@ REFUSED = {
     BestOffset: [{"offset": -1}, {"period": 0}],
     DriftThreshold: [{"pace_weight": -1e-9}, {"pace_weight": nan}],
     RegretGuided: [{"alpha": -1e-9}, {"alpha": 1 + 1e-9}, {"m": 0}, {"weights": (1, 1, 1, 1)}],
-    Lookahead: [{"tolerance": 0.01}, {"tolerance": -1e-9}, {"effort": 0.0}, {"profile": lambda t: None}],
+    Lookahead: [{"tolerance": 0.01}, {"tolerance": -1e-9}, {"effort": 0.0}],
 }
 
 

@@ -35,9 +35,9 @@ def enumerated(mission, state: int, begin: int) -> list[float]:
         for path in product(range(mission.world.states), repeat=k):
             way = (state, *path)
             belief[way[-1]] += np.prod([dense[way[i], actions[i], way[i + 1]] for i in range(k)])
-        actions.append(int(update.propagation.act(estimate)[0]))
+        actions.append(int(update.propagation.act(estimate, begin + k)[0]))
         values.append(belief @ q_values.max(axis=1) - belief @ q_values[:, actions[-1]])
-        estimate = update.propagation.advance(estimate, np.array(actions[-1:]))
+        estimate = update.propagation.advance(estimate, np.array(actions[-1:]), begin + k)
     return values
 
 
