@@ -12,8 +12,11 @@ The comparison is about the trigger only: here an update also tells the robot wh
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from replan import Mission, Rule, load_setting, make_mission
 from replan.evaluation import optimum, regret
+from replan.forecast import Given
 from replan.planning import oracle
 from replan.schedule import DistanceTravelled, FixedRate, Lookahead, PathExpired
 from replan.study.protocol import Bench, choose
@@ -41,9 +44,10 @@ def table(name: str, mission: Mission) -> list[str]:
     bench = Bench(mission)
     rules = {label: choose(bench, label).rule for label in ("drift-threshold", "regret-guided")}
     rules["lookahead"] = Lookahead()
-    rules["lookahead, drift known"] = Lookahead("profile", profile=mission.world.kernel)
     for label, rule in rules.items():
         lines.append(f"  {label:<24} regret {regret(mission, rule, best=best):.3f}")
+    foretold = replace(mission, forecast=Given(mission.world.kernel))
+    lines.append(f"  {'lookahead, future given':<24} regret {regret(foretold, Lookahead(), best=best):.3f}")
     lines.append(f"  {'best possible':<24} regret {optimum(mission).feedback_regret:.3f}")
     return lines
 

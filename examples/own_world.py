@@ -7,10 +7,13 @@ that a forecast matters: a look-ahead that believes in the kernel it saw last ca
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 
 from replan import TVMDP, Lookahead, Mission, Periodic, check_tvmdp, evaluate, from_arrays, optimum
+from replan.forecast import Given
 from replan.worlds import from_gymnasium
 
 OUTSIDE, STAIRS, INSIDE = range(3)
@@ -46,13 +49,14 @@ def main() -> None:
         faults = check_tvmdp(world)
         print(f"{name}: {world.states} states, {world.horizon} steps, {len(faults)} faults found")
         mission = Mission(world, budget=budget, planning_horizon=world.horizon)
-        rules = {
-            "periodic": Periodic(),
-            "lookahead": Lookahead(),  # believes that the world stays as it is
-            "lookahead, drift known": Lookahead("profile", profile=world.kernel),
+        foretold = replace(mission, forecast=Given(world.kernel))
+        robots = {
+            "periodic": (mission, Periodic()),
+            "lookahead": (mission, Lookahead()),  # believes that the world stays as it is
+            "lookahead, future given": (foretold, Lookahead()),
         }
-        for label, rule in rules.items():
-            found = evaluate(mission, rule)
+        for label, (robot, rule) in robots.items():
+            found = evaluate(robot, rule)
             print(f"  {label:<23} return {found.expected_return:6.3f}   regret {found.regret:.3f}")
         floor = optimum(mission)
         print(f"  best with {budget} updates     regret {floor.feedback_regret:.3f}")

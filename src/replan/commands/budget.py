@@ -10,11 +10,13 @@ import typer
 
 from replan.commands.common import (
     ExecutionOption,
+    Given,
     JsonOption,
     NamedMission,
     SetOption,
     SettingArgument,
     choose_parameters,
+    forecast_options,
 )
 from replan.commands.output import emit
 from replan.commands.waiting import waiting
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 MOST = 12
 
 
+@forecast_options
 def command(
     setting: SettingArgument,
     rule: Annotated[str, typer.Option(help="The update rule.")] = "lookahead",
@@ -48,6 +51,8 @@ def command(
     execution: ExecutionOption = "map",
     out: Annotated[Path | None, typer.Option(help="A PNG file for the figure.")] = None,
     as_json: JsonOption = False,
+    *,
+    expecting: Given,
 ) -> None:
     """Print the regret of a rule for every budget, the floor, and what one more update is worth."""
     from replan.evaluation.budget_curve import budget_curve
@@ -60,7 +65,7 @@ def command(
     for name, value in (("--regret", regret), ("--price", price)):
         if value is not None and not value >= 0:
             raise InputError(f"{name} must be a number of at least 0, not {value}")
-    named = NamedMission.of(setting, execution)
+    named = NamedMission.of(setting, execution, expecting=expecting)
     mission = named.mission
     most = min(MOST, mission.horizon - 1) if most is None else most
     check_budget(most, mission.horizon)

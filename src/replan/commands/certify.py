@@ -10,6 +10,7 @@ import typer
 
 from replan.commands.common import (
     ExecutionOption,
+    Given,
     JsonOption,
     NamedMission,
     RuleOption,
@@ -18,6 +19,7 @@ from replan.commands.common import (
     TimesOption,
     VerboseOption,
     chosen_rule,
+    forecast_options,
 )
 from replan.commands.output import emit
 from replan.commands.waiting import waiting
@@ -25,6 +27,7 @@ from replan.errors import InputError
 from replan.report.regret_words import scale_words
 
 
+@forecast_options
 def command(
     setting: SettingArgument,
     times: TimesOption = None,
@@ -47,9 +50,11 @@ def command(
     seed: Annotated[int | None, typer.Option(help="Seed of random draws; 0 if not given.")] = None,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
+    *,
+    expecting: Given,
 ) -> None:
     """Print the certificate of a schedule or rule with the paper's bound, or the budget of a promise."""
-    named = NamedMission.of(setting, execution)
+    named = NamedMission.of(setting, execution, expecting=expecting)
     mission, head = named.mission, named.record()
     if delta is not None and observations is None:
         raise InputError("--delta belongs to --observations")

@@ -18,6 +18,7 @@ from replan.schedule import FixedTimes, Prices, Rule
 from replan.schedule.registry import parse_parameters
 from replan.study.protocol import Bench, Choice, choose
 from replan.study.rule_source import RuleSource, find_rule
+from replan.worlds.forecasts import ForecastParameters
 
 SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -57,32 +58,74 @@ SPENDING_OPTIONS = {
 """Options that take the place of a setting's budget."""
 
 
-Spending = dict[str, Any]
-"""The options of `SPENDING_OPTIONS` that were given."""
+FORECAST_OPTIONS = {
+    "forecast": Annotated[
+        str | None, typer.Option(help="What the robot expects: frozen, trend, mixture or given.")
+    ],
+    "forecast_file": Annotated[
+        str | None, typer.Option(help="An .npz file with the kernels of the given forecast.")
+    ],
+    "forecast_error": Annotated[
+        float | None, typer.Option(help="Foretell (1 + this) times the true change since the update.")
+    ],
+    "forecast_late": Annotated[
+        int | None, typer.Option(help="Foretell for t the kernel of so many steps before.")
+    ],
+    "forecast_noise": Annotated[
+        float | None, typer.Option(help="Multiply every probability foretold by exp(this x N).")
+    ],
+    "forecast_seed": Annotated[int | None, typer.Option(help="Seed of the forecast's noise.")],
+}
+"""Options that take the place of a setting's forecast."""
+
+
+Given = dict[str, Any]
+"""The options of a group that were given, by name."""
 
 
 def spending_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of `SPENDING_OPTIONS`; those that are given reach it as `spending`."""
+    return _with_options(command, "spending", SPENDING_OPTIONS)
+
+
+def forecast_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `FORECAST_OPTIONS`; those that are given reach it as `expecting`."""
+    return _with_options(command, "expecting", FORECAST_OPTIONS)
+
+
+def _with_options(command: Callable[..., None], group: str, kinds: dict[str, Any]) -> Callable[..., None]:
+    """Replace the parameter `group` of a command by options; it gets those that are given as a dict."""
 
     @wraps(command)
     def with_options(**options: Any) -> None:
-        given = {name: options.pop(name) for name in SPENDING_OPTIONS}
-        command(**options, spending={name: value for name, value in given.items() if value is not None})
+        values = {name: options.pop(name) for name in kinds}
+        given = {name: value for name, value in values.items() if value is not None}
+        command(**options, **{group: given})
 
     hints = get_type_hints(command, include_extras=True)
-    own = [
-        each.replace(annotation=hints[each.name])
+    parameters = [
+        each.replace(annotation=hints[each.name], kind=inspect.Parameter.KEYWORD_ONLY)
         for each in inspect.signature(command).parameters.values()
-        if each.name != "spending"
+        if each.name != group
     ]
-    options = [
+    parameters += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in SPENDING_OPTIONS.items()
+        for name, kind in kinds.items()
     ]
-    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-    with_options.__signature__ = inspect.Signature([*own, *options])  # pyright: ignore[reportAttributeAccessIssue]
-    with_options.__annotations__ = {each.name: each.annotation for each in (*own, *options)}
+    with_options.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    with_options.__annotations__ = {each.name: each.annotation for each in parameters}
     return with_options
+
+
+def forecast_of(expecting: Given) -> ForecastParameters | None:
+    """Return the forecast that the options describe; None: that of the setting."""
+    if not expecting:
+        return None
+    parts = {name.removeprefix("forecast_"): value for name, value in expecting.items()}
+    try:
+        return ForecastParameters(kind=parts.pop("forecast", "given"), **parts)
+    except InputError as error:
+        raise InputError(f"--forecast: {error}") from None
 
 
 def parse_times(text: str) -> list[int]:
@@ -112,13 +155,24 @@ class NamedMission:
     """Remarks on the setting that may surprise."""
 
     @classmethod
-    def of(cls, setting: str, execution: str, *, at_most: bool = False, **spending: Any) -> NamedMission:
+    def of(
+        cls,
+        setting: str,
+        execution: str,
+        *,
+        at_most: bool = False,
+        expecting: Given | None = None,
+        spending: Given | None = None,
+    ) -> NamedMission:
         """Return the mission of a setting with the options of a command."""
         from replan.worlds.setting_notes import setting_notes
         from replan.worlds.settings import load_setting, make_mission
 
         loaded = load_setting(setting)
-        mission = make_mission(loaded, execution=check_execution(execution), **spending)
+        forecast = forecast_of(expecting or {})
+        mission = make_mission(
+            loaded, execution=check_execution(execution), forecast=forecast, **(spending or {})
+        )
         if at_most:
             mission = replace(mission, spend_all=False)
         return cls(setting, mission, setting_notes(loaded, mission.world))
@@ -129,6 +183,7 @@ class NamedMission:
         return {
             "setting": self.setting,
             "execution": mission.execution,
+            "forecast": mission.forecast.name,
             "ties": str(mission.ties),
             "spend_all": mission.config.must_spend,
             "notes": self.notes,

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replan.commands.common import ExecutionOption, JsonOption, Spending, check_execution, spending_options
+from replan.commands.common import (
+    ExecutionOption,
+    Given,
+    JsonOption,
+    check_execution,
+    forecast_of,
+    forecast_options,
+    spending_options,
+)
 from replan.commands.output import emit
 from replan.commands.reproduce import computed_run
 from replan.commands.waiting import waiting
@@ -18,6 +26,7 @@ if TYPE_CHECKING:
     from replan.study.records import Record, Run
 
 
+@forecast_options
 @spending_options
 def command(
     rules: Annotated[list[str], typer.Argument(help="Rules: names, file.py:Class or package.module:Class.")],
@@ -29,7 +38,8 @@ def command(
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
     as_json: JsonOption = False,
     *,
-    spending: Spending,
+    spending: Given,
+    expecting: Given,
 ) -> None:
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
     from replan.report.page import write_page
@@ -38,6 +48,7 @@ def command(
     from replan.worlds.settings import PAPER_SETTINGS
 
     names = _names(settings) if settings is not None else list(PAPER_SETTINGS)
+    forecast = forecast_of(expecting)
     study = parse_study(
         {
             "name": "compare",
@@ -46,6 +57,7 @@ def command(
             ],
             "rules": list(dict.fromkeys(rules)),
             "executions": [check_execution(execution)],
+            "forecasts": [] if forecast is None else [forecast.model_dump(exclude_none=True)],
             "measure": ["exact", "optimum"],
         },
         where="replan compare",

@@ -7,16 +7,17 @@ from typing import Any
 from replan.commands.common import (
     AtMostOption,
     ExecutionOption,
+    Given,
     JsonOption,
     NamedMission,
     RuleOption,
     SeedOption,
     SetOption,
     SettingArgument,
-    Spending,
     TimesOption,
     VerboseOption,
     chosen_rule,
+    forecast_options,
     spending_options,
 )
 from replan.commands.output import emit
@@ -26,6 +27,7 @@ from replan.report.regret_words import scale_words
 PARTS = {"state": "not seeing the state", "plan": "the stale plan", "model": "the wrong model"}
 
 
+@forecast_options
 @spending_options
 def command(
     setting: SettingArgument,
@@ -38,14 +40,15 @@ def command(
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
     *,
-    spending: Spending,
+    spending: Given,
+    expecting: Given,
 ) -> None:
     """Split regret into the cost of not seeing the state, of the stale plan and of the wrong model."""
     from replan.evaluation.decomposition import decompose
     from replan.evaluation.scale import regret_scale
     from replan.planning import oracle
 
-    named = NamedMission.of(setting, execution, at_most=at_most, **spending)
+    named = NamedMission.of(setting, execution, at_most=at_most, expecting=expecting, spending=spending)
     mission = named.mission
     with waiting(quiet=as_json) as doing:
         doing("choosing the rule's parameters")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from replan.commands.common import (
     AtMostOption,
     ExecutionOption,
+    Given,
     JsonOption,
     NamedMission,
     SettingArgument,
-    Spending,
+    forecast_options,
     spending_options,
     spent_lines,
 )
@@ -17,6 +18,7 @@ from replan.commands.waiting import waiting
 from replan.report.regret_words import scale_words
 
 
+@forecast_options
 @spending_options
 def command(
     setting: SettingArgument,
@@ -24,13 +26,14 @@ def command(
     at_most: AtMostOption = False,
     as_json: JsonOption = False,
     *,
-    spending: Spending,
+    spending: Given,
+    expecting: Given,
 ) -> None:
     """Print the best fixed schedule, and the best one that may depend on the states seen."""
     from replan.evaluation.optimal_schedule import optimum as find
     from replan.evaluation.scale import regret_scale
 
-    named = NamedMission.of(setting, execution, at_most=at_most, **spending)
+    named = NamedMission.of(setting, execution, at_most=at_most, expecting=expecting, spending=spending)
     with waiting(quiet=as_json) as doing:
         doing("searching for the best update times")
         best = find(named.mission)

@@ -9,16 +9,17 @@ import typer
 from replan.commands.common import (
     AtMostOption,
     ExecutionOption,
+    Given,
     JsonOption,
     NamedMission,
     RuleOption,
     SeedOption,
     SetOption,
     SettingArgument,
-    Spending,
     TimesOption,
     VerboseOption,
     chosen_rule,
+    forecast_options,
     spending_options,
     spent,
     spent_lines,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 MOST_ROLLOUTS = 100_000_000
 
 
+@forecast_options
 @spending_options
 def command(
     setting: SettingArgument,
@@ -51,7 +53,8 @@ def command(
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
     *,
-    spending: Spending,
+    spending: Given,
+    expecting: Given,
 ) -> None:
     """Print the exact regret of a schedule or rule, how it compares, and the loss of every step."""
     from replan.evaluation.exact import evaluate
@@ -62,7 +65,7 @@ def command(
         raise InputError(f"--rollouts must be at least 2, not {rollouts}")
     if rollouts is not None and rollouts > MOST_ROLLOUTS:
         raise InputError(f"--rollouts must be at most {MOST_ROLLOUTS}")
-    named = NamedMission.of(setting, execution, at_most=at_most, **spending)
+    named = NamedMission.of(setting, execution, at_most=at_most, expecting=expecting, spending=spending)
     mission = named.mission
     with waiting(quiet=as_json) as doing:
         doing("solving the world for the oracle")

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 from replan.commands.common import (
     AtMostOption,
     ExecutionOption,
+    Given,
     JsonOption,
     NamedMission,
     RuleOption,
     SeedOption,
     SetOption,
     SettingArgument,
-    Spending,
     TimesOption,
     VerboseOption,
     chosen_rule,
+    forecast_options,
     spending_options,
 )
 from replan.commands.output import emit
@@ -29,6 +30,7 @@ LISTED_HORIZON = 1_000
 """Steps up to which the JSON answer lists every decision, beyond only those of updates unless --verbose."""
 
 
+@forecast_options
 @spending_options
 def command(
     setting: SettingArgument,
@@ -41,14 +43,15 @@ def command(
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
     *,
-    spending: Spending,
+    spending: Given,
+    expecting: Given,
 ) -> None:
     """Print the update times of one mission with the given seed, and the reason of every decision."""
     from replan.evaluation.agent_runs import run_agent
     from replan.execute.timeline import make_timeline
     from replan.schedule import Need
 
-    named = NamedMission.of(setting, execution, at_most=at_most, **spending)
+    named = NamedMission.of(setting, execution, at_most=at_most, expecting=expecting, spending=spending)
     mission, whole = named.mission, verbose or named.mission.horizon <= LISTED_HORIZON
     with waiting(quiet=as_json) as doing:
         doing("choosing the rule's parameters")

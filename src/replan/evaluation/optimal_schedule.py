@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replan.errors import InputError
 from replan.evaluation.exact import from_start
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
@@ -85,6 +86,8 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
 
 def feedback(mission: Mission, states: Indices, *, with_later: bool = False) -> Programme:
     """The best feedback schedule from the first choice on, at which the robot is in one of `states`."""
+    if mission.forecast.compares:
+        raise InputError(f"the optimum with the forecast {mission.forecast.name} is not computed")
     world, begin = mission.world, len(_forced(mission))
     along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)
 

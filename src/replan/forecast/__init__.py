@@ -3,6 +3,17 @@
 from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
 from replan.forecast.frozen import Frozen
 from replan.forecast.given import ForecastFault, Given
+from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 
-__all__ = ["Evidence", "Forecast", "ForecastFault", "Frozen", "Future", "Given", "Trend", "mean_kernel"]
+__all__ = [
+    "Evidence",
+    "Forecast",
+    "ForecastFault",
+    "Frozen",
+    "Future",
+    "Given",
+    "Mixture",
+    "Trend",
+    "mean_kernel",
+]

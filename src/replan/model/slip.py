@@ -65,10 +65,6 @@ class SlipKernel:
         blocked = self.blocked if self.blocked.size > 1 else None
         return SlipKernel(self.shape, slip, law=self.law, blocked=blocked)
 
-    def differs_in_slip_alone(self, other: SlipKernel) -> bool:
-        """Return whether moves and slip law are the same."""
-        return self.same_moves(other) and np.array_equal(self.law, other.law)
-
     @property
     def _grid(self):
         return self.shape[0], self.shape[1], self.blocked, self.slip, self.law

@@ -49,8 +49,8 @@ def regret_table(run: Run) -> Table:
         rows=[row for group in found for row in (_regrets(group), _ratios(group))],
         notes=(
             "Ties: first. Hyper-parameters of the paper's rules: those with the least exact regret among its "
-            "candidates. lookahead has none; it holds the last estimate fixed, or lets it grow by the drift "
-            "bounds, that of the last step held or those ahead known. Bold: least of the row's rules. "
+            "candidates. lookahead has none. The robot expects that nothing moves (forecast frozen). Bold: "
+            "least of the row's rules. "
             "x best: how many times the best feedback schedule's.",
         ),
     )

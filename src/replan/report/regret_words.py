@@ -34,7 +34,8 @@ def scale_words(regret: float, scale: RegretScale) -> str:
 def acting_words(mission: Mission) -> str:
     """Return how the robot acts between updates and which of equally good actions it takes."""
     way = ACTING[mission.execution]
-    return f"between updates it acts {way}; of equally good actions it takes {ties_words(mission.ties)}"
+    expects = f"it expects the dynamics by {mission.forecast.name}; " if mission.forecast.moves else ""
+    return f"{expects}between updates it acts {way}; of equally good actions it takes {ties_words(mission.ties)}"
 
 
 def ties_words(ties: Ties) -> str:

@@ -17,6 +17,7 @@ from replan.study.definition import Block, Study
 from replan.study.estimators import TRUE_KERNEL
 from replan.study.protocol import VALIDATION_SEEDS
 from replan.study.rule_source import RuleSource, find_rule, neighbours
+from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import SPENDING, load_setting, parse_setting, replace_spending
 
 BEST_POSSIBLE = "best possible"  # in place of a rule: the best that any schedule can do
@@ -36,6 +37,7 @@ class Cell:
     rule: str
     measure: tuple[str, ...]
     estimator: str = TRUE_KERNEL
+    forecast: str = "frozen"  # in words; the setting holds it
     stated_bounds: str = "right"  # the drift bounds that rule and estimator are given
     given: str = "{}"  # JSON, the hyper-parameters that are not chosen
     search: str | None = None  # how the others are chosen; None: they have their defaults
@@ -81,7 +83,10 @@ def entries(study: Study, *, version: str) -> list[Entry]:
     for block in study.blocks:
         rules = [rule for axis in block.rules for rule in _rule_points(axis, block.search)]
         for name, data in _settings(block):
-            for_all = partial(Cell, version=version, setting=canonical(data), files=_files(data))
+            forecast = str(ForecastParameters(**data["forecast"])) if "forecast" in data else "frozen"
+            for_all = partial(
+                Cell, version=version, setting=canonical(data), files=_files(data), forecast=forecast
+            )
             for rule, label, cell in _cells(block, rules, for_all):
                 found.append(Entry(len(found), name, rule, label, cell))
     _require_distinct(found)
@@ -116,8 +121,10 @@ def _cells(
 
 def _settings(block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and data of every setting of a block; a density of obstacles stands for its layouts."""
-    for axis in block.settings:
-        yield from _setting_points(axis)
+    for forecast in [each.model_dump(exclude_none=True) for each in block.forecasts] or [None]:
+        for axis in block.settings:
+            for name, data in _setting_points(axis):
+                yield name, data if forecast is None else {**data, "forecast": forecast}
     for density in block.densities:
         yield f"{density} obstacles", {"density": density, "layouts": block.layouts, "trial": block.trial}
 
@@ -198,7 +205,8 @@ def _put(data: dict[str, Any], key: str, value: Any, *, where: str) -> None:
 
 
 def _files(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((path, _digest(path)) for key, path in data.items() if key == "file")
+    paths = (data.get("file"), data.get("forecast", {}).get("file"))
+    return tuple((path, _digest(path)) for path in paths if path is not None)
 
 
 @lru_cache(maxsize=64)
@@ -218,7 +226,8 @@ def _require_distinct(found: list[Entry]) -> None:
     seen: set[tuple[str, ...]] = set()
     for entry in found:
         cell = entry.cell
-        name = (entry.setting, entry.label, cell.execution, cell.estimator, cell.stated_bounds, *cell.measure)
+        ways = (cell.execution, cell.forecast, cell.estimator, cell.stated_bounds, *cell.measure)
+        name = (entry.setting, entry.label, *ways)
         if name in seen:
             raise InputError(f"{entry.label} on {entry.setting} stands twice in the study: give one a `name`")
         seen.add(name)

@@ -19,7 +19,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from replan.errors import InputError
 from replan.skip.propagation import Execution
@@ -27,6 +27,7 @@ from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
 from replan.study.estimators import TRUE_KERNEL, check_estimator
 from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density
+from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.parameters import one_line
 from replan.worlds.toml_files import builtin_names, parse_toml, read_toml
 
@@ -57,6 +58,7 @@ class Block(StrictModel):
     trial: Annotated[int, Field(ge=0, le=LAST_SEED)] = 0  # of the wind, and of rules that draw in flight
     rules: Annotated[list[RuleAxis], Field(min_length=1)]
     executions: list[Execution] = Field(["map"], min_length=1)
+    forecasts: list[ForecastParameters] = Field([])  # empty: that of each setting
     estimators: list[str] = Field([TRUE_KERNEL], min_length=1)
     stated_bounds: list[StatedBounds] = Field(["right"], min_length=1)
     measure: list[Measure] = Field(["exact"], min_length=1)
@@ -64,6 +66,11 @@ class Block(StrictModel):
     search: Search = "paper"  # how hyper-parameters that are not given are chosen
     intervals: bool = True  # bootstrap intervals of sampled regret
     decisions: bool = True  # keep every decision with its terms
+
+    @field_validator("forecasts", mode="before")
+    @classmethod
+    def _named_forecasts(cls, value: Any) -> Any:
+        return [named_forecast(each) for each in value] if isinstance(value, list) else value
 
     @model_validator(mode="after")
     def _fits(self) -> Block:
@@ -85,7 +92,8 @@ class Block(StrictModel):
         """The number of cells."""
         settings = sum(combinations(axis.vary) for axis in self.settings) + len(self.densities)
         rules = sum(combinations(axis.grid) for axis in self.rules)
-        return settings * rules * len(self.executions) * len(self.estimators) * len(self.stated_bounds)
+        ways = len(self.executions) * len(self.estimators) * len(self.stated_bounds)
+        return settings * rules * ways * max(1, len(self.forecasts))
 
 
 class Study(StrictModel):

@@ -20,7 +20,7 @@ TABLES = {
     "settings": "setting text, data json",
     "cells": "position integer, cell bigint, identity text, setting text, rule text, label text, "
     "execution text, estimator text, given json, search text, measure text, first_seed bigint, "
-    "seeds integer, registered_rule text, stated_bounds text, digest text, source text",
+    "seeds integer, registered_rule text, stated_bounds text, digest text, source text, forecast text",
     "results": "cell bigint primary key, parameters json, validation_regret double, candidates integer, "
     "oracle_return double, exact_regret double, dynamic_regret double, samples integer, "
     "sampled_regret double, standard_error double, low double, high double, schedules integer, "
@@ -125,6 +125,7 @@ def _cell_row(entry: Entry) -> dict[str, Any]:
         "stated_bounds": cell.stated_bounds,
         "digest": cell.digest,
         "source": cell.source,
+        "forecast": cell.forecast,
     }
 
 

@@ -12,11 +12,13 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator, model
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
+from replan.forecast import Frozen
 from replan.planning.ties import Ties
 from replan.schedule.budget import Prices
 from replan.skip.propagation import Execution
 from replan.worlds.arrays import Arrays
 from replan.worlds.crosswind import Crosswind
+from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.map_world import Map
 from replan.worlds.mars_rover import Rover
 from replan.worlds.ns_bridge import NSBridge
@@ -60,6 +62,13 @@ class MissionParameters(Parameters):
     """Price of a plan, where looks and plans have prices of their own."""
     ties: str = "first"
     """Action taken among tied ones: first, last or random(SEED)."""
+    forecast: ForecastParameters | None = None
+    """What the robot expects of the kernels after an update: a kind or a table; left out, frozen."""
+
+    @field_validator("forecast", mode="before")
+    @classmethod
+    def _named_forecast(cls, value: Any) -> Any:
+        return named_forecast(value)
 
     @field_validator("ties")
     @classmethod
@@ -190,11 +199,17 @@ def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
         setting = _ADAPTER.validate_python(data)
     except ValidationError as error:
         raise InputError(f"{where}: {one_line(error)}") from None
-    if isinstance(setting, (ArraysSetting, MapSetting)) and setting.file is not None:
-        beside = Path(where).parent / setting.file
-        if beside.exists():
-            setting = setting.model_copy(update={"file": str(beside)})
+    if isinstance(setting, (ArraysSetting, MapSetting)):
+        setting = _with_file_beside(setting, where)
+    if setting.forecast is not None:
+        setting = setting.model_copy(update={"forecast": _with_file_beside(setting.forecast, where)})
     return setting
+
+
+def _with_file_beside(parameters: Any, where: str) -> Any:
+    """Return the parameters with their file taken from beside `where`, if it is there."""
+    beside = None if parameters.file is None else Path(where).parent / parameters.file
+    return parameters.model_copy(update={"file": str(beside)}) if beside and beside.exists() else parameters
 
 
 def with_spending(setting: Setting, **given: Any) -> Setting:
@@ -211,14 +226,22 @@ def replace_spending(data: dict[str, Any], given: dict[str, Any]) -> dict[str, A
     return {key: value for key, value in data.items() if key not in drops} | given
 
 
-def make_mission(setting: Setting, *, execution: Execution = "map", **spending: Any) -> Mission:
-    """Return the mission of a setting, with other keys of `SPENDING` where they are given."""
+def make_mission(
+    setting: Setting,
+    *,
+    execution: Execution = "map",
+    forecast: ForecastParameters | None = None,
+    **spending: Any,
+) -> Mission:
+    """Return the mission of a setting, with another forecast and other keys of `SPENDING` where given."""
     setting = with_spending(setting, **spending)
+    world, forecast = setting.build(), forecast or setting.forecast
     return Mission(
-        world=setting.build(),
+        world=world,
         budget=setting.budget,
         prices=setting.prices,
         planning_horizon=setting.planning_horizon,
         ties=Ties.parse(setting.ties),
         execution=execution,
+        forecast=Frozen() if forecast is None else forecast.build(world),
     )

@@ -1,0 +1,76 @@
+"""The forecast of a setting: its kind, and for a given one its file or how wrong it is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from replan.errors import InputError
+from replan.forecast import Forecast, ForecastFault, Frozen, Given, Mixture, Trend
+from replan.model import TVMDP, load_npz
+from replan.worlds.parameters import Parameters
+
+ForecastKind = Literal["frozen", "trend", "mixture", "given"]
+
+
+def named_forecast(value: Any) -> Any:
+    """Return the table of a forecast that is given by its kind alone."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
+class ForecastParameters(Parameters):
+    """What the robot expects of the kernels after an update.
+
+    `given` is the true future, or that of `file`, made wrong by `error`, `late` and `noise`. `mixture` has a
+    given member where any of these is set.
+    """
+
+    kind: ForecastKind
+    file: str | None = None
+    """An .npz file with the kernels of all times, as `replan.load_npz` reads them."""
+    error: float | None = None
+    """The change foretold since the update is (1 + error) times the true one."""
+    late: Annotated[int, Field(ge=0)] | None = None
+    """Steps by which the forecast lags behind."""
+    noise: Annotated[float, Field(ge=0)] | None = None
+    """Every entry is multiplied by exp(noise N), N standard normal."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Of the noise."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> ForecastParameters:
+        if self.kind in ("frozen", "trend") and self.has_given:
+            raise ValueError(f"file, error, late and noise go with given or mixture, not with {self.kind}")
+        return self
+
+    @property
+    def has_given(self) -> bool:
+        """Whether a given future is described."""
+        return any(part is not None for part in (self.file, self.error, self.late, self.noise))
+
+    def build(self, world: TVMDP) -> Forecast:
+        """Return the forecast for missions in a world."""
+        if self.kind == "frozen":
+            return Frozen()
+        if self.kind == "trend":
+            return Trend()
+        given = self._given(world) if self.kind == "given" or self.has_given else None
+        return given if self.kind == "given" and given else Mixture(given)
+
+    def _given(self, world: TVMDP) -> Given:
+        fault = ForecastFault(self.late or 0, self.error or 0.0, self.noise or 0.0, self.seed)
+        if self.file is None:
+            return Given(world.kernel, fault)
+        foretold = load_npz(self.file, horizon=world.horizon)
+        if (foretold.states, foretold.actions) != (world.states, world.actions):
+            raise InputError(
+                f"{self.file}: {foretold.states} states and {foretold.actions} actions, where the world has "
+                f"{world.states} and {world.actions}"
+            )
+        return Given([foretold.kernel(t) for t in range(world.horizon)], fault)
+
+    def __str__(self) -> str:
+        faults = {"error": self.error, "late": self.late, "noise": self.noise}
+        wrong = [f"{name} {value:g}" for name, value in faults.items() if value is not None]
+        return ", ".join([self.kind, *([] if self.file is None else [self.file]), *wrong])
