@@ -35,7 +35,8 @@ def acting_words(mission: Mission) -> str:
     """Return how the robot acts between updates and which of equally good actions it takes."""
     way = ACTING[mission.execution]
     expects = f"it expects the dynamics by {mission.forecast.name}; " if mission.forecast.moves else ""
-    return f"{expects}between updates it acts {way}; of equally good actions it takes {ties_words(mission.ties)}"
+    taken = ties_words(mission.ties)
+    return f"{expects}between updates it acts {way}; of equally good actions it takes {taken}"
 
 
 def ties_words(ties: Ties) -> str:
