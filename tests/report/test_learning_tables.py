@@ -16,7 +16,7 @@ from study_runs import computed
 
 
 def test_learning_compares_estimators_and_wrong_bounds(tmp_path):
-    learned = ["drift-bounded-mle", "slip-transitions", "slip-intervals"]
+    learned = [name for name in ESTIMATORS if name != "true-kernel"]
     wrong = list(MISSPECIFICATIONS)
     study = {
         "settings": ["two-burst"],
@@ -30,7 +30,7 @@ def test_learning_compares_estimators_and_wrong_bounds(tmp_path):
         ],
     }
     run = computed(study, tmp_path)
-    assert len(run.records) == 4 + 4 + 3 * 3
+    assert len(run.records) == 4 + 7 + 6 * 3
     right, *others = [record["exact_regret"] for record in run.records[:4]]
     assert right == pytest.approx(0.497, abs=1e-3) and max(others) > right
     (row,) = bounds_table(run).rows
@@ -51,9 +51,19 @@ def test_the_study_that_comes_with_replan_uses_pooled_slip_where_it_applies():
             assert all(applies(estimator, mission) for estimator in block.estimators)
 
 
-def test_an_estimator_that_does_not_apply_is_refused():
-    with pytest.raises(InputError, match="slip-intervals"):
-        ESTIMATORS["slip-intervals"](make_mission(load_setting("crosswind-hard")))
+@pytest.mark.parametrize(
+    ("estimator", "setting"),
+    [
+        ("slip-intervals", "crosswind-hard"),
+        ("drift-bounded-mle-online", "thin-ice-hard"),
+        ("model-family", "nsbridge-0"),
+    ],
+)
+def test_an_estimator_that_does_not_apply_is_refused(estimator, setting):
+    mission = make_mission(load_setting(setting))
+    assert not applies(estimator, mission)
+    with pytest.raises(InputError, match=estimator):
+        ESTIMATORS[estimator](mission)
 
 
 def test_pooled_slip_does_not_apply_where_obstacles_come_and_go():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from replan._loops import (
         certificates,
+        family,
         general,
         grid_passes,
         interior_point,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "certificates",
+    "family",
     "general",
     "grid_passes",
     "interior_point",

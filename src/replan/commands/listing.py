@@ -29,7 +29,8 @@ def command(
     lines: list[str] = []
     for name, entries in answer.items():
         lines += [f"{name}:"] if kind is None else []
-        lines += [line for entry in entries for line in _lines(entry)]
+        width = max(18, *(len(entry["name"]) for entry in entries))
+        lines += [line for entry in entries for line in _lines(entry, width)]
     emit(answer, as_json=as_json, lines=lines)
 
 
@@ -100,13 +101,13 @@ def _first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
-def _lines(entry: Entry) -> list[str]:
-    lines = [f"{entry['name']:<18} {entry['description']}"]
+def _lines(entry: Entry, width: int) -> list[str]:
+    lines = [f"{entry['name']:<{width}} {entry['description']}"]
     given = [
         each["name"] if each["required"] else f"{each['name']} {_shown(each['default'])}"
         for each in entry.get("parameters", [])
     ]
-    return lines + ([f"{'':<18} {', '.join(given)}"] if given else [])
+    return lines + ([f"{'':<{width}} {', '.join(given)}"] if given else [])
 
 
 def _shown(default: Any) -> str:

@@ -5,7 +5,9 @@ from replan.estimate.drift_bounds import MISSPECIFICATIONS, OnlineDriftBounds, s
 from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.filling import FILLINGS, Filling
 from replan.estimate.from_file import estimate_file
+from replan.estimate.model_family import FamilyFilter, ParameterEstimate
 from replan.estimate.observations import Transitions, read_transitions, transitions
+from replan.estimate.online import WithOnlineBounds
 from replan.estimate.pair import PairSolution, solve_pair
 from replan.estimate.slip_mle import EVIDENCE, Evidence, PooledSlip
 from replan.estimate.slip_profile import SlipEstimate
@@ -18,15 +20,18 @@ __all__ = [
     "DriftBoundedMLE",
     "Estimator",
     "Evidence",
+    "FamilyFilter",
     "Filling",
     "Observation",
     "OnlineDriftBounds",
     "PairEstimate",
     "PairSolution",
+    "ParameterEstimate",
     "PooledSlip",
     "SlipEstimate",
     "Transitions",
     "TrueKernel",
+    "WithOnlineBounds",
     "estimate_file",
     "read_transitions",
     "shifted",

@@ -25,6 +25,14 @@ Evidence = Literal["transitions", "intervals"]
 EVIDENCE: tuple[Evidence, ...] = ("transitions", "intervals")
 
 
+def check_options(evidence: str, confidence: float) -> None:
+    """Raise an `InputError` for an unknown kind of evidence, or a confidence that is no probability."""
+    if evidence not in EVIDENCE:
+        raise InputError(f'evidence must be "transitions" or "intervals", not {evidence!r}')
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
+
+
 class PooledSlip:
     """Estimator of the slip of a grid whose slip law and drift bounds are known.
 
@@ -42,10 +50,7 @@ class PooledSlip:
         terrain: ArrayLike | None = None,
         confidence: float = CONFIDENCE,
     ) -> None:
-        if evidence not in EVIDENCE:
-            raise InputError(f'evidence must be "transitions" or "intervals", not {evidence!r}')
-        if not 0 < confidence < 1:
-            raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
+        check_options(evidence, confidence)
         self.nominal = nominal
         self.evidence: Evidence = evidence
         self.confidence = confidence

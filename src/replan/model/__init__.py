@@ -12,6 +12,7 @@ from replan.model.drift import (
 )
 from replan.model.family import KernelFamily
 from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel
 from replan.model.tvmdp import TVMDP, constant
@@ -24,6 +25,7 @@ __all__ = [
     "GeneralKernel",
     "Kernel",
     "KernelFamily",
+    "ModelFamily",
     "Reward",
     "SlipKernel",
     "burst_intervals",

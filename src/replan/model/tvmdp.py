@@ -12,9 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.drift import drift_bounds
+from replan.model.drift import drift_bounds, local_drift_bounds
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
 from replan.model.successors import successor_lists
 
@@ -40,6 +41,8 @@ class TVMDP:
     """(S, k) states to which steps can lead, at any time; a row may repeat a state. None: not declared."""
     family: KernelFamily | None = field(default=None, repr=False)
     """Family of which every P_t is a member; None: not declared."""
+    models: ModelFamily | None = field(default=None, repr=False)
+    """Kernels that an estimator may try, one of them near every P_t; None: not declared."""
 
     def __post_init__(self) -> None:
         if self.horizon < 2:
@@ -75,6 +78,20 @@ class TVMDP:
         if self.stated_bounds is not None:
             return self.stated_bounds
         return drift_bounds(self.kernel, self.horizon)
+
+    @cached_property
+    def local_drift_bounds(self) -> Array:
+        """(T-1, S, A) epsilon_t(s, a): the largest entrywise change of each row of the kernel.
+
+        Where bounds are stated, those of each step are scaled to them; where nothing changes in a step, they
+        hold everywhere.
+        """
+        local = local_drift_bounds(self.kernel, self.horizon)
+        if self.stated_bounds is None:
+            return local
+        largest = local.max(axis=(1, 2), keepdims=True)
+        shares = np.divide(local, largest, out=np.ones_like(local), where=largest > 0)
+        return shares * self.stated_bounds[:, None, None]
 
 
 def constant(value):

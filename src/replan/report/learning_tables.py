@@ -49,7 +49,8 @@ def learned_table(run: Run) -> Table:
         notes=(
             f"Mean over {right[0]['samples'] if right else 0} held-out seeds ± half the 95 % bootstrap "
             "interval. MAP execution, ties first, rules as validated with the true kernel.",
-            "Empty: pooled slip does not apply (not a slip kernel, or where a slip goes changes with time).",
+            "Empty: pooled slip and online bounds do not apply (not a slip kernel, or where a slip goes "
+            "changes with time).",
         ),
     )
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate import DriftBoundedMLE, Estimator, PooledSlip, TrueKernel
+from replan.estimate import (
+    DriftBoundedMLE,
+    Estimator,
+    FamilyFilter,
+    OnlineDriftBounds,
+    PooledSlip,
+    TrueKernel,
+    WithOnlineBounds,
+)
 from replan.execute.mission import Mission
 from replan.model.slip import SlipKernel
 
@@ -24,6 +33,17 @@ def _drift_bounded_mle(mission: Mission) -> Estimator:
     return DriftBoundedMLE(mission.world.kernel(0), mission.world.drift_bounds)
 
 
+def _drift_bounded_mle_local(mission: Mission) -> Estimator:
+    """As drift-bounded-mle, with a drift bound for each state and action."""
+    return DriftBoundedMLE(mission.world.kernel(0), mission.world.local_drift_bounds)
+
+
+def _drift_bounded_mle_online(mission: Mission) -> Estimator:
+    """As drift-bounded-mle, with drift bounds found online from the slip of each skip interval."""
+    kernel = _slip_kernel(mission, "drift-bounded-mle-online")
+    return WithOnlineBounds(partial(DriftBoundedMLE, kernel), OnlineDriftBounds(kernel, mission.horizon))
+
+
 def _slip_transitions(mission: Mission) -> Estimator:
     """One slip for all cells, from the last transition before each update."""
     return _pooled_slip(mission, "transitions")
@@ -34,11 +54,22 @@ def _slip_intervals(mission: Mission) -> Estimator:
     return _pooled_slip(mission, "intervals")
 
 
+def _model_family(mission: Mission) -> Estimator:
+    """The parameters of the world's family of models and their movement, from whole skip intervals."""
+    world = mission.world
+    if world.models is None:
+        raise InputError("model-family needs a world that declares the models to try")
+    return FamilyFilter(world.models, world.local_drift_bounds, start=world.kernel(0))
+
+
 ESTIMATORS: dict[str, Callable[[Mission], Estimator]] = {
     TRUE_KERNEL: _true_kernel,
     "drift-bounded-mle": _drift_bounded_mle,
+    "drift-bounded-mle-local": _drift_bounded_mle_local,
+    "drift-bounded-mle-online": _drift_bounded_mle_online,
     "slip-transitions": _slip_transitions,
     "slip-intervals": _slip_intervals,
+    "model-family": _model_family,
 }
 
 
@@ -51,7 +82,9 @@ def check_estimator(name: str) -> str:
 
 def applies(name: str, mission: Mission) -> bool:
     """Whether the estimator's assumption holds: pooled slip needs one known law of where a slip goes."""
-    if not name.startswith("slip-"):
+    if name == "model-family":
+        return mission.world.models is not None
+    if not (name.startswith("slip-") or name.endswith("-online")):
         return True
     kernels = [mission.world.kernel(t) for t in range(mission.horizon)]
     first = kernels[0]
@@ -62,10 +95,15 @@ def applies(name: str, mission: Mission) -> bool:
 
 
 def _pooled_slip(mission: Mission, evidence) -> PooledSlip:
-    kernel = mission.world.kernel(0)
-    if not isinstance(kernel, SlipKernel) or not applies(f"slip-{evidence}", mission):
-        raise InputError(f"slip-{evidence} needs a grid on which a slip always goes the same ways")
+    kernel = _slip_kernel(mission, f"slip-{evidence}")
     return PooledSlip(kernel, mission.world.drift_bounds, evidence=evidence, terrain=_terrain(mission))
+
+
+def _slip_kernel(mission: Mission, name: str) -> SlipKernel:
+    kernel = mission.world.kernel(0)
+    if not isinstance(kernel, SlipKernel) or not applies(name, mission):
+        raise InputError(f"{name} needs a grid on which a slip always goes the same ways")
+    return kernel
 
 
 def _terrain(mission: Mission) -> np.ndarray | None:

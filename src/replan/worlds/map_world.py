@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from replan.errors import InputError
-from replan.model import TVMDP, Reward, SlipKernel, constant
+from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, SlipKernel, constant
 from replan.model.kernel import Array
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap, read_map
@@ -124,6 +124,7 @@ def build_on(
         stated_bounds=_drift(cells, slips, law) if stated_bounds is None else np.asarray(stated_bounds),
         start_states=np.flatnonzero(np.isfinite(distances)),
         grid=cells.shape,
+        models=ModelFamily.of_mixture(KernelFamily.of_one_slip(kernel_of(float(slips[0]))), "slip"),
     )
 
 

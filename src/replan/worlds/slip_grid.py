@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model import TVMDP, KernelFamily, Reward, SlipKernel, constant
+from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, SlipKernel, constant
 from replan.model.kernel import Array
 
 DISTANCE_SCALE = 20.0
@@ -47,6 +47,7 @@ def rover(
             (n, n), np.clip(slip[t] * factor, 0, 1) if slips is None else slips[t], blocked=blocked
         )
 
+    family = KernelFamily.of_one_slip(kernel(0)) if terrain is None else None
     return TVMDP(
         horizon=len(slip),
         kernel=kernel,
@@ -56,7 +57,8 @@ def rover(
         start_states=None if blocked is None else np.flatnonzero(~blocked),
         grid=(n, n),
         declared_successors=None if blocked is None else kernel(0).destinations(),
-        family=KernelFamily.of_one_slip(kernel(0)) if terrain is None else None,
+        family=family,
+        models=None if family is None else ModelFamily.of_mixture(family, "slip"),
     )
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from replan.errors import InputError
-from replan.model import TVMDP, KernelFamily, Reward, SlipKernel, constant
+from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, SlipKernel, constant
 from replan.model.kernel import Array
+from replan.model.model_family import VALUES
 from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
 
@@ -104,21 +105,46 @@ class Terrain(Parameters):
             grid=(n, n),
             declared_successors=kernel(0).destinations() if blocked.any() else None,
             family=_family(ground, n, blocked),
+            models=_models(ground, n, blocked),
         )
 
 
 def _family(ground: Ground, n: int, blocked: np.ndarray) -> KernelFamily | None:
     """Return the family of kernels where one patch alone drifts."""
-    drifting = [i for i, patch in enumerate(ground.patches) if patch.final_slip is not None]
+    drifting = _drifting(ground)
     if len(drifting) != 1:
         return None
-    ends = []
-    for slip in (0.0, 1.0):
-        patches = list(ground.patches)
-        patches[drifting[0]] = patches[drifting[0]].model_copy(update={"slip": slip, "final_slip": None})
-        field = slip_field(ground.model_copy(update={"patches": patches}), n, 0)
-        ends.append(SlipKernel((n, n), field, blocked=blocked))
+    ends = [_kernel_with(ground, n, blocked, {drifting[0]: slip}) for slip in (0.0, 1.0)]
     return KernelFamily("the kernel is the slip of one patch; all else is known and stays", *ends)
+
+
+def _models(ground: Ground, n: int, blocked: np.ndarray) -> ModelFamily | None:
+    """Return the kernels by the slips of two drifting patches, or of the first one if there are more."""
+    drifting = _drifting(ground)
+    if not drifting:
+        return None
+    tried = drifting if len(drifting) == 2 else drifting[:1]
+    others = "the other patches are as at the start" if len(drifting) > 2 else "all else is known and stays"
+    return ModelFamily(
+        f"the kernel is the slip of {len(tried)} of the patches; {others}",
+        {f"slip of patch {i + 1}": np.linspace(0, 1, VALUES if len(tried) == 1 else 13) for i in tried},
+        lambda *slips: _kernel_with(ground, n, blocked, dict(zip(tried, slips, strict=True))),
+        linear=True,
+    )
+
+
+def _drifting(ground: Ground) -> list[int]:
+    return [i for i, patch in enumerate(ground.patches) if patch.final_slip is not None]
+
+
+def _kernel_with(ground: Ground, n: int, blocked: np.ndarray, slips: dict[int, float]) -> SlipKernel:
+    """Return the kernel in which patches, by number, have other slips, and the rest that of the start."""
+    patches = [
+        patch.model_copy(update={"slip": slips.get(i, patch.slip_at(0)), "final_slip": None})
+        for i, patch in enumerate(ground.patches)
+    ]
+    field = slip_field(ground.model_copy(update={"patches": patches}), n, 0)
+    return SlipKernel((n, n), field, blocked=blocked)
 
 
 def slip_field(ground: Ground, n: int, t: int) -> Array:

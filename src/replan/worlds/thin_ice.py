@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import TVMDP, GeneralKernel, KernelFamily, Reward, SlipKernel, constant
+from replan.model import TVMDP, GeneralKernel, KernelFamily, ModelFamily, Reward, SlipKernel, constant
 from replan.model.kernel import Array, Indices
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Side, Whole
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
@@ -72,6 +72,11 @@ class ThinIce(Parameters):
         solid = _climbing_out(solid, water, bank=water - n)
         failures = failure_rates(ice, self.horizon)
         breaking = cache(lambda rate: _breaking(solid, falls_to, rate))
+        family = KernelFamily(
+            "the kernel is one failure rate of all ice; all else is known and stays",
+            breaking(0.0),
+            breaking(1.0),
+        )
         next_state = -distances(n, (n - 1, 0)) / DISTANCE_SCALE
         next_state[water] -= ice.fall_cost
         return TVMDP(
@@ -80,11 +85,8 @@ class ThinIce(Parameters):
             reward=constant(Reward(next_state=next_state)),
             grid=(n, n),
             declared_successors=breaking(failures[0]).successors,
-            family=KernelFamily(
-                "the kernel is one failure rate of all ice; all else is known and stays",
-                breaking(0.0),
-                breaking(1.0),
-            ),
+            family=family,
+            models=ModelFamily.of_mixture(family, "failure rate"),
         )
 
 

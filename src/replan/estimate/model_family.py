@@ -1,0 +1,197 @@
+"""A discrete Bayes filter over the parameters of a family of models, theta -> kernel.
+
+The evidence is the last transition before each update, as in the paper, or the whole skip interval: theta
+and the state are filtered forward together, from the state at the last update, under the commanded actions,
+to the state now. Between steps theta moves within its drift bound (`replan.estimate.movement`).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan import _loops
+from replan.errors import InputError
+from replan.estimate.drift_sums import check_drift_bounds
+from replan.estimate.estimator import Observation
+from replan.estimate.movement import Movement
+from replan.estimate.slip_evidence import UNLIKELY, Stretch, stretches
+from replan.estimate.slip_mle import Evidence, check_options
+from replan.estimate.slip_profile import CONFIDENCE
+from replan.model.kernel import Array, Kernel, prepare_kernel
+from replan.model.model_family import ModelFamily
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ParameterEstimate:
+    """The mean of a parameter at `time` and an interval that holds it with probability `confidence`."""
+
+    name: str
+    time: int
+    value: float
+    low: float
+    high: float
+    confidence: float = CONFIDENCE
+
+
+class FamilyFilter:
+    """Estimator of the parameters of a model family.
+
+    `drift_bounds` is one number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each pair;
+    `start` is the kernel at t = 0, without which all parameters are equally likely then.
+    """
+
+    def __init__(
+        self,
+        family: ModelFamily,
+        drift_bounds: ArrayLike,
+        *,
+        start: Kernel | None = None,
+        evidence: Evidence = "intervals",
+        confidence: float = CONFIDENCE,
+    ) -> None:
+        check_options(evidence, confidence)
+        self.family, self.start, self.evidence, self.confidence = family, start, evidence, confidence
+        self._successors, self._probabilities = family.stacked
+        _, self.states, self.actions, _ = self._probabilities.shape
+        self.drift_bounds = check_drift_bounds(drift_bounds, states=self.states, actions=self.actions)
+        self._steps = _step_bounds(self.drift_bounds, family)
+        self._movement = Movement(family)
+        members = self._movement.members
+        weights = np.full(members, 1 / members) if start is None else family.locate(start)
+        self._belief = self._movement.spread(weights)  # (H,)
+        self._time = 0  # of the parameters that the belief is about
+        self._pending = np.zeros(len(family.shape)), 0  # bounds and number of steps not yet moved
+        self._last: tuple[int, int] | None = None  # time and state of the last update
+        self._warm_up()
+
+    @property
+    def weights(self) -> Array:
+        """(G,) probability of each member, at the time of the last transition."""
+        return self._movement.of_members(self._belief)
+
+    def estimate(self, observation: Observation) -> Kernel:
+        """Learn from the update, then return the mean kernel of the step before it.
+
+        Steps that no parameters explain, such as those of a robot that was carried away, are logged and
+        ignored.
+        """
+        last, self._last = self._last, (observation.time, observation.state)
+        way, transition = stretches(last, observation)
+        for stretch in (way if self.evidence == "intervals" else None, transition):
+            if stretch is not None:
+                self._learn(stretch)
+        self._belief = self._moved(self._belief[:, None], observation.time - 1, to_the_last=True)[:, 0]
+        return self.family.mean(self.weights)
+
+    @property
+    def parameters(self) -> tuple[ParameterEstimate, ...]:
+        """Each parameter at the time of the last transition.
+
+        The interval reaches over the likeliest values, as many as make up its confidence, and over all others
+        that are at least (1 - confidence) / 2 times as likely as the likeliest.
+        """
+        grid, found = self.weights.reshape(self.family.shape), []
+        for axis, (name, values) in enumerate(self.family.values.items()):
+            line = grid.sum(axis=tuple(other for other in range(grid.ndim) if other != axis))
+            likeliest = np.argsort(-line, kind="stable")
+            enough = int(np.searchsorted(line[likeliest].cumsum(), self.confidence))
+            least = min(line[likeliest[enough]], line.max() * (1 - self.confidence) / 2)
+            kept = np.flatnonzero(line >= least)
+            edges = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
+            low, high = float(edges[kept.min()]), float(edges[kept.max() + 1])
+            found.append(
+                ParameterEstimate(name, self._time, float(line @ values), low, high, self.confidence)
+            )
+        return tuple(found)
+
+    def predicted(self, steps: int, drift_bounds: ArrayLike | None = None) -> Array:
+        """(steps + 1, G) probability of each member 0, 1, ... steps after the last transition.
+
+        `drift_bounds` (steps,) are those of the steps ahead; None: as stated.
+        """
+        ahead = None if drift_bounds is None else np.asarray(drift_bounds, dtype=float)
+        rows, belief = [self.weights], self._belief[:, None]
+        for k in range(steps):
+            bounds = (
+                self._bounds(self._time + k) if ahead is None else np.full(len(self.family.shape), ahead[k])
+            )
+            belief = self._movement.move(belief, bounds, 1) if bounds.any() else belief
+            rows.append(self._movement.of_members(belief[:, 0]))
+        return np.array(rows)
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return the weights of all hypotheses, their time and the last update."""
+        return {
+            "belief": self._belief,
+            "time": np.array(self._time),
+            "last_update": np.array(() if self._last is None else self._last, dtype=np.int64),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Continue from the arrays of `save`."""
+        if arrays["belief"].shape != self._belief.shape:
+            raise InputError("the saved parameters are of another family")
+        self._belief, self._time = arrays["belief"], int(arrays["time"])
+        last = arrays["last_update"]
+        self._last = (int(last[0]), int(last[1])) if last.size else None
+
+    def _learn(self, stretch: Stretch) -> None:
+        """Condition the belief on a stretch; with probability `UNLIKELY` the robot is carried in it."""
+        for name, state in (("s", stretch.start), ("next", stretch.end)):
+            if not 0 <= state < self.states:
+                raise InputError(f"t={stretch.time}: {name}={state} is not a state (0 to {self.states - 1})")
+        belief = self._moved(self._belief[:, None], stretch.time)[:, 0]
+        joint = np.zeros((len(belief), self.states + 1))
+        joint[:, stretch.start] = joint[:, -1] = belief
+        for k, action in enumerate(stretch.actions):
+            joint = self._moved(joint, stretch.time + k)
+            joint = _loops.family.push(self._successors, self._probabilities, action, joint)
+        if joint[:, stretch.end].sum() < UNLIKELY:
+            log.warning(
+                "t=%d: no parameters lead from s=%d to s=%d in %d steps; nothing is learned from them",
+                *(stretch.time, stretch.start, stretch.end, len(stretch.actions)),
+            )
+        belief = (1 - UNLIKELY) * joint[:, stretch.end] + UNLIKELY * joint[:, -1]
+        self._belief = belief / belief.sum()
+
+    def _moved(self, joint: Array, time: int, *, to_the_last: bool = False) -> Array:
+        """(H, C) weights at a later time.
+
+        Moves are saved up until they add up to a cell of the grid, or `to_the_last`: each one is shared
+        between neighbours, which blurs the parameters.
+        """
+        bounds, steps = self._pending
+        while self._time < time:
+            bounds, steps, self._time = bounds + self._bounds(self._time), steps + 1, self._time + 1
+            if (bounds >= self._movement.cells).any():
+                joint, bounds, steps = self._movement.move(joint, bounds, steps), 0 * bounds, 0
+        if to_the_last and bounds.any():
+            joint, bounds, steps = self._movement.move(joint, bounds, steps), 0 * bounds, 0
+        self._pending = bounds, steps
+        return joint
+
+    def _bounds(self, time: int) -> Array:
+        """(d,) the most that each parameter moves from `time` to the next step, in positions."""
+        if self._steps.ndim == 2 and time >= len(self._steps):
+            raise InputError(f"t={time + 1} lies beyond the drift bounds, which end at t={len(self._steps)}")
+        return self._steps[time] if self._steps.ndim == 2 else self._steps
+
+    def _warm_up(self) -> None:
+        """Compile or load what updates need."""
+        prepare_kernel(self.family.mean(self.weights))
+        joint = np.zeros((len(self._belief), self.states + 1))
+        _loops.family.push(self._successors, self._probabilities, 0, joint)
+        self._movement.move(joint, np.zeros(len(self.family.shape)), 1)
+
+
+def _step_bounds(bounds: Array, family: ModelFamily) -> Array:
+    """(d,) or (T-1, d) bounds of each parameter: the greatest among the rows that depend on it."""
+    if bounds.ndim == 3:
+        return np.stack([bounds[:, rows].max(axis=1) for rows in family.depends], axis=1)
+    return np.repeat(bounds[..., None], len(family.shape), axis=-1)

@@ -1,0 +1,83 @@
+"""Movement of the parameters of a model family: the prior of `FamilyFilter`.
+
+A pace is the share of the drift bound, with its sign, by which a parameter moves in every step. It lasts,
+since drift in practice is a trend or a burst, and is drawn afresh with probability `RENEWAL` in each step.
+At the end of its range a parameter turns back. In positions of the family a move is pace times epsilon_t, so
+that no kernel moves farther than its bound. Most of the prior is on the whole bound, which a tight bound
+makes likely.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import product
+
+import numpy as np
+
+from replan import _loops
+from replan.model.kernel import Array, Indices
+from replan.model.model_family import ModelFamily
+
+PACES = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # symmetric: a parameter that turns back has the opposite pace
+PRIOR = np.array([0.35, 0.1, 0.1, 0.1, 0.35])
+RENEWAL = 0.02
+
+
+class Movement:
+    """Hypotheses (pace, member), pace by pace: H = P G rows, and how their weights move."""
+
+    def __init__(self, family: ModelFamily) -> None:
+        self.positions, self.shape = family.positions, family.shape
+        self.members = int(np.prod(self.shape))
+        self.prior = reduce(np.multiply.outer, [PRIOR] * len(self.shape)).reshape(-1)  # (P,)
+
+    @property
+    def cells(self) -> Array:
+        """(d,) mean distance of neighbours along each parameter."""
+        return np.array([along[-1] / (len(along) - 1) for along in self.positions])
+
+    def spread(self, weights: Array) -> Array:
+        """(H,) weights of hypotheses from (G,) weights of members, paces by their prior."""
+        return np.multiply.outer(self.prior, weights).reshape(-1)
+
+    def of_members(self, belief: Array) -> Array:
+        """(G,) weights of members from (H,) weights of hypotheses."""
+        return belief.reshape(-1, self.members).sum(axis=0)
+
+    def move(self, joint: Array, bounds: Array, steps: int) -> Array:
+        """(H, C) weights after (d,) bounds that `steps` steps add up to."""
+        moved = _loops.family.move(*self._targets(bounds), np.ascontiguousarray(joint))
+        kept = (1 - RENEWAL) ** steps
+        by_pace = moved.reshape(len(self.prior), self.members, -1)
+        renewed = (1 - kept) * self.prior[:, None, None] * by_pace.sum(axis=0)
+        return (kept * by_pace + renewed).reshape(moved.shape)
+
+    def _targets(self, bounds: Array) -> tuple[Indices, Array]:
+        """(H, m) the hypotheses between which each one's weight is shared, and (H, m) the shares."""
+        dimensions = len(self.shape)
+        pace, corners = np.zeros((), dtype=np.int64), [(np.zeros((), dtype=np.int64), np.ones(()))]
+        for axis, (along, bound) in enumerate(zip(self.positions, bounds, strict=True)):
+            pace_axis, member_axis = axis, dimensions + axis
+            shape = [1] * (2 * dimensions)
+            shape[pace_axis], shape[member_axis] = len(PACES), len(along)
+            new_pace, lower, share = (part.reshape(shape) for part in _shifted(along, bound))
+            pace = pace * len(PACES) + new_pace
+            corners = [
+                (member * len(along) + lower + upper, weight * (share if upper else 1 - share))
+                for (member, weight), upper in product(corners, (0, 1))
+            ]
+        full = (len(PACES),) * dimensions + self.shape
+        targets = [np.broadcast_to(pace * self.members + member, full).reshape(-1) for member, _ in corners]
+        shares = [np.broadcast_to(weight, full).reshape(-1) for _, weight in corners]
+        return np.stack(targets, axis=1), np.stack(shares, axis=1)
+
+
+def _shifted(along: Array, bound: float) -> tuple[Indices, Indices, Array]:
+    """(n, g) pace after the move, neighbour below the new position, and the share of the one above."""
+    moved = along + PACES[:, None] * bound
+    below, above = moved < 0, moved > along[-1]
+    moved = np.clip(np.where(below, -moved, np.where(above, 2 * along[-1] - moved, moved)), 0, along[-1])
+    index = np.arange(len(PACES))[:, None]
+    pace = np.where(below | above, len(PACES) - 1 - index, index)
+    lower = np.clip(np.searchsorted(along, moved, side="right") - 1, 0, len(along) - 2)
+    return pace, lower, (moved - along[lower]) / (along[lower + 1] - along[lower])
