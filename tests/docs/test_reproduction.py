@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from doc_pages import ROOT
 from replan.evaluation.exact import regret
-from replan.study.candidates import distinct_schedules, regret_guided_candidates
+from replan.schedule import RegretGuided
+from replan.study.candidates import distinct_schedules
 from replan.study.paper import METHODS
 from replan.worlds.settings import load_setting, make_mission
 
@@ -69,7 +70,7 @@ def test_what_is_said_of_the_papers_candidates():
 
 def test_what_is_said_of_the_gap_score_on_the_sinusoidal_setting():
     mission = make_mission(load_setting("sinusoidal-medium"))
-    gap = [rule for rule in regret_guided_candidates() if rule.score == "gap"]
+    gap = [rule for rule in RegretGuided.candidates() if rule.score == "gap"]
     schedules = {rule.times: rules for rule, rules in distinct_schedules(mission, gap).items()}
     assert len(schedules[1, 2, 3]) > len(gap) / 2
     assert max(times[-1] for times in schedules) == 9

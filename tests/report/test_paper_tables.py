@@ -8,7 +8,9 @@ import pytest
 from doc_pages import ROOT
 from replan.report.paper_tables import OBLIVIOUS, as_good, differences, table_1, table_2
 from replan.report.reproduction import write_reproduction
-from replan.study.candidates import ALPHAS, DIAMETERS, MS, PACE_WEIGHTS, candidates
+from replan.schedule.drift_threshold import PACE_WEIGHTS
+from replan.schedule.regret_guided import ALPHAS, DIAMETERS, MS
+from replan.study.candidates import candidates
 from replan.study.definition import load_study
 from replan.study.paper import METHODS, TABLE_1, TABLE_3
 from replan.study.protocol import HELD_OUT_SEEDS, VALIDATION_SEEDS, bootstrap_interval

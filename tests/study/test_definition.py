@@ -206,3 +206,13 @@ def test_a_study_is_read_as_utf_8_whatever_the_locale(tmp_path):
     path.write_bytes(b'name = "\xff"')
     with pytest.raises(InputError, match="utf-8"):
         load_study(path)
+
+
+def test_a_setting_may_be_given_as_a_table_with_a_name():
+    table = {"world": "thin-ice", "planning_horizon": 9, "budget": 3}
+    study = study_of(settings=[{"base": table, "name": "mine", "vary": {"ice.slip": [0.0, 0.1]}}])
+    assert [name for name, _ in labels(study)] == ["mine ice.slip=0.0", "mine ice.slip=0.1"]
+    with pytest.raises(InputError, match="needs a name"):
+        study_of(settings=[{"base": table}])
+    with pytest.raises(InputError, match="mine: 'budget'"):
+        entries(study_of(settings=[{"base": {**table, "budget": "3"}, "name": "mine"}]), version="1")

@@ -7,7 +7,7 @@ import pytest
 
 from replan.estimate import TrueKernel
 from replan.evaluation import evaluate, oracle_rollout, regret, rollout
-from replan.schedule import Periodic, Random
+from replan.schedule import DriftThreshold, Periodic, Random
 from replan.study import estimators, measures
 from replan.study.cells import entries
 from replan.study.definition import parse_study
@@ -112,3 +112,12 @@ def test_a_worker_of_another_version_refuses():
 
     with pytest.raises(InputError, match="a worker has replan"):
         compute(replace(cells()[0], version="0.0.0"))
+
+
+def test_every_candidate_of_a_rule_is_measured():
+    (cell,) = cells(rules=[{"rule": "drift-threshold", "tune": False}], measure=["candidates"])
+    found = json.loads(result(cell).values["candidate_regrets"])
+    mission, rules = mission_of(cell), DriftThreshold.candidates()
+    assert len(found) == len(rules) > 1
+    for i in (0, 7, len(rules) - 1):
+        assert found[i] == pytest.approx(regret(mission, rules[i]), abs=1e-12)

@@ -28,6 +28,11 @@ class Certified(Rule):
         if not self.amount > 0:
             raise InputError(f"amount must be positive, not {self.amount}")
 
+    @classmethod
+    def candidates(cls) -> list[Certified]:
+        """One for each of a few amounts."""
+        return [cls(amount) for amount in (0.05, 0.2, 0.5, 1.0, 2.0)]
+
     def decide(self, context: Context) -> Decision:
         """Whether one more blind step would exceed the amount."""
         steps = context.time - context.last_update + 1

@@ -17,6 +17,7 @@ from replan.commands.common import (
     forecast_options,
     spending_options,
 )
+from replan.commands.engine_options import EngineOptions
 from replan.commands.output import emit
 from replan.commands.reproduce import computed_run
 from replan.commands.waiting import waiting
@@ -63,7 +64,7 @@ def command(
         where="replan compare",
     )
     with TemporaryDirectory() as folder:
-        run = computed_run(study, "", Path(folder), workers=workers, quiet=as_json)
+        run = computed_run(study, "", Path(folder), engine=EngineOptions(workers=workers), quiet=as_json)
     with waiting(quiet=as_json) as doing:
         page = write_page(run, out, doing=doing)
     answer = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.common import JsonOption
+from replan.commands.engine_options import EngineOptions
 from replan.commands.output import emit
 from replan.errors import InputError
 
@@ -62,7 +63,9 @@ def reproduce(
     elif study == "table3":
         replaced = {"layouts": layouts, "trial": seed}
     loaded, text = load_study(study, **replaced)
-    run = computed_run(loaded, text, folder / RUNS / study, workers=workers, quiet=as_json)
+    run = computed_run(
+        loaded, text, folder / RUNS / study, engine=EngineOptions(workers=workers), quiet=as_json
+    )
     try:
         tables = write_reproduction(run, folder, figures=part not in ("table1", "table2"))
         shown = run if study.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
@@ -93,15 +96,12 @@ def output_folder(path: Path) -> Path:
     return path
 
 
-def computed_run(study: Study, text: str, store: Path, *, workers: int, quiet: bool) -> Run:
+def computed_run(study: Study, text: str, store: Path, *, engine: EngineOptions, quiet: bool) -> Run:
     """Compute the cells of a study that the store in this folder does not hold; returns its records."""
-    from replan.study.local import LocalEngine
     from replan.study.records import read_run
     from replan.study.runner import run_study
 
-    report = run_study(
-        study, text, store, engine=lambda: LocalEngine(workers=workers), resume=True, quiet=quiet
-    )
+    report = run_study(study, text, store, engine=engine.make, resume=True, quiet=quiet)
     if report.stopped and report.missing:
         typer.echo(f"{report.missing} cells to go; the same command goes on from there", err=True)
         raise typer.Exit(STOPPED)

@@ -9,6 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from replan.commands.common import JsonOption
+from replan.commands.engine_options import (
+    AddressOption,
+    EngineOption,
+    EngineOptions,
+    WorkersOption,
+    WorkingDirOption,
+)
 from replan.commands.output import emit
 from replan.commands.waiting import waiting
 
@@ -18,12 +25,10 @@ STOPPED = 130
 
 def run(
     study: Annotated[str, typer.Argument(help="A TOML file, or the name of a study that comes with replan.")],
-    engine: Annotated[str, typer.Option(help="Where cells are computed: local or ray.")] = "local",
-    address: Annotated[str | None, typer.Option(help="The Ray cluster to use; else one is started.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes, or cores of the Ray cluster.")] = None,
-    working_dir: Annotated[
-        Path | None, typer.Option(help="Folder sent to the Ray cluster, for rules that import its files.")
-    ] = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    workers: WorkersOption = None,
+    working_dir: WorkingDirOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/NAME if not given.")] = None,
     page: Annotated[bool, typer.Option(help="Draw the page; without it only tables are written.")] = True,
@@ -32,29 +37,15 @@ def run(
     """Compute every cell of a study; exit status 1 where cells failed, 130 where Ctrl-C stopped it."""
     from replan.report.page import write_page
     from replan.report.study_tables import write_study_tables
-    from replan.study.cells import require_alone
     from replan.study.definition import load_study
-    from replan.study.engine import make_engine
     from replan.study.records import read_run
     from replan.study.runner import run_study
 
     loaded, text = load_study(study)
-    if engine == "ray" and working_dir is None:
-        require_alone(loaded)
+    options = EngineOptions(engine, address, workers, working_dir)
+    options.require_alone(loaded)
     folder = out or Path("runs") / loaded.name
-    report = run_study(
-        loaded,
-        text,
-        folder,
-        engine=lambda: make_engine(
-            engine,
-            workers=workers,
-            address=address,
-            working_dir=None if working_dir is None else str(working_dir),
-        ),
-        resume=resume,
-        quiet=as_json,
-    )
+    report = run_study(loaded, text, folder, engine=options.make, resume=resume, quiet=as_json)
     tables: list[Path] = []
     if not report.stopped:
         with waiting(quiet=as_json) as doing:
@@ -63,8 +54,8 @@ def run(
             tables = write_study_tables(done, folder / "tables")
             if page:
                 tables.append(write_page(done, folder, doing=doing))
-    options = {"engine": engine, "address": address, "workers": workers, "working-dir": working_dir}
-    how = _resume_command(study, folder, options) + ("" if page else " --no-page")
+    words = [] if page else ["--no-page"]
+    how = shlex.join(["replan", "run", study, "--out", str(folder), "--resume", *options.words(), *words])
     answer: dict[str, Any] = {
         "run": str(folder),
         "cells": report.cells,
@@ -95,11 +86,3 @@ def run(
         raise typer.Exit(STOPPED)
     if report.failed:
         raise typer.Exit(1)
-
-
-def _resume_command(study: str, folder: Path, options: dict[str, Any]) -> str:
-    parts = ["replan", "run", study, "--out", str(folder), "--resume"]
-    for name, value in options.items():
-        if value not in (None, "local"):
-            parts += [f"--{name}", str(value)]
-    return shlex.join(parts)

@@ -7,7 +7,8 @@ from typing import Any
 
 from replan.report.study_tables import PLACEMENT, pooled_placement
 from replan.report.tables import SAME, Cell, Table, least_in_bold
-from replan.study.candidates import ALPHAS, DIAMETERS, FAMILIES, MS, PACE_WEIGHTS
+from replan.schedule.drift_threshold import PACE_WEIGHTS
+from replan.schedule.regret_guided import ALPHAS, CHOSEN_FAMILIES, DIAMETERS, MS
 from replan.study.paper import METHODS, TABLE_1, TABLE_2
 from replan.study.protocol import VALIDATION_SEEDS, bootstrap_interval
 from replan.study.records import Record, Run
@@ -59,7 +60,7 @@ def _notes(run: Run) -> list[str]:
         f"bootstrap interval; hyper-parameters chosen on {len(VALIDATION_SEEDS)} other seeds (candidates: "
         f"{run.records[0]['search']}). Exact: expected regret without sampling; bold is the least of the "
         "row.",
-        f"Grids. Adapt: score {_listed(FAMILIES)}; alpha {_listed(ALPHAS)}; m {_listed(MS)}; D "
+        f"Grids. Adapt: score {_listed(CHOSEN_FAMILIES)}; alpha {_listed(ALPHAS)}; m {_listed(MS)}; D "
         f"{_listed(DIAMETERS)}. Drift: pace weight {_listed(PACE_WEIGHTS)}. Thresholds and offsets are each "
         f"setting's own: `validation` in `{run.name}.csv` lists them.",
         *comparisons(run),

@@ -6,11 +6,16 @@ The paper's Drift, equations (drift accum) and (drift threshold score).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 from replan.errors import InputError
 from replan.schedule.pacing import paced, pacing_limit
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.score import compared, reaches, stale_drift
+
+PACE_WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
+THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0)
+"""Thresholds of drift to choose from where one must do for many worlds."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,11 @@ class DriftThreshold(Rule):
     def __post_init__(self) -> None:
         if not self.pace_weight >= 0:
             raise InputError(f"pace_weight must not be negative, not {self.pace_weight}")
+
+    @classmethod
+    def candidates(cls) -> list[DriftThreshold]:
+        """Every threshold with every pace weight."""
+        return [cls(threshold, weight) for weight, threshold in product(PACE_WEIGHTS, THRESHOLDS)]
 
     def decide(self, context: Context) -> Decision:
         """Update if the score reaches the threshold or at the pacing limit; the terms add up to it."""

@@ -10,6 +10,8 @@ from replan.model.kernel import Array, Kernel
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.score import compared, reaches
 
+THRESHOLDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+
 
 def lazy_score(current: Kernel, stale: Kernel, next_values: Array) -> float:
     """max over (s, a) of |sum over s' of (P_t - P_{tau-1})(s' | s, a) W_1(s')|."""
@@ -28,6 +30,11 @@ class LazyValue(Rule):
 
     name = "lazy-value"
     needs = frozenset({Need.CURRENT_KERNEL})
+
+    @classmethod
+    def candidates(cls) -> list[LazyValue]:
+        """One for each threshold."""
+        return [cls(threshold) for threshold in THRESHOLDS]
 
     def decide(self, context: Context) -> Decision:
         """Update if the value-weighted drift reaches the threshold."""

@@ -26,6 +26,8 @@ from replan.skip.propagation import BeliefPropagation
 ALL_STATES_LIMIT = 1_000
 """States up to which the values of all of them are computed together when several are asked for."""
 
+THRESHOLDS = (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0, 8.0)
+
 
 @dataclass(frozen=True)
 class MeasuringValue(Rule):
@@ -38,6 +40,11 @@ class MeasuringValue(Rule):
     def __post_init__(self) -> None:
         if not self.threshold > 0:
             raise InputError(f"threshold must be above 0, not {self.threshold}")
+
+    @classmethod
+    def candidates(cls) -> list[MeasuringValue]:
+        """One for each threshold."""
+        return [cls(threshold) for threshold in THRESHOLDS]
 
     def scores(self, values: Array) -> Array:
         """(R, L) scores from the measuring values (R, L) of tau, tau + 1, ..., T - 1."""

@@ -47,6 +47,11 @@ class FixedRate(Trigger):
         if self.every < 1:
             raise InputError(f"every must be at least 1, not {self.every}")
 
+    @classmethod
+    def candidates(cls) -> list[FixedRate]:
+        """Every 1 to 20 steps."""
+        return [cls(every) for every in range(1, 21)]
+
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) times `every` steps after the last update."""
         return np.full(len(states), min(context.last_update + self.every, context.horizon))
@@ -61,6 +66,11 @@ class DistanceTravelled(Trigger):
     def __post_init__(self) -> None:
         if self.cells < 1:
             raise InputError(f"cells must be at least 1, not {self.cells}")
+
+    @classmethod
+    def candidates(cls) -> list[DistanceTravelled]:
+        """One for each of a few distances."""
+        return [cls(cells) for cells in (1, 2, 4, 6, 8, 12, 16)]
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) times at which the robot believes to have gone that far; T if it believes to stand still."""
@@ -78,6 +88,11 @@ class PathExpired(Trigger):
     def __post_init__(self) -> None:
         if not self.share > 0:
             raise InputError(f"share must be above 0, not {self.share}")
+
+    @classmethod
+    def candidates(cls) -> list[PathExpired]:
+        """One for each of a few shares."""
+        return [cls(share) for share in (0.5, 1.0, 1.5, 2.0)]
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) times at which that share of the path, or of the wait at its end, has passed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from math import inf, isnan
 from typing import Literal, get_args
 
@@ -21,6 +22,10 @@ WEIGHTS: dict[Family, Weights] = {
     "gap+drift": (1, 1, 1),
     "theorem": (1, 1, 1),
 }
+CHOSEN_FAMILIES: tuple[Family, ...] = ("gap", "drift", "gap+drift")
+ALPHAS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+MS = (1, 2, 3, 5, 8)
+DIAMETERS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 THRESHOLDS: dict[Family, float] = {"gap": 0.15, "drift": 0.25, "gap+drift": 0.30, "theorem": 0.30}
 
 
@@ -60,6 +65,16 @@ class RegretGuided(Rule):
         ahead = Need.DRIFT_AHEAD if self.score == "theorem" else Need.DRIFT_SO_FAR  # mismatches reach to T
         needs = {ahead} if self.pacing == "none" else {ahead, Need.BUDGET}
         object.__setattr__(self, "needs", frozenset(needs))
+
+    @classmethod
+    def candidates(cls) -> list[RegretGuided]:
+        """Families x alpha x m x D, each score once: without its residual term `drift` has no alpha and m."""
+        rules = [
+            cls(score, alpha=alpha, m=m, diameter=diameter)
+            for score, alpha, m, diameter in product(CHOSEN_FAMILIES, ALPHAS, MS, DIAMETERS)
+        ]
+        first = cls("drift", alpha=ALPHAS[0], m=MS[0], diameter=0.0)
+        return [rule for rule in rules if rule == first or (rule.score, rule.diameter) != ("drift", 0.0)]
 
     def raw_terms(self, context: Context) -> ScoreTerms:
         """R_t, I_t, A_t before phi and the weights."""

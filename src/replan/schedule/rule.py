@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -155,6 +155,11 @@ class Rule(ABC):
     def __init_subclass__(cls) -> None:
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    @classmethod
+    def candidates(cls) -> Sequence[Rule]:
+        """Return rules to choose from where one parameter set is tuned for many worlds; none by default."""
+        return ()
 
     @abstractmethod
     def decide(self, context: Context) -> Decision:

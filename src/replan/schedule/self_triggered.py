@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.kernel import Indices
+from replan.schedule.drift_threshold import THRESHOLDS
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, stale_drift
 
@@ -22,6 +23,11 @@ class SelfTriggered(Rule):
 
     name = "self-triggered"
     needs = frozenset({Need.DRIFT_AHEAD})
+
+    @classmethod
+    def candidates(cls) -> list[SelfTriggered]:
+        """One for each threshold of drift."""
+        return [cls(threshold) for threshold in THRESHOLDS]
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) the scheduled time; T if the drift never reaches the threshold."""

@@ -23,6 +23,7 @@ from replan.schedule.registry import rule_parameters
 from replan.schedule.rule import Rule
 from replan.study.rule_source import RuleSource, find_rule
 from replan.worlds.parameters import one_line
+from replan.worlds.settings import Setting, load_setting, parse_setting
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -65,14 +66,31 @@ class Range(StrictModel):
 class SettingAxis(StrictModel):
     """A setting, or as many as `vary` makes of it."""
 
-    base: str  # a TOML file beside the study's, or the name of a built-in setting
-    name: Name | None = None
+    base: str | dict[str, Any]  # a TOML file beside the study's, a built-in setting, or one as a table
+    name: Name | None = None  # needed where `base` is a table
     vary: dict[str, list[Any]] = {}  # key of the setting, as in drift.slip -> its values
 
     @field_validator("vary", mode="before")
     @classmethod
     def _ranges(cls, value: Any) -> Any:
         return _spelled_out(value)
+
+    @model_validator(mode="after")
+    def _named(self) -> SettingAxis:
+        if isinstance(self.base, dict) and self.name is None:
+            raise ValueError("a setting that is given as a table needs a name")
+        return self
+
+    @property
+    def where(self) -> str:
+        """The file or the name that messages give."""
+        return self.base if isinstance(self.base, str) else str(self.name)
+
+    def load(self) -> Setting:
+        """Return the setting before it is varied."""
+        if isinstance(self.base, dict):
+            return parse_setting(self.base, where=self.where)
+        return load_setting(self.base)
 
 
 class RuleAxis(StrictModel):

@@ -4,9 +4,9 @@
 D of the score and the pace weight of drift-threshold. `equal` gives every rule as many candidates as
 regret-guided has, `EQUAL_COUNT`, by a fine logarithmic grid of thresholds; best-offset may choose its period
 too, and has fewer where fewer schedules of its kind exist. `exact` are the candidates of `paper`, of which
-the one with the least exact regret is taken, not the least on the validation seeds. Rules that are none of
-the paper's have the same few in all. On a mission with prices alone the candidates are those of the budgets
-1, 2, 4, 8, ...
+the one with the least exact regret is taken, not the least on the validation seeds. Rules that are not named
+here have their own `Rule.candidates` in all. On a mission with prices alone the candidates are those of the
+budgets 1, 2, 4, 8, ...
 """
 
 from __future__ import annotations
@@ -25,48 +25,21 @@ from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array
 from replan.schedule.best_offset import BestOffset, offset_candidates
 from replan.schedule.budget import FIRST_UPDATE
-from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.drift_threshold import PACE_WEIGHTS, DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
-from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue
-from replan.schedule.navigation_triggers import DistanceTravelled, FixedRate, PathExpired
+from replan.schedule.navigation_triggers import FixedRate
 from replan.schedule.periodic import periodic_times
-from replan.schedule.registry import make_rule
-from replan.schedule.regret_guided import Family, RegretGuided
+from replan.schedule.registry import make_rule, registered_rule
+from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Need, Rule
 from replan.schedule.self_triggered import SelfTriggered
 
 Search = Literal["paper", "equal", "exact"]
 
-FAMILIES: tuple[Family, ...] = ("gap", "drift", "gap+drift")
-ALPHAS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
-MS = (1, 2, 3, 5, 8)
-DIAMETERS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-PACE_WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
 MULTIPLIERS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)  # of the base threshold; for `certified` of even intervals
 PERCENTILES = (0, 20, 40, 60, 80, 100)  # of lazy-value's positive scores
 FALLBACK_THRESHOLD = 1e-3  # where nothing drifts
-MEASURING_VALUES = (
-    0.001,
-    0.003,
-    0.01,
-    0.02,
-    0.03,
-    0.05,
-    0.08,
-    0.12,
-    0.2,
-    0.3,
-    0.5,
-    0.8,
-    1.2,
-    2.0,
-    3.0,
-    5.0,
-    8.0,
-)
-DISTANCES = (1, 2, 4, 6, 8, 12, 16)  # cells, of distance-travelled
-SHARES = (0.5, 1.0, 1.5, 2.0)  # of the path, of path-expired
 
 
 def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list[Rule]:
@@ -74,7 +47,7 @@ def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list
     if search not in get_args(Search):
         raise InputError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
     if name not in _CANDIDATES:
-        return [make_rule(name)]
+        return list(registered_rule(name).candidates()) or [make_rule(name)]
     if mission.budget is not None:
         return _CANDIDATES[name](mission, search)
     budgets = [2**k for k in range(mission.horizon.bit_length()) if 2**k < mission.horizon]
@@ -82,17 +55,7 @@ def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list
     return list(dict.fromkeys(chain.from_iterable(found)))
 
 
-def regret_guided_candidates() -> list[RegretGuided]:
-    """Families x alpha x m x D, each score once: without its residual term `drift` has no alpha and m."""
-    rules = [
-        RegretGuided(score, alpha=alpha, m=m, diameter=diameter)
-        for score, alpha, m, diameter in product(FAMILIES, ALPHAS, MS, DIAMETERS)
-    ]
-    first = RegretGuided("drift", alpha=ALPHAS[0], m=MS[0], diameter=0.0)
-    return [rule for rule in rules if rule == first or (rule.score, rule.diameter) != ("drift", 0.0)]
-
-
-EQUAL_COUNT = len(regret_guided_candidates())  # 911
+EQUAL_COUNT = len(RegretGuided.candidates())  # 911
 
 
 def drift_thresholds(drift_bounds: Array, budget: int) -> list[float]:
@@ -155,10 +118,6 @@ def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[Rule, li
     for rule in rules:
         found.setdefault(schedule_of(mission, rule), []).append(rule)
     return found
-
-
-def _regret_guided(mission: Mission, search: Search) -> list[Rule]:
-    return list(regret_guided_candidates())
 
 
 def _best_offset(mission: Mission, search: Search) -> list[Rule]:
@@ -227,15 +186,10 @@ def _drift_range(bounds: Array) -> tuple[float, float]:
 
 
 _CANDIDATES: dict[str, Callable[[Mission, Search], list[Rule]]] = {
-    "regret-guided": _regret_guided,
     "best-offset": _best_offset,
     "drift-threshold": _drift_threshold,
     "self-triggered": _self_triggered,
     "lazy-value": _lazy_value,
     "certified": _certified,
-    "measuring-value": lambda mission, search: [MeasuringValue(value) for value in MEASURING_VALUES],
-    "accumulated-value": lambda mission, search: [AccumulatedValue(value) for value in MEASURING_VALUES],
     "fixed-rate": _fixed_rate,
-    "distance-travelled": lambda mission, search: [DistanceTravelled(cells) for cells in DISTANCES],
-    "path-expired": lambda mission, search: [PathExpired(share) for share in SHARES],
 }

@@ -18,7 +18,7 @@ from replan.study.estimators import TRUE_KERNEL
 from replan.study.protocol import VALIDATION_SEEDS
 from replan.study.rule_source import RuleSource, find_rule, neighbours
 from replan.worlds.forecasts import ForecastParameters
-from replan.worlds.settings import SPENDING, load_setting, parse_setting, replace_spending
+from replan.worlds.settings import SPENDING, parse_setting, replace_spending
 
 BEST_POSSIBLE = "best possible"  # in place of a rule: the best that any schedule can do
 SAMPLED = frozenset({"sampled", "placement"})  # measurements on seeds
@@ -178,7 +178,7 @@ def neighbour_files(source: RuleSource) -> list[Path]:
 
 def _setting_points(axis: SettingAxis) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and data of every setting that the axis makes."""
-    data = load_setting(axis.base).model_dump(mode="json", exclude_none=True)
+    data = axis.load().model_dump(mode="json", exclude_none=True)
     if "file" in data:
         data["file"] = str(Path(data["file"]).resolve())
     for values in product(*axis.vary.values()):
@@ -187,10 +187,10 @@ def _setting_points(axis: SettingAxis) -> Iterator[tuple[str, dict[str, Any]]]:
             json.loads(json.dumps(data)), {key: given[key] for key in given if key in SPENDING}
         )
         for key, value in zip(axis.vary, values, strict=True):
-            _put(changed, key, value, where=axis.base)
+            _put(changed, key, value, where=axis.where)
         varied = " ".join(f"{key}={_shown(value)}" for key, value in zip(axis.vary, values, strict=True))
-        name = f"{axis.name or Path(axis.base).stem} {varied}".strip()
-        checked = parse_setting(changed, where=f"{axis.base} {varied}".strip())
+        name = f"{axis.name or Path(axis.where).stem} {varied}".strip()
+        checked = parse_setting(changed, where=f"{axis.where} {varied}".strip())
         yield name, checked.model_dump(mode="json", exclude_none=True)
 
 

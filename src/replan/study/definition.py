@@ -32,7 +32,15 @@ from replan.worlds.parameters import one_line
 from replan.worlds.toml_files import builtin_names, parse_toml, read_toml
 
 Measure = Literal[
-    "exact", "dynamic", "sampled", "placement", "decomposition", "optimum", "certificate", "flight"
+    "exact",
+    "dynamic",
+    "sampled",
+    "placement",
+    "decomposition",
+    "optimum",
+    "certificate",
+    "candidates",
+    "flight",
 ]
 StatedBounds = Literal["right", "too-small", "too-large", "shifted"]
 

@@ -26,6 +26,7 @@ from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Decision, Need, Rule
+from replan.study.candidates import distinct_schedules
 from replan.study.cells import Cell, canonical
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.protocol import Bench, bootstrap_interval
@@ -194,6 +195,16 @@ def _certificate(trial: Trial) -> Values:
     return {"certificate": canonical({"times": times, **finite})}
 
 
+def _candidates(trial: Trial) -> Values:
+    """Return the exact regret of each of the rule's own candidates, those that update alike computed once."""
+    regrets: dict[Rule, float] = {}
+    rules = trial.rule.candidates()
+    for schedule, alike in distinct_schedules(trial.mission, rules).items():
+        value = exact_regret(trial.mission, schedule, best=trial.stage.best)
+        regrets |= dict.fromkeys(alike, value)
+    return {"candidate_regrets": canonical([regrets[rule] for rule in rules])}
+
+
 MEASURES: dict[str, Callable[[Trial], Values]] = {
     "exact": _exact,
     "dynamic": _dynamic,
@@ -201,6 +212,7 @@ MEASURES: dict[str, Callable[[Trial], Values]] = {
     "placement": _placement,
     "decomposition": _decomposition,
     "certificate": _certificate,
+    "candidates": _candidates,
 }
 
 

@@ -27,7 +27,7 @@ TABLES = {
     "updates integer, updates_inside integer, intervals integer, intervals_met integer, "
     "mean_stale_drift double, max_stale_drift double, validation json, times json, decomposition json, "
     "optimum json, certificate json, flights json, regret_share double, expected_updates double, "
-    "objective double, priced_regret double",
+    "objective double, priced_regret double, candidate_regrets json",
     "samples": 'cell bigint, seed bigint, "return" double, regret double',
     "decisions": "cell bigint, seed bigint, t integer, updated boolean, score double, threshold double, "
     "terms json, reason text",
@@ -45,6 +45,7 @@ JSON_COLUMNS = (
     "optimum",
     "certificate",
     "flights",
+    "candidate_regrets",
 )
 _TEXT = ("text", "json")
 
