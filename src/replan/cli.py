@@ -10,6 +10,7 @@ import typer
 
 from replan import __version__
 from replan.commands import (
+    benchmark,
     budget,
     certify,
     compare,
@@ -59,6 +60,7 @@ app.command("list")(listing.command)
 app.command("regret")(regret.command)
 app.command("schedule")(schedule.command)
 app.command("optimum")(optimum.command)
+app.add_typer(benchmark.app, name="benchmark")
 app.command("budget")(budget.command)
 app.command("explain")(explain.command)
 app.command("certify")(certify.command)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,14 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     with style():
         figure.savefig(svg, metadata={"Date": None, "Creator": "replan"})
     return [png, svg]
+
+
+def svg_text(figure: Figure) -> str:
+    """Return the figure as an SVG element, for a page."""
+    text = StringIO()
+    with style():
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": "replan"})
+    return text.getvalue().partition("<svg")[1] + text.getvalue().partition("<svg")[2]
 
 
 def save_png(figure: Figure, path: Path) -> None:

@@ -25,8 +25,9 @@ def assemble(
     views: list[dict[str, Any]],
     *,
     notes: Sequence[str] = (),
+    figures: Sequence[str] = (),
 ) -> Path:
-    """Write report.html into the folder; its path. The notes say what is not drawn."""
+    """Write report.html into the folder; its path. The notes say what is not drawn, the figures are SVG."""
     from plotly.offline import get_plotlyjs
 
     filled = {
@@ -36,6 +37,7 @@ def assemble(
         "glossary": _asset("glossary.html"),
         "style": _asset("page.css"),
         "tables": "\n".join(_boxed(table) for table in tables),
+        "figures": "\n".join(f'<figure class="scroll">{figure}</figure>' for figure in figures),
         "charts": _asset("charts.html") if views else "",
         "data": json.dumps({"settings": views}, separators=(",", ":"), allow_nan=False).replace("</", "<\\/"),
         "plotly": get_plotlyjs() if views else "",

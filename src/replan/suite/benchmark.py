@@ -1,0 +1,157 @@
+"""The benchmark of one rule: it is checked, tuned where asked, measured by a study, and gets a card."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.evaluation.exact import UpdateTimes
+from replan.evaluation.rule_checks import require_valid_rule
+from replan.execute.mission import Mission
+from replan.schedule.best_offset import BestOffset
+from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.rule import Rule
+from replan.study.axes import build_given
+from replan.study.cells import neighbour_files, source_digest
+from replan.study.definition import Study, parse_study
+from replan.study.protocol import parameters
+from replan.study.records import Run
+from replan.study.rule_source import RuleSource
+from replan.study.versions import versions
+from replan.suite.cards import OWN_WORLD, Card, Tuning, world_regrets
+from replan.suite.catalogue import EXECUTIONS, Part, suite_worlds
+from replan.suite.families import FAMILIES
+from replan.suite.score import Regrets, mean_score, score_matrix
+
+Compute = Callable[[Study], Run]
+"""Computes a study on some engine."""
+
+
+def benchmark(
+    source: RuleSource,
+    given: dict[str, Any],
+    compute: Compute,
+    *,
+    tune: bool = False,
+    name: str | None = None,
+) -> Card:
+    """Return the card of a rule.
+
+    Parameters
+    ----------
+    given : hyper-parameters that are not the class's defaults
+    compute : runs a study and returns its records
+    tune : choose one parameter set for all worlds, by its mean score on the tune part
+    name : of the card; by default that of the rule, with the given parameters
+    """
+    require_one_file(source)
+    rule = build_given(source, given)
+    missions = check_missions()
+    require_valid_rule(rule, *missions)
+    tuning = own_tuning(source)
+    if tune:
+        rule, tuning = tuned(source, rule, compute)
+    chosen = parameters(rule)
+    regrets = measured(source.name, chosen, tuning, compute)
+    return Card(
+        name=name or " ".join([rule.name, *(f"{key}={value}" for key, value in given.items())]),
+        rule=source.name,
+        source=source.text,
+        source_sha256=source_digest(source),
+        needs=sorted(rule.needs),
+        parameters={} if tuning is not None and tuning.on == OWN_WORLD else chosen,
+        tuning=tuning,
+        worlds=world_regrets(regrets),
+        versions=versions(),
+        decision_seconds=decision_seconds(rule, missions),
+    ).sealed()
+
+
+def check_missions() -> list[Mission]:
+    """Return the smallest world of each drawn family of the test part, with alternating executions."""
+    missions = []
+    for index, family in enumerate(FAMILIES):
+        found = (world for world in suite_worlds("test") if world.family == family)
+        worlds = [world.mission(EXECUTIONS[index % len(EXECUTIONS)]) for world in found]
+        missions.append(min(worlds, key=lambda mission: mission.world.states * mission.horizon))
+    return missions
+
+
+def require_one_file(source: RuleSource) -> None:
+    """Refuse a rule that imports files beside its own, which a card does not hold."""
+    if beside := neighbour_files(source):
+        raise InputError(
+            f"{source.name} imports {beside[0].name} beside it; a card holds one file: join them"
+        )
+
+
+def own_tuning(source: RuleSource) -> Tuning | None:
+    """Return the tuning of a rule that has no meaning without tuning on the world itself."""
+    return Tuning(on=OWN_WORLD) if source.kind is BestOffset else None
+
+
+def tuned(source: RuleSource, rule: Rule, compute: Compute) -> tuple[Rule, Tuning]:
+    """Return the candidate with the best mean score on the tune part; the first among equal ones."""
+    candidates = rule.candidates()
+    if not candidates:
+        raise InputError(f"{source.name} has no candidates to choose from: define the method `candidates`")
+    worlds = suite_worlds("tune")
+    axis = {"set": set_values(parameters(rule)), "tune": False}
+    found = _by_entry(compute(_study(source.name, "tune", axis, measure="candidates")), "candidate_regrets")
+    scores = [
+        mean_score(score_matrix(worlds, {key: regrets[i] for key, regrets in found.items()}))
+        for i in range(len(candidates))
+    ]
+    best = int(np.argmax(scores))
+    return candidates[best], Tuning(on="tune", candidates=len(candidates), mean_score=round(scores[best], 6))
+
+
+def measured(rule: str, chosen: dict[str, Any], tuning: Tuning | None, compute: Compute) -> Regrets:
+    """Return the exact regrets of a rule on the test part."""
+    own = tuning is not None and tuning.on == OWN_WORLD
+    axis = {"tune": True} if own else {"set": set_values(chosen), "tune": False}
+    return _by_entry(compute(_study(rule, "test", axis, measure="exact")), "exact_regret")
+
+
+def set_values(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters as study files give them."""
+    return {
+        key: "none" if value is None else list(value) if isinstance(value, tuple) else value
+        for key, value in chosen.items()
+    }
+
+
+def decision_seconds(rule: Rule, missions: Sequence[Mission]) -> float:
+    """Return the median time in which the rule names the update after the first one."""
+    seconds = []
+    for mission in missions:
+        progress, start = mission.progress(FIRST_UPDATE, mission.budget - 1), np.array([mission.world.start])
+        began = time.perf_counter()
+        UpdateTimes(mission, rule)(progress, start)
+        seconds.append(time.perf_counter() - began)
+    return round(median(seconds), 6)
+
+
+def _study(rule: str, part: Part, axis: dict[str, Any], *, measure: str) -> Study:
+    """Return the study of a rule on a part of the suite, under both executions."""
+    return parse_study(
+        {
+            "name": f"benchmark-{part}",
+            "settings": [{"base": dict(world.data), "name": world.name} for world in suite_worlds(part)],
+            "rules": [{"rule": rule, **axis}],
+            "executions": list(EXECUTIONS),
+            "measure": [measure],
+            "decisions": False,
+        },
+        where=f"benchmark of {rule}",
+    )
+
+
+def _by_entry(run: Run, column: str) -> dict[tuple[str, Any], Any]:
+    """Return a column of the records by world and execution."""
+    return {(record["setting"], record["execution"]): record[column] for record in run.records}

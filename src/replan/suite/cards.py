@@ -1,0 +1,144 @@
+"""Result cards: the exact regret of one rule on every world of the test part, and all that made it.
+
+A card is a JSON file. Regrets are rounded to 8 decimals. Its `hash` covers everything but times, so that a
+card which was changed by accident says so; that it is true is shown by recomputing it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from replan.errors import InputError
+from replan.skip.propagation import Execution
+from replan.study.axes import StrictModel
+from replan.study.cells import canonical
+from replan.suite.catalogue import EXECUTIONS, VERSION, suite_hash, suite_worlds
+from replan.suite.score import Regrets
+from replan.worlds.parameters import one_line
+
+DECIMALS = 8
+TOLERANCE = 2e-8
+"""Greatest difference of a regret on a card from the recomputed one."""
+OWN_WORLD = "own world"
+TIMES = {"decision_seconds"}
+
+
+class SuiteName(StrictModel):
+    """The suite that a card is about."""
+
+    version: str = VERSION
+    hash: str = Field(default_factory=suite_hash)
+
+
+class Tuning(StrictModel):
+    """How the parameters of a card were chosen."""
+
+    on: str
+    """`tune`: one set for all worlds, on the tune part; `own world`: a set for each world, on that world."""
+    candidates: int | None = None
+    mean_score: float | None = None
+    """Mean score of the chosen set on the tune part."""
+
+
+class WorldRegret(StrictModel):
+    """The exact regret on one world."""
+
+    name: str
+    execution: Execution
+    regret: float
+
+
+class Card(StrictModel):
+    """The result of one rule on the test part of the suite."""
+
+    name: str
+    """Shown in tables."""
+    suite: SuiteName = Field(default_factory=SuiteName)
+    rule: str
+    """As it was typed: a registered name, file.py:Class or package.module:Class."""
+    source: str | None = None
+    """Text of the file that defines a rule of the user's own."""
+    source_sha256: str | None = None
+    needs: list[str]
+    """What the rule declares that it needs."""
+    parameters: dict[str, Any]
+    tuning: Tuning | None = None
+    """None: the parameters are the class's defaults, or were given."""
+    forecast: str = "frozen"
+    """What the robot expects of the steps ahead."""
+    worlds: list[WorldRegret]
+    versions: dict[str, str]
+    decision_seconds: float
+    """Median time in which the rule names its next update, over one world of each family."""
+    hash: str = ""
+    """SHA-256 of everything above but times."""
+
+    @property
+    def own_world(self) -> bool:
+        """Whether the rule was tuned on the worlds that it is scored on."""
+        return self.tuning is not None and self.tuning.on == OWN_WORLD
+
+    @property
+    def regrets(self) -> Regrets:
+        """The regret by world and execution."""
+        return {(world.name, world.execution): world.regret for world in self.worlds}
+
+    def content_hash(self) -> str:
+        """Return the hash that the card should state."""
+        content = self.model_dump(mode="json", exclude={"hash", *TIMES})
+        return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+    def sealed(self) -> Card:
+        """Return the card with its hash."""
+        return self.model_copy(update={"hash": self.content_hash()})
+
+    def text(self) -> str:
+        """Return the card as JSON, one line for each world."""
+        data = self.model_dump(mode="json")
+        worlds = ",\n".join(f"  {json.dumps(world)}" for world in data.pop("worlds"))
+        lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in data.items()]
+        return "{\n" + ",\n".join([*lines, f' "worlds": [\n{worlds}\n ]']) + "\n}\n"
+
+
+def world_regrets(regrets: Regrets) -> list[WorldRegret]:
+    """Return the entries of a card, in the order of the suite."""
+    return [
+        WorldRegret(name=name, execution=kind, regret=round(regrets[name, kind], DECIMALS) + 0.0)
+        for name, kind in expected_entries()
+    ]
+
+
+def expected_entries() -> Iterable[tuple[str, Execution]]:
+    """Yield world and execution of every entry that a card must have."""
+    return ((world.name, kind) for world in suite_worlds("test") for kind in EXECUTIONS)
+
+
+def read_card(path: Path) -> Card:
+    """Return the card in a file; any fault is one line that names it."""
+    try:
+        return parse_card(path.read_text(encoding="utf-8"), where=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InputError(f"{path}: cannot be read ({reason})") from None
+
+
+def parse_card(text: str, *, where: str) -> Card:
+    """Return the card in a text."""
+    try:
+        return Card.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(f"{where}: not a card: {one_line(error)}") from None
+
+
+def reference_cards() -> list[Card]:
+    """Return the cards that come with replan, in the order of their names."""
+    folder = resources.files("replan.suite") / "cards"
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda f: f.name)
+    return [parse_card(file.read_text(encoding="utf-8"), where=file.name) for file in files]
