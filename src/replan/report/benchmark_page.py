@@ -52,7 +52,8 @@ def profile_figure(cards: Sequence[Card], *, own: Card | None = None) -> Figure:
             axes.set_xlim(THRESHOLDS[0], THRESHOLDS[-1])
             axes.grid(visible=True)
         figure.axes[0].set_ylabel("share of worlds that reach it")
-        figure.axes[0].legend()
+        if figure.axes[0].get_legend_handles_labels()[0]:
+            figure.axes[0].legend()
         return arrange(figure)
 
 

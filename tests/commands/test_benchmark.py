@@ -1,0 +1,57 @@
+"""`replan benchmark`: from a rule to table, card and page, and back by `verify`."""
+
+import json
+
+import pytest
+
+from replan.cli import run
+from replan.suite.cards import read_card, reference_cards
+
+
+def answer(capsys, *arguments) -> tuple[int, dict]:
+    status = run(["benchmark", *map(str, arguments), "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def card(small_suite, own_rule, tmp_path, capsys):
+    path = tmp_path / "card.json"
+    status, found = answer(
+        capsys, f"{own_rule}:Mine", "--tune", "--card", path, "--out", tmp_path / "out", "--workers", 1
+    )
+    assert status == 0 and found["card"] == str(path)
+    return path
+
+
+def test_a_rule_of_ones_own_gets_a_card_and_a_page_beside_the_reference_rules(card, tmp_path, capsys):
+    found = read_card(card)
+    assert found.tuning.on == "tune" and found.source is not None
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<svg" in page and "mine" in page and "worst tenth" in page
+    assert all(each.name in page for each in reference_cards())
+
+
+def test_verify_says_whose_code_it_runs_and_names_what_differs(card, own_rule, capsys):
+    assert run(["benchmark", "verify", str(card)]) == 2
+    assert "--run-source" in capsys.readouterr().err
+    assert run(["benchmark", "verify", str(card), "--run-source", "--workers", "1"]) == 0
+    said = capsys.readouterr()
+    assert "running the source that" in said.err and "holds" in said.out
+    entry = read_card(card).worlds[0]
+    card.write_text(card.read_text().replace(str(entry.regret), str(round(entry.regret + 0.001, 8)), 1))
+    status, found = answer(capsys, "verify", card, "--rule", f"{own_rule}:Mine", "--workers", 1)
+    assert status == 1 and not found["cards"][0]["holds"]
+    assert entry.name in found["cards"][0]["findings"][0]
+
+
+def test_people_get_tables_and_the_leaderboard_is_made_from_cards(card, tmp_path, capsys):
+    assert run(["benchmark", "leaderboard", str(card), "--out", str(tmp_path / "board")]) == 0
+    said = capsys.readouterr().out
+    assert "best to worst" in said and "mine" in said
+    assert (tmp_path / "board" / "leaderboard.md").exists() and (tmp_path / "board" / "profile.svg").exists()
+
+
+def test_faults_are_one_line(tmp_path, capsys):
+    for arguments in (["nonsense"], ["verify", str(tmp_path / "none.json")], ["periodic", "--set", "a=1"]):
+        assert run(["benchmark", *arguments]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
