@@ -28,7 +28,7 @@ def test_a_card_holds_the_exact_regret_of_every_world(compute):
     assert (card.name, card.rule, card.needs, card.tuning, card.source) == (
         "periodic",
         "periodic",
-        [],
+        ["budget"],
         None,
         None,
     )
@@ -95,4 +95,4 @@ def test_scores_of_lookahead_lie_between_even_spacing_and_the_floor_on_average(c
     found = score_matrix(suite_worlds("test"), card.regrets)
     assert 0 < mean_score(found) < 1
     assert np.nanmax(found) <= 1 + 1e-6
-    assert card.needs == ["state"]
+    assert "state" in card.needs

@@ -86,7 +86,7 @@ def test_a_changed_source_is_one_line(own_card, own_rule, compute):
 
 def test_a_rule_that_needs_more_than_its_card_says_is_found(card, compute):
     (line,) = verify_card(card.model_copy(update={"needs": ["state"]}), compute)
-    assert "needs nothing" in line
+    assert "needs budget" in line
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"name": 3}', "{"])

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from replan.commands.common import (
+from replan.commands.common import JsonOption, SetOption
+from replan.commands.engine_options import (
     AddressOption,
     EngineOption,
     EngineOptions,
-    JsonOption,
-    SetOption,
     WorkersOption,
     WorkingDirOption,
 )

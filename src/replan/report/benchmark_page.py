@@ -68,10 +68,11 @@ def write_benchmark_page(cards: Sequence[Card], folder: Path, *, own: Card) -> P
 def write_leaderboard(cards: Sequence[Card], folder: Path) -> list[Path]:
     """Write leaderboard.md, the profile as PNG and SVG, and report.html; their paths."""
     tables = leaderboard_tables(cards)
+    best = next(card for card in cards if card.name == tables[0].cells[0][0].text)
     figure = profile_figure(cards)
     markdown = "\n".join(table.markdown() for table in tables)
     page = assemble(
-        folder, f"Leaderboard of suite {VERSION}", _sentence(cards[0]) if cards else "", tables, [],
+        folder, f"Leaderboard of suite {VERSION}", _sentence(best), tables, [],
         figures=[svg_text(figure)],
     )  # fmt: skip
     return [write_whole(folder / "leaderboard.md", markdown), *save(figure, folder, "profile"), page]

@@ -136,7 +136,7 @@ def _ranking(title: str, cards: Sequence[Card], *, name: str, notes: Sequence[st
 
 def _known(card: Card) -> str:
     """Return what the rule knows beyond time, budget, estimate and plan, in words."""
-    needs = [need for need in Need if need in card.needs]
+    needs = [need for need in Need if need in card.needs and need is not Need.BUDGET]
     words = ["the state seen" if need is Need.STATE else str(need) for need in needs]
     if card.forecast == "given":
         words.append("the true future")

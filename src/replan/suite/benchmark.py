@@ -130,7 +130,7 @@ def decision_seconds(rule: Rule, missions: Sequence[Mission]) -> float:
     """Return the median time in which the rule names the update after the first one."""
     seconds = []
     for mission in missions:
-        progress, start = mission.progress(FIRST_UPDATE, mission.budget - 1), np.array([mission.world.start])
+        progress, start = mission.progress(FIRST_UPDATE, mission.limit - 1), np.array([mission.world.start])
         began = time.perf_counter()
         UpdateTimes(mission, rule)(progress, start)
         seconds.append(time.perf_counter() - began)
