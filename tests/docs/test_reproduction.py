@@ -21,10 +21,11 @@ def exact_regrets(table: str) -> dict[str, dict[str, float]]:
     found, setting = {}, ""
     for line in (DOCS / "tables" / table).read_text().splitlines():
         cells = [cell.strip(" *") for cell in line.split("|")[1:-1]]
-        if len(cells) == 2 + len(METHODS):
+        if len(cells) >= 2 + len(METHODS):
             setting = cells[0].split(" ")[0] or setting
             if cells[1] == "exact":
-                found[setting] = dict(zip(METHODS, map(float, cells[2:]), strict=True))
+                figures = map(float, cells[2 : 2 + len(METHODS)])
+                found[setting] = dict(zip(METHODS, figures, strict=True))
     assert len(found) == 8
     return found
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from doc_pages import ROOT
+from replan import Lookahead, Periodic, optimum, regret
 from replan.report.paper_tables import OBLIVIOUS, as_good, differences, table_1, table_2
 from replan.report.reproduction import write_reproduction
 from replan.schedule.drift_threshold import PACE_WEIGHTS
@@ -24,6 +25,12 @@ from study_runs import computed
 def run(tmp_path_factory) -> Run:
     """Study `table1` as it comes with replan."""
     return computed(load_study("table1")[0], tmp_path_factory.mktemp("table1"))
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory) -> Run:
+    """Study `lookahead`, with which Table 1 ends."""
+    return computed(load_study("lookahead")[0], tmp_path_factory.mktemp("lookahead"))
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +59,8 @@ def test_validation_and_held_out_seeds_are_disjoint(run):
     assert {(record["first_seed"], record["seeds"]) for record in run.records} == {(0, 1000)}
 
 
-def test_the_docs_show_the_tables_that_are_computed(run):
-    for name, table in (("table1", table_1(run)), ("table2", table_2(run))):
+def test_the_docs_show_the_tables_that_are_computed(run, past):
+    for name, table in (("table1", table_1(run, past)), ("table2", table_2(run))):
         assert (ROOT / "docs" / "tables" / f"{name}.md").read_text() == table.markdown()
 
 
@@ -67,6 +74,21 @@ def test_table_1_shows_the_papers_figure_ours_sampled_ours_exact_and_the_ties(ru
     assert exact[3].text == "0.772" and sampled[3].text.startswith("0.75 ± ")
     best = min(record["exact_regret"] for record in two_burst.values())
     assert [cell.text for cell in exact if cell.best] == [f"{best:.3f}"]
+
+
+def test_table_1_ends_with_look_ahead_the_best_possible_and_acting_on_the_belief(run, past):
+    table = table_1(run, past)
+    assert list(table.columns[-2:]) == ["lookahead", "best possible"]
+    rows = {row[1].text: row for row in table.cells[4:8]}
+    assert list(rows) == ["paper", "sampled", "exact", "belief"] and rows["paper"][0].text.startswith(
+        "two-burst"
+    )
+    for label, execution in (("exact", "map"), ("belief", "belief")):
+        mission = make_mission(load_setting("two-burst"), execution=execution)
+        assert rows[label][-1].text == f"{optimum(mission).feedback_regret:.3f}"
+        assert rows[label][-2].text == f"{regret(mission, Lookahead()):.3f}" and rows[label][-2].best
+        assert rows[label][3].text == f"{regret(mission, Periodic()):.3f}"
+    assert [cell.text for cell in rows["belief"][4:-2]] == [""] * 7
 
 
 def test_it_says_plainly_where_the_adaptive_rule_does_not_win(run):

@@ -6,6 +6,7 @@ and the same command goes on with it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,28 +15,54 @@ import typer
 from replan.commands.common import JsonOption
 from replan.commands.engine_options import EngineOptions
 from replan.commands.output import emit
-from replan.errors import InputError
+from replan.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from replan.study.definition import Study
     from replan.study.records import Run
 
-STUDIES = {
-    part: "table1" if part in ("table2", "figures", "all") else part
-    for part in ("table1", "table2", "table3", "figures", "beyond", "learning", "certificates", "rats", "all")
+
+@dataclass(frozen=True)
+class Part:
+    """A part that can be asked for."""
+
+    study: str
+    makes: str
+    takes: str
+    """On two cores."""
+    shown: tuple[str, ...] = ()
+    """Tables on the terminal; none: those of the part's name."""
+
+
+PARTS = {
+    "all": Part("table1", "Tables 1 and 2, both figures, the page", "a minute", ("table1",)),
+    "table1": Part("table1", "regret of the paper's rules, look-ahead and the best possible", "a minute"),
+    "table2": Part("table1", "where the paper's rules place their updates", "a minute"),
+    "figures": Part("table1", "the paper's two figures", "a minute", ("table1",)),
+    "table3": Part("table3", "simulated flights of a Crazyflie (needs the extra crazyflow)", "10 minutes"),
+    "beyond": Part("beyond", "every rule on harder worlds too, and what regret is made of", "5 minutes"),
+    "learning": Part("learning", "regret when the model is learned from what is seen", "15 minutes"),
+    "certificates": Part("certificates", "what can be promised, beside the paper's bound", "2 minutes"),
+    "rats": Part("rats", "the bridge of RATS, its published returns beside exact ones", "10 seconds"),
 }
-SHOWN = {
-    "figures": ["table1"],
-    "all": ["table1"],
-}  # tables on the terminal, where not those of the part's name
+HELP = "\n".join(
+    [
+        "Tables and figures of the paper with its numbers beside ours, and what lies past it.",
+        "",
+        "\b",
+        *(f"{name:<14}{part.makes}: {part.takes}" for name, part in PARTS.items()),
+        "",
+        "Every part writes its tables, its cells as CSV and the page report.html into OUT. Times are rough,",
+        "on two cores. Stopped by Ctrl-C, the same command goes on from where it was.",
+    ]
+)
+PAST = "lookahead"  # study with which Table 1 ends
 RUNS = "runs"  # folder inside the results for the stores
 STOPPED = 130
 
 
 def reproduce(
-    part: Annotated[
-        str, typer.Argument(help="table1 to table3, figures, beyond, learning, certificates, rats or all.")
-    ] = "all",
+    part: Annotated[str, typer.Argument(help="One of the parts above.")] = "all",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
     search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",
     layouts: Annotated[int, typer.Option(help="Layouts per density of `table3`.")] = 15,
@@ -44,18 +71,18 @@ def reproduce(
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
     as_json: JsonOption = False,
 ) -> None:
-    """Tables and figures. `all` is the paper's simulation study: Tables 1 and 2 and both figures."""
-    if part not in STUDIES:
-        raise InputError(f"{part!r} is not one of {', '.join(STUDIES)}")
+    """Write the tables and figures of a part."""
+    if part not in PARTS:
+        raise InputError(f"there is no part {part!r}{did_you_mean(part, PARTS)}")
     if search not in ("paper", "equal"):
         raise InputError(f"--search must be paper or equal, not {search!r}")
     if not 2 <= seeds <= 1000:
         raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
-    from replan.report.page import write_page
+    from replan.report.page import sentence, write_page
     from replan.report.reproduction import write_reproduction
     from replan.study.definition import load_study
 
-    folder, study, replaced = output_folder(out), STUDIES[part], {}
+    folder, study, replaced = output_folder(out), PARTS[part].study, {}
     if study == "table1" and search == "equal":
         study = "table1-equal"
     elif study == "learning":
@@ -63,13 +90,22 @@ def reproduce(
     elif study == "table3":
         replaced = {"layouts": layouts, "trial": seed}
     loaded, text = load_study(study, **replaced)
-    run = computed_run(
-        loaded, text, folder / RUNS / study, engine=EngineOptions(workers=workers), quiet=as_json
-    )
+    engine = EngineOptions(workers=workers)
+    run = computed_run(loaded, text, folder / RUNS / study, engine=engine, quiet=as_json)
+    past = None
+    if study == "table1":
+        loaded, text = load_study(PAST)
+        past = computed_run(loaded, text, folder / RUNS / PAST, engine=engine, quiet=as_json)
     try:
-        tables = write_reproduction(run, folder, figures=part not in ("table1", "table2"))
+        tables = write_reproduction(run, folder, past=past, figures=part not in ("table1", "table2"))
         shown = run if study.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
-        write_page(shown, folder, beyond=_stored(folder, "beyond"), flights=_stored(folder, "table3"))
+        write_page(
+            shown,
+            folder,
+            past=past or _stored(folder, PAST),
+            beyond=_stored(folder, "beyond"),
+            flights=_stored(folder, "table3"),
+        )
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
@@ -78,9 +114,11 @@ def reproduce(
             {"part": part, "out": str(folder), "files": files, "records": run.records}, as_json=True, lines=[]
         )
         return
-    for name in SHOWN.get(part, [part]):
+    for name in PARTS[part].shown or (part,):
         for table in tables[name]:
             table.show()
+    if past is not None:
+        typer.echo(f"\n{sentence(run, past)}")
     typer.echo(f"\n{len(files)} files in {folder}: {', '.join(files)}")
 
 

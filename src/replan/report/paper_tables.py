@@ -6,34 +6,68 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from replan.report.study_tables import PLACEMENT, pooled_placement
-from replan.report.tables import SAME, Cell, Table, least_in_bold
+from replan.report.tables import SAME, Cell, Table, least_in_bold, number
 from replan.schedule.drift_threshold import PACE_WEIGHTS
 from replan.schedule.regret_guided import ALPHAS, CHOSEN_FAMILIES, DIAMETERS, MS
+from replan.study.cells import BEST_POSSIBLE
 from replan.study.paper import METHODS, TABLE_1, TABLE_2
 from replan.study.protocol import VALIDATION_SEEDS, bootstrap_interval
 from replan.study.records import Record, Run
 
 ADAPTIVE = "regret-guided"
 RIVALS = ("best-offset", "drift-threshold")
+LOOKAHEAD = "lookahead"
+PAST = (
+    "exact: acting between updates by the likeliest cell, as in the paper (propagated MAP). belief: exact "
+    "too, acting on all cells that the robot may be in. best possible: the least regret that any rule can "
+    "have with the budget and this way of acting."
+)
 OBLIVIOUS = ("periodic", "random", "front-loaded", "back-loaded")
 
 
-def table_1(run: Run) -> Table:
-    """Return regret: the paper's figure, ours sampled with its interval, ours exact."""
+def table_1(run: Run, past: Run | None = None) -> Table:
+    """Return regret: the paper's figure, ours sampled with its interval, ours exact.
+
+    `past`, the study `lookahead`, adds the columns `lookahead` and `best possible` and the row `belief`.
+    """
+    more = [] if past is None else [LOOKAHEAD, BEST_POSSIBLE]
+    exact = {execution: _exact_regrets(run, past, execution) for execution in ("map", "belief")}
     rows: list[Sequence[Any]] = []
     for name, rules in run.by_setting().items():
         printed = TABLE_1.get(name, {})
         named = f"{name} ({'/'.join(map(str, setting_sizes(run, name)))})"
-        rows.append((named, "paper", *(f"{printed[rule]:.2f}" if rule in printed else "" for rule in rules)))
-        rows.append(("", "sampled", *map(sampled, rules.values())))
-        rows.append(("", "exact", *least_in_bold([record["exact_regret"] for record in rules.values()])))
+        figures = (f"{printed[rule]:.2f}" if rule in printed else "" for rule in run.rules)
+        rows.append((named, "paper", *figures, *("" for _ in more)))
+        rows.append(("", "sampled", *map(sampled, rules.values()), *("" for _ in more)))
+        for label, execution in (("exact", "map"), ("belief", "belief")):
+            if found := exact[execution].get(name):
+                rows.append(("", label, *_exact_row(found, [*run.rules, *more])))
     return Table(
-        title="Table 1: regret of nine update rules, propagated-MAP execution",
-        columns=("setting (n/T/H/B)", "", *(METHODS.get(rule, rule) for rule in run.rules)),
+        title="Table 1: regret of nine update rules"
+        + (", look-ahead and the best possible" if more else ", propagated-MAP execution"),
+        columns=("setting (n/T/H/B)", "", *(METHODS.get(rule, rule) for rule in [*run.rules, *more])),
         labels=2,
         rows=rows,
-        notes=_notes(run),
+        notes=[*_notes(run), *([PAST] if more else [])],
     )
+
+
+def _exact_regrets(run: Run, past: Run | None, execution: str) -> dict[str, dict[str, float]]:
+    """Return exact regret by setting and rule of one execution."""
+    found: dict[str, dict[str, float]] = {}
+    for record in [*run.records, *([] if past is None else past.records)]:
+        if record["execution"] == execution and record["setting"] in run.settings:
+            found.setdefault(record["setting"], {})[record["rule"]] = record["exact_regret"]
+    return found
+
+
+def _exact_row(regrets: Mapping[str, float], rules: Sequence[str]) -> list[Cell]:
+    """Return a row with the least of the rules in bold; empty where a rule was not run."""
+    cells = least_in_bold([None if rule == BEST_POSSIBLE else regrets.get(rule) for rule in rules])
+    return [
+        number(regrets[rule]) if rule == BEST_POSSIBLE else cell if rule in regrets else Cell("")
+        for rule, cell in zip(rules, cells, strict=True)
+    ]
 
 
 def setting_sizes(run: Run, name: str) -> tuple[Any, Any, int, int]:

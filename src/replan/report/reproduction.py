@@ -24,7 +24,6 @@ EQUAL = "-equal"  # end of the names of studies with as many candidates for ever
 
 
 TABLES: dict[str, Callable[[Run], Tables]] = {
-    "table1": lambda run: {"table1": [table_1(run)], "table2": [table_2(run)]},
     "table3": lambda run: {"table3": table_3(run)},
     "beyond": lambda run: {"beyond": [regret_table(run)], "beyond-parts": [causes_table(run)]},
     "learning": lambda run: {
@@ -42,10 +41,16 @@ FIGURES: dict[str, Callable[[Run, Path], object]] = {
 }
 
 
-def write_reproduction(run: Run, folder: Path, *, figures: bool = True) -> Tables:
-    """Write the tables of a study, its cells as CSV and its figures; returns the tables."""
+def write_reproduction(run: Run, folder: Path, *, past: Run | None = None, figures: bool = True) -> Tables:
+    """Write the tables of a study, its cells as CSV and its figures; returns the tables.
+
+    `past` is the study `lookahead`, with which Table 1 ends.
+    """
     study = run.name.removesuffix(EQUAL)
-    tables = TABLES[study](run)
+    if study == "table1":
+        tables: Tables = {"table1": [table_1(run, past)], "table2": [table_2(run)]}
+    else:
+        tables = TABLES[study](run)
     end = EQUAL if run.name.endswith(EQUAL) else ""
     for name, parts in tables.items():
         write_tables(folder, f"{name}{end}", parts)

@@ -76,11 +76,11 @@ def test_what_lies_past_the_paper_is_shown_where_it_is_given(run, tmp_path):
         "measure": ["decomposition", "optimum"],
     }
     beyond = computed(study, tmp_path / "beyond")
-    page = write_page(run, tmp_path, beyond=beyond)
+    page = write_page(run, tmp_path, past=beyond, beyond=beyond)
     view = data_of(page)["narrow-late"]
-    floor, _, lookahead = (record["exact_regret"] for record in beyond.records[:3])
-    said = f"looking ahead comes within {lookahead / floor - 1:.0%} of the best that any rule could do."
-    assert said in page.read_text()
+    assert {"lookahead", "lookahead, belief", "periodic, belief"} <= set(view["rules"])
+    text = page.read_text()
+    assert "best possible, belief" in text and f"{beyond.records[0]['exact_regret']:.3f}" in text
     given = [part["rule"] for part in view["parts"]][:4]
     assert given == ["periodic", "lookahead", "periodic, belief", "lookahead, belief"]
     assert view["rules"]["lookahead"]["times"] == beyond.records[2]["times"]
@@ -135,22 +135,28 @@ def test_the_sentence_is_true_for_its_figures():
         "b": {"regret-guided": 0.9, "periodic": 1.0, "best-offset": 1.0, "drift-threshold": 1.0},
         "c": {"regret-guided": 1.1, "periodic": 1.0, "best-offset": 1.2, "drift-threshold": 1.3},
     }
-    said = headline(regrets, ratios_to_best=[1.0, 1.1])
-    assert (
-        "loses 17% less than with evenly spaced updates on average over 3 settings (less in 2 of them)"
-        in said
-    )
+    floors = dict.fromkeys(regrets, 0.5)
+    said = headline(regrets, floors=floors)
+    assert "regret-guided loses least of 4 rules: 17% less than evenly spaced updates" in said
+    assert "on average over 3 settings, 67% above the best possible" in said
     assert "does at least as well in 1 of 3" in said
-    assert said.endswith("looking ahead comes within 5% of the best that any rule could do on average.")
-    assert said.count(".") == 1
+    with_winner = {name: rules | {"mine": 0.4} for name, rules in regrets.items()}
+    said = headline(with_winner, floors=floors, belief={name: {"mine": 0.1} for name in regrets})
+    assert "mine loses least of 5 rules: 60% less" in said and "regret-guided, loses 17% less" in said
+    assert "a robot with mine loses 90% less" in said and said.count(".") == 1
+
+
+def test_a_rule_that_ran_on_some_settings_only_is_not_the_winner():
+    regrets = {"a": {"periodic": 1.0, "mine": 0.1}, "b": {"periodic": 1.0, "other": 0.9}}
+    assert "no rule loses less than evenly spaced" in headline(regrets)
 
 
 @pytest.mark.parametrize(
     ("regrets", "words"),
     [
-        ({"a": {"regret-guided": 1.2, "periodic": 1.0}}, "loses 20% more than with evenly spaced"),
+        ({"a": {"regret-guided": 1.2, "periodic": 1.0}}, "regret-guided, loses 20% more"),
         ({"a": {"regret-guided": 0.8, "periodic": 1.0, "best-offset": 0.9}}, "no tuned rival"),
-        ({"a": {"periodic": 1.0, "random": 2.0}, "b": {"periodic": 1.0}}, "any, in 2 of 2 settings."),
+        ({"a": {"fixed": 1.0, "random": 2.0}, "b": {"fixed": 1.0}}, "any, in 2 of 2 settings."),
         ({}, "No regret was measured"),
     ],
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from replan.report.tables import SAME
 
@@ -12,47 +12,77 @@ ADAPTIVE, EVEN = "regret-guided", "periodic"
 RIVALS = ("best-offset", "drift-threshold")
 
 
-def headline(regrets: Regrets, *, ratios_to_best: Sequence[float] = ()) -> str:
-    """One sentence; `ratios_to_best` are look-ahead's regrets divided by the least that exists."""
-    both = {name: rules for name, rules in regrets.items() if ADAPTIVE in rules and rules.get(EVEN, 0) > SAME}
-    if not both:
-        return _winner(regrets)
-    change = sum(rules[ADAPTIVE] / rules[EVEN] - 1 for rules in both.values()) / len(both)
-    better = sum(rules[ADAPTIVE] < rules[EVEN] - SAME for rules in both.values())
-    sentence = (
-        f"With the same number of updates, the robot that updates when its regret score says so loses "
-        f"{abs(change):.0%} {'less' if change <= 0 else 'more'} than with evenly spaced updates"
-        f"{_where(better, len(both))}"
-    )
-    matched = sum(_matched(rules) for rules in both.values())
-    if any(rival in rules for rules in both.values() for rival in RIVALS):
-        sentence += _rivals(matched, len(both))
-    if ratios_to_best:
-        over = sum(ratios_to_best) / len(ratios_to_best) - 1
-        sentence += f"; looking ahead comes within {max(over, 0):.0%} of the best that any rule could do"
-        sentence += " on average" if len(ratios_to_best) > 1 else ""
+def headline(
+    regrets: Regrets, *, belief: Regrets | None = None, floors: Mapping[str, float] | None = None
+) -> str:
+    """Return one sentence on rules that act alike; `floors` are the least possible regrets by setting.
+
+    `belief` are the regrets of rules that act on the whole belief where the others do not.
+    """
+    compared = {name: rules for name, rules in regrets.items() if rules.get(EVEN, 0) > SAME}
+    if not compared:
+        return _most_wins(regrets)
+    ratios = _mean_ratios(compared, compared)
+    winner = min(ratios, key=lambda rule: ratios[rule])
+    where = "" if len(compared) == 1 else f" on average over {len(compared)} settings"
+    if winner == EVEN:
+        sentence = f"With the same number of updates, no rule loses less than evenly spaced updates{where}"
+    else:
+        sentence = (
+            f"With the same number of updates, {winner} loses least of {len(ratios)} rules: "
+            f"{_change(ratios[winner])} than evenly spaced updates{where}"
+        )
+    sentence += _to_the_floor(winner, compared, floors or {})
+    if ADAPTIVE in ratios and winner != ADAPTIVE:
+        sentence += f"; the paper's rule, {ADAPTIVE}, loses {_change(ratios[ADAPTIVE])}"
+    if ADAPTIVE in ratios:
+        sentence += _rivals(compared)
+    weighing = _mean_ratios(belief or {}, compared)
+    if weighing:
+        best = min(weighing, key=lambda rule: weighing[rule])
+        sentence += f"; weighing all cells it may be in, a robot with {best} loses {_change(weighing[best])}"
     return sentence + "."
 
 
-def _where(better: int, settings: int) -> str:
-    if settings == 1:
-        return " in the one setting"
-    return f" on average over {settings} settings (less in {better} of them)"
+def _mean_ratios(regrets: Regrets, compared: Regrets) -> dict[str, float]:
+    """Return the mean of regret over that of even spacing for rules that ran in every setting compared."""
+    rules = dict.fromkeys(rule for name in compared for rule in regrets.get(name, {}))
+    everywhere = [rule for rule in rules if all(rule in regrets.get(name, {}) for name in compared)]
+    return {
+        rule: sum(regrets[name][rule] / even[EVEN] for name, even in compared.items()) / len(compared)
+        for rule in everywhere
+    }
 
 
-def _rivals(matched: int, settings: int) -> str:
+def _change(ratio: float) -> str:
+    return f"{abs(ratio - 1):.0%} {'less' if ratio <= 1 else 'more'}"
+
+
+def _to_the_floor(rule: str, compared: Regrets, floors: Mapping[str, float]) -> str:
+    above = [compared[name][rule] / floors[name] - 1 for name in compared if floors.get(name, 0) > SAME]
+    if len(above) < len(compared):
+        return ""
+    return f", {max(sum(above) / len(above), 0):.0%} above the best possible"
+
+
+def _rivals(compared: Regrets) -> str:
+    """Return in how many settings a tuned rival of the paper does as well as its adaptive rule."""
+    ran = [rules for rules in compared.values() if any(rival in rules for rival in RIVALS)]
+    if not ran:
+        return ""
+    matched = sum(_matched(rules) for rules in ran)
     if matched == 0:
-        return ", and no tuned rival (best offset, drift threshold) does as well"
-    where = "there too" if settings == 1 else f"in {matched} of {settings}"
-    return f", but a tuned rival (best offset or drift threshold) does at least as well {where}"
+        return ", and no tuned rival of it (best-offset, drift-threshold) does as well"
+    where = "there too" if len(ran) == 1 else f"in {matched} of {len(ran)}"
+    return f", but a tuned rival of it (best-offset or drift-threshold) does at least as well {where}"
 
 
 def _matched(rules: Mapping[str, float]) -> bool:
     return any(rules[rival] <= rules[ADAPTIVE] + SAME for rival in RIVALS if rival in rules)
 
 
-def _winner(regrets: Regrets) -> str:
-    """Which rule has the least regret most often, where the paper's two are not compared."""
+def _most_wins(regrets: Regrets) -> str:
+    """Return which rule has the least regret most often, where nothing is compared with even spacing."""
     wins: dict[str, int] = {}
     for rules in regrets.values():
         for rule, regret in rules.items():

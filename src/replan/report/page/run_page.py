@@ -7,7 +7,7 @@ from math import inf, isfinite
 from pathlib import Path
 
 from replan.errors import InputError
-from replan.report.beyond_table import Group, groups
+from replan.report.beyond_table import groups
 from replan.report.flight_table import table_3
 from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
@@ -23,6 +23,7 @@ from replan.study.records import Record, Run, rule_of
 SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most
 DRAWINGS = 96  # rules of all settings together, at most
+SHOWN_FIRST = "two-burst"  # among the settings
 USUAL = ("map", TRUE_KERNEL, "right")  # execution, estimator and bounds that a name need not mention
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
 
@@ -33,6 +34,7 @@ def write_page(
     run: Run,
     folder: str | Path,
     *,
+    past: Run | None = None,
     beyond: Run | None = None,
     flights: Run | None = None,
     doing: Callable[[str], None] = lambda what: None,
@@ -40,38 +42,50 @@ def write_page(
     """Write report.html of a study; its path. `doing` is told what is being drawn.
 
     Of several records of one rule on one setting the one with the least regret is shown. The paper's study
-    stands beside the paper's figures, and beside studies `beyond` and `table3` where they are given.
+    stands beside the paper's figures, and beside the studies `lookahead` (`past`), `beyond` and `table3`
+    where they are given.
     """
     paper = run.name.startswith("table1")
-    past = {(group.setting, group.execution): group for group in (groups(beyond) if beyond and paper else [])}
-    point = {name: past[name, "map"] for name in run.settings if (name, "map") in past}
-    lookahead = [group.rules["lookahead"] for group in point.values() if "lookahead" in group.rules]
-    best = _best([*run.records, *lookahead])
-    names = list(run.settings)[:SETTINGS_DRAWN]
-    drawn = {name: _drawn(best[name], most=_rules_of_each(len(names))) for name in names}
-    causes = {name: _past_causes(group, past.get((name, "belief"))) for name, group in point.items()}
+    best = _best(_all_records(run, past))
+    names = sorted(run.settings, key=lambda name: name != SHOWN_FIRST)
+    shown = names[:SETTINGS_DRAWN]
+    drawn = {name: _drawn(best[name], most=_rules_of_each(len(shown))) for name in shown}
+    causes = _causes_beyond(beyond, run) if beyond and paper else {}
     views = []
     for place, (name, rules) in enumerate(drawn.items(), start=1):
         if rules:
             doing(f"drawing {name}, {place} of {len(drawn)} settings")
             known = causes.get(name) or _causes(best[name])
             views.append(setting_view(name, run.settings[name], rules, causes=known))
-    ratios = [point[each["setting"]].ratio(each["exact_regret"]) for each in lookahead]
-    sentence = headline(_regrets(best, without=BEST_POSSIBLE), ratios_to_best=ratios)
     title = "When should a robot replan?" if paper else f"Study {run.name}"
-    tables = _tables(run, paper=paper) + (table_3(flights) if flights and run is not flights else [])
-    return assemble(folder, title, sentence, tables, views, notes=_not_drawn(best, list(run.settings)))
+    tables = _tables(run, best, paper=paper) + (table_3(flights) if flights and run is not flights else [])
+    return assemble(folder, title, sentence(run, past), tables, views, notes=_not_drawn(best, names))
 
 
-def _tables(run: Run, *, paper: bool) -> list[Table]:
+def sentence(run: Run, past: Run | None = None) -> str:
+    """Return the result of a run in one sentence; `past` is the study `lookahead` beside the paper's."""
+    best = _best(_all_records(run, past))
+    usual, floors = _regrets(best, execution="map"), _floors(best, execution="map")
+    if not usual:
+        return headline(_regrets(best, execution="belief"), floors=_floors(best, execution="belief"))
+    return headline(usual, belief=_regrets(best, execution="belief"), floors=floors)
+
+
+def _all_records(run: Run, past: Run | None) -> list[Record]:
+    """Return the records of the run, and those of its settings in `past` that it does not hold itself."""
+    own = {(record["setting"], _label(record)) for record in run.records}
+    more = [] if past is None else [r for r in past.records if r["setting"] in run.settings]
+    return [*run.records, *(record for record in more if (record["setting"], _label(record)) not in own)]
+
+
+def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
     """Regret by setting and rule, the cells at length, and the paper's other tables where they were run."""
-    best = _best(run.records)
     tables = []
     if regrets := _regrets(best):
         notes = [f"Ties between equally good actions: {run.ties}.", *(comparisons(run) if paper else [])]
         tables.append(rule_table(regrets, printed=TABLE_1 if paper else {}, notes=notes))
     flat = [record for rules in best.values() for record in rules.values()]
-    tables.append(records_table(flat, total=len(run.records)))
+    tables.append(records_table(flat, total=max(len(run.records), len(flat))))
     if paper:
         tables.append(table_2(run))
     if any(record.get("flights") for record in run.records):
@@ -79,10 +93,16 @@ def _tables(run: Run, *, paper: bool) -> list[Table]:
     return tables
 
 
-def _past_causes(point: Group, belief: Group | None) -> Causes:
-    """All rules on a point estimate, and some of them on a belief."""
-    more = {rule: belief.rules[rule] for rule in IN_BELIEF if rule in belief.rules} if belief else {}
-    return _causes(point.rules | {f"{rule}, belief": record for rule, record in more.items()})
+def _causes_beyond(beyond: Run, run: Run) -> dict[str, Causes]:
+    """Return the causes of all rules on a point estimate by setting, and of some of them on a belief."""
+    found = {(group.setting, group.execution): group.rules for group in groups(beyond)}
+    causes = {}
+    for name in run.settings:
+        if point := found.get((name, "map")):
+            belief = found.get((name, "belief"), {})
+            more = {f"{rule}, belief": belief[rule] for rule in IN_BELIEF if rule in belief}
+            causes[name] = _causes(point | more)
+    return causes
 
 
 def _causes(rules: Mapping[str, Record]) -> Causes:
@@ -110,17 +130,27 @@ def _regret(record: Record) -> float:
     return next((float(regret) for regret in found if regret is not None), inf)
 
 
-def _regrets(best: Best, *, without: str | None = None) -> dict[str, dict[str, float]]:
-    """Regret by setting and rule, where it was measured."""
-    found = {
-        name: {
-            rule: _regret(record)
-            for rule, record in rules.items()
-            if record["rule"] != without and isfinite(_regret(record))
-        }
+def _regrets(best: Best, *, execution: str | None = None) -> dict[str, dict[str, float]]:
+    """Regret by setting and label, where it was measured; of one execution by rule, without the floor."""
+    found: dict[str, dict[str, float]] = {}
+    for name, rules in best.items():
+        for label, record in rules.items():
+            wanted = execution is None or (
+                record["execution"] == execution and record["rule"] != BEST_POSSIBLE
+            )
+            if wanted and isfinite(_regret(record)):
+                found.setdefault(name, {})[label if execution is None else record["rule"]] = _regret(record)
+    return found
+
+
+def _floors(best: Best, *, execution: str) -> dict[str, float]:
+    """Return the least possible regret by setting, where it was computed."""
+    return {
+        name: _regret(record)
         for name, rules in best.items()
+        for record in rules.values()
+        if record["rule"] == BEST_POSSIBLE and record["execution"] == execution
     }
-    return {name: rules for name, rules in found.items() if rules}
 
 
 def _rules_of_each(settings: int) -> int:
