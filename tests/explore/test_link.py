@@ -1,18 +1,23 @@
 """A link and a file hold all that is on the screen."""
 
+import html
 import json
+import re
+import shlex
 from urllib.parse import parse_qsl
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.cli import run
 from replan.errors import InputError
-from replan.explore.link import Screen, fit_times, from_query, open_screen, to_query, to_toml
+from replan.explore import panels
+from replan.explore.link import Screen, fit_times, from_query, open_screen, parse_screen, to_query, to_toml
 from replan.explore.model import drawn_drift, edit_setting
 from replan.schedule.budget import check_times
-from replan.worlds.settings import builtin_settings, load_setting
+from replan.worlds.settings import builtin_settings, load_setting, make_mission
 
 
 def drawn_screen() -> Screen:
@@ -53,8 +58,8 @@ def test_other_commands_read_the_saved_file_as_a_setting(tmp_path, capsys):
     ("query", "line"),
     [
         ({"world": "moon"}, "'world' must be one of"),
-        ({"setting": "two-burst"}, "missing key 'world'"),
-        ({"world": "arrays", "file": "x.npz"}, "opened from its file"),
+        ({"setting": "two-burst"}, "unknown key 'setting'"),
+        ({"world": "arrays", "file": "x.npz"}, "from a file"),
         ({"screen.times": "[1,2]"}, "2 update times given, but the budget is 4"),
         ({"screen.times": "[1,2.5,3,4]"}, "'screen.times' must be a list of whole numbers"),
         ({"screen.times": "soon"}, "'screen.times' must be a list of whole numbers"),
@@ -62,6 +67,8 @@ def test_other_commands_read_the_saved_file_as_a_setting(tmp_path, capsys):
         ({"screen.rule": "dice"}, "rule must be one of"),
         ({"screen.rule": "rules.py:Dice"}, "rule must be one of"),
         ({"screen.points": "[0.1,7]"}, "points must be two or more slips between 0 and 1"),
+        ({"drift.colour": "red"}, "unknown key 'drift.colour'"),
+        ({"colour": "red"}, "unknown key 'colour'"),
         ({"screen.colour": "red"}, "unknown key 'screen.colour'"),
         ({"screen": "3"}, "cannot both be given"),
         ({"budget": "50"}, "budget must lie between 1 and 49"),
@@ -73,6 +80,26 @@ def test_a_bad_link_is_refused_in_one_line(query, line):
     with pytest.raises(InputError) as refused:
         from_query(query if {"world", "setting"} & set(query) else query | good | query)
     assert line in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_link_as_text_opens_the_same_screen_on_another_machine():
+    screen = open_screen("two-burst")
+    for address in ("?", "http://127.0.0.1:2718/?"):
+        assert open_screen(f"{address}{to_query(screen)}") == screen
+    command = re.search(r'id="command">(.*?)</code>', panels.links(screen))
+    assert open_screen(shlex.split(html.unescape(command[1]))[-1]) == screen
+
+
+def test_a_saved_world_from_a_file_names_the_file_without_its_folder(tmp_path):
+    mission = make_mission(load_setting("two-burst"))
+    kernels = np.stack([mission.world.kernel(t).general().dense() for t in range(3)])
+    np.savez(tmp_path / "mine.npz", kernels=kernels, rewards=np.zeros((144, 5)))
+    data = {"world": "arrays", "file": str(tmp_path / "mine.npz"), "planning_horizon": 2, "budget": 1}
+    screen = parse_screen(data)
+    assert 'file = "mine.npz"' in to_toml(screen)
+    (tmp_path / "explored.toml").write_text(to_toml(screen))
+    assert open_screen(tmp_path / "explored.toml").setting.file == str(tmp_path / "mine.npz")
+    assert "mine.npz" in panels.links(screen) and str(tmp_path) not in panels.links(screen)
 
 
 @given(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from replan.certificates import certify
 from replan.errors import InputError
 from replan.evaluation.exact import evaluate_times
+from replan.evaluation.optimal_schedule import optimum
 from replan.explore import controls, drawing, model, panels
 from replan.explore.link import open_screen
 from replan.worlds.settings import load_setting, make_mission, parse_setting
@@ -90,6 +91,30 @@ def test_controls_change_what_they_say_and_nothing_else():
     assert kept.points == (0.1, 0.3)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "drift", "line"),
+    [
+        ({"n": 12.5}, {}, "n must be a whole number"),
+        ({"horizon": None}, {}, "horizon T must be a whole number"),
+        ({"n": 41}, {}, "too large to explore"),
+        ({"n": 1}, {}, "'n' should be"),
+        ({}, {"slip": 0.7}, "'drift.slip' should be"),
+        ({}, {"rate": None}, "rate is empty"),
+    ],
+)
+def test_values_out_of_range_are_refused_not_changed(sizes, drift, line):
+    opened = open_screen("two-burst")
+    kept = controls.ScreenState(opened)
+    sizes = {"n": 8, "horizon": 30, "planning_horizon": 5, "budget": 3} | sizes
+    with pytest.raises(InputError) as refused:
+        model.make_scene(
+            controls.edited(opened.setting, sizes, "linear", {"slip": 0.1, "rate": 0.01} | drift, "", kept)
+        )
+    assert line in str(refused.value)
+    with pytest.raises(InputError, match="slips lie between"):
+        controls.edited(opened.setting, sizes | {"n": 8, "horizon": 30}, controls.DRAWN, {}, "0.1,0.7", kept)
+
+
 def test_the_size_of_a_world_without_n_is_its_own():
     setting = load_setting("crosswind-mild")
     assert model.edit_setting(setting, n=30, budget=3) == setting.model_copy(update={"budget": 3})
@@ -127,6 +152,8 @@ def test_the_certificate_is_shown_or_its_absence_explained():
     scene = model.make_scene(load_setting("two-burst"))
     view = model.make_view(scene, (1, 17, 33, 49))
     assert f"{certify(scene.mission, view.times).value:.4f}" in panels.certificate(scene, view)
+    assert f"{optimum(scene.mission).feedback_regret:.4f}" in panels.certificate(scene, view)
+    assert "41%" in panels.result(scene, view)
     wide = model.make_scene(model.edit_setting(load_setting("two-burst"), n=40, horizon=6, budget=2))
     assert "no certificate: " in panels.certificate(wide, model.make_view(wide, (1, 3)))
 
@@ -134,10 +161,11 @@ def test_the_certificate_is_shown_or_its_absence_explained():
 def test_where_the_world_drifts_and_where_it_costs_is_told_by_colour():
     ice = model.make_scene(load_setting("thin-ice-hard"))
     legend = drawing.path_legend(ice)
-    assert "drifts most" in legend and "water" in legend
-    assert set(np.flatnonzero(ice.drifting == 1) // 12) <= {8, 9, 10}  # the ice in row 9 and its banks
+    assert "drifts most" in legend and "costly to enter" in legend
+    most = {state // 12 for state, share in ice.ground.drifting.items() if share == 1}
+    assert most and most <= {8, 9, 10}  # the ice in row 9 and its banks
     rover = model.make_scene(load_setting("two-burst"))
-    assert "drifts most" not in drawing.path_legend(rover) and "water" not in drawing.path_legend(rover)
+    assert not rover.ground.drifting and not rover.ground.costly
 
 
 def test_a_world_of_arrays_has_numbers_but_no_grid_and_no_link(tmp_path):

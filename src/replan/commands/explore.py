@@ -18,7 +18,8 @@ HOST = "127.0.0.1"
 
 def command(
     setting: Annotated[
-        str, typer.Argument(help="A setting or saved screen (TOML), or the name of a built-in setting.")
+        str,
+        typer.Argument(help="A setting or saved screen (TOML), a link, or the name of a built-in setting."),
     ] = "two-burst",
     port: Annotated[int, typer.Option(help="Port on this machine.")] = 2718,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,

@@ -68,7 +68,20 @@ def top_quartile_intervals(drift_bounds: Array) -> list[Interval]:
     """
     median, quartile = np.quantile(drift_bounds, [0.5, 0.75])
     high = (drift_bounds >= quartile - QUARTILE_TOLERANCE) & (drift_bounds > median + QUARTILE_TOLERANCE)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]])))
+    return _intervals(high)
+
+
+def fast_drift_intervals(drift_bounds: Array) -> list[Interval]:
+    """Return the contiguous intervals in which the world changes at least half as fast as at its fastest.
+
+    None where that is everywhere, or the world does not change.
+    """
+    fast = drift_bounds >= max(float(drift_bounds.max()) / 2, QUARTILE_TOLERANCE)
+    return [] if fast.all() else _intervals(fast)
+
+
+def _intervals(chosen: Array) -> list[Interval]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]])))
     return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2)]
 
 

@@ -52,14 +52,21 @@ def regret_share(regret: float, never: float) -> float | None:
 
 
 def regret_scale(
-    mission: Mission, *, best: Oracle | None = None, best_possible: float | None = None
+    mission: Mission,
+    *,
+    best: Oracle | None = None,
+    best_possible: float | None = None,
+    floor: bool = True,
 ) -> RegretScale:
-    """Return the scale of a mission; with prices or beyond `CHEAP` only never updating and what is given."""
+    """Return the scale of a mission; with prices or beyond `CHEAP` only never updating and what is given.
+
+    Without `floor` the best possible is not computed either.
+    """
     best = best or oracle(mission.world)
     never = never_updating(mission, best=best)
     if mission.prices is not None or not is_cheap(mission):
         return RegretScale(never, None, best_possible)
-    if best_possible is None:
+    if floor and best_possible is None:
         best_possible = float(feedback_regrets(mission, mission.limit)[-1])
     return RegretScale(never, regret(mission, Periodic(), best=best), best_possible)
 

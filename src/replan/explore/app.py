@@ -71,9 +71,9 @@ def _(controls, drift, execution, kind, mo, rule, sizes, world):
     rule_button = mo.ui.run_button(label="Use the rule's times")
     mo.vstack(
         [
-            controls.row(mo, world, execution, *sizes.elements.values()),
+            controls.row(mo, {"world": world, "execution": execution, **controls.size_names(sizes)}),
             controls.drift_rows(mo, kind, drift),
-            controls.row(mo, rule, rule_button, best_button),
+            controls.row(mo, {"rule": rule}, rule_button, best_button),
         ],
         gap=0.75,
     )
@@ -116,7 +116,7 @@ def _(InputError, controls, kept, mo, model, panels, scene, times_text):
     except InputError as error:
         _fault = str(error)
     mo.stop(_fault is not None, mo.callout(_fault, kind="warn"))
-    mo.Html(panels.result(view))
+    mo.Html(panels.result(scene, view))
     return (view,)
 
 

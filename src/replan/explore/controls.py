@@ -10,12 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from replan.errors import InputError
 from replan.explore import link, model, words
 from replan.explore.drawing import tick_times
-from replan.explore.link import LARGEST
 from replan.model.drift import GREATEST_SLIP
 from replan.study.rule_source import RULES
-from replan.worlds.parameters import Parameters
 from replan.worlds.settings import RoverSetting, Setting, builtin_settings, load_setting
 
 AS_OPENED = "as opened"
@@ -40,7 +39,7 @@ def rule_names() -> list[str]:
 
 def choice(mo: Any, name: str, options: list[str], value: str) -> Any:
     """Return a dropdown list."""
-    return mo.ui.dropdown(options, value=value, label=words.label(name))
+    return mo.ui.dropdown(options, value=value, label=name)
 
 
 def world_choice(mo: Any, opened: link.Screen) -> Any:
@@ -61,28 +60,13 @@ def chosen_world(name: str | None, opened: link.Screen, kept: ScreenState) -> Se
 
 
 def sizes(mo: Any, base: Setting) -> Any:
-    """Return number fields for n, T, H and B, as far as the world has them."""
+    """Return number fields for n, T, H and B, as far as the world has them.
+
+    They have no limits of their own: a browser would change what is typed, where `edited` refuses it.
+    """
     values = {key: value for key, value in base if key in SIZES and value is not None}
     return mo.ui.dictionary(
-        {
-            key: mo.ui.number(
-                start=least(type(base), key, default=1),
-                stop=LARGEST.get(key),
-                step=1,
-                value=values[key],
-                label=words.label(SIZES[key]),
-            )
-            for key in SIZES
-            if key in values
-        }
-    )
-
-
-def least(parameters: type[Parameters], key: str, *, default: int) -> int:
-    """Return the least whole number that a parameter accepts, `default` where it states none."""
-    schema = parameters.model_json_schema()["properties"][key]
-    return next(
-        (part["minimum"] for part in (schema, *schema.get("anyOf", ())) if "minimum" in part), default
+        {key: mo.ui.number(step=1, value=values[key], label=SIZES[key]) for key in SIZES if key in values}
     )
 
 
@@ -101,9 +85,9 @@ def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
         for key, value in model.drift_start(base, kind).items():
             if key == "bursts":
                 text = model.write_bursts(value)
-                fields[key] = mo.ui.text(value=text, label=words.label(key, BURSTS), full_width=True)
+                fields[key] = mo.ui.text(value=text, label=f"{key}{BURSTS}", full_width=True)
             elif key != "kind":
-                fields[key] = mo.ui.number(value=value, step=0.001, label=words.label(key))
+                fields[key] = mo.ui.number(value=value, step=0.001, label=key)
     return mo.ui.dictionary(fields)
 
 
@@ -120,16 +104,23 @@ def drawing_board(
     return field, f'{handles}<div id="slips">{field}</div>'
 
 
-def row(mo: Any, *elements: Any) -> Any:
-    """Return controls side by side, wrapped where there is no room."""
-    return mo.hstack(list(elements), justify="start", wrap=True, align="end")
+def row(mo: Any, named: Mapping[str, Any], *buttons: Any) -> Any:
+    """Return controls side by side, wrapped where there is no room; each has a tooltip by its name."""
+    hinted = [mo.Html(words.hinted(name, element)) for name, element in named.items()]
+    return mo.hstack([*hinted, *buttons], justify="start", wrap=True, align="end")
+
+
+def size_names(sizes: Any) -> dict[str, Any]:
+    """Return the fields of the sizes by the names that are explained."""
+    return {SIZES[key]: element for key, element in sizes.elements.items()}
 
 
 def drift_rows(mo: Any, kind: Any, drift: Any) -> Any:
     """Return the controls of the drift; bursts have a line of their own."""
     fields = dict(drift.elements)
-    bursts = [fields.pop("bursts")] if "bursts" in fields else []
-    return mo.vstack([row(mo, kind, *fields.values()), *bursts])
+    bursts = {"bursts": fields.pop("bursts")} if "bursts" in fields else {}
+    lines = [row(mo, {"drift": kind, **fields})]
+    return mo.vstack([*lines, *(mo.Html(words.hinted(*each)) for each in bursts.items())])
 
 
 def edited(
@@ -140,20 +131,31 @@ def edited(
     slips: str,
     kept: ScreenState,
 ) -> Setting:
-    """Return the setting on the screen, and keep drawn slips."""
-    whole = {key: None if value is None else int(value) for key, value in sizes.items()}
+    """Return the setting on the screen, and keep drawn slips; values out of range are refused."""
+    whole = {key: _whole(SIZES[key], value) for key, value in sizes.items()}
     kept.points = None
     if not isinstance(base, RoverSetting):
         return model.edit_setting(base, **whole)
     if kind == DRAWN:
         points = link.read_numbers(slips, float, name="slips")
-        made = model.drawn_drift(points, whole["horizon"] or base.horizon)
+        if not all(0 <= point <= GREATEST_SLIP for point in points):
+            raise InputError(f"slips lie between 0 and {GREATEST_SLIP:g}, not {slips}")
+        made = model.drawn_drift(points, whole["horizon"])
         kept.points = points
         return model.edit_setting(base, **whole, drift=made)
-    values = {key: value for key, value in drift.items() if value is not None}
+    values = dict(drift)
+    for key, value in values.items():
+        if value is None:
+            raise InputError(f"{key} is empty")
     if "bursts" in values:
         values["bursts"] = model.read_bursts(values["bursts"])
     return model.edit_setting(base, **whole, drift={"kind": kind, **values})
+
+
+def _whole(name: str, value: Any) -> int:
+    if value is None or value != int(value):
+        raise InputError(f"{name} must be a whole number, not {'empty' if value is None else value}")
+    return int(value)
 
 
 def times_field(mo: Any, kept: ScreenState, scene: model.Scene) -> Any:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from replan.evaluation.agent_runs import AgentRun
 from replan.explore.model import Scene, View
-from replan.model.kernel import Array, Indices
-from replan.model.slip import SlipKernel
-from replan.report.grid_path import centres, spread_visits
-from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILLION
-from replan.worlds.slip_grid import DISTANCE_SCALE
+from replan.model.kernel import Array
+from replan.report.grid_path import spread_visits
+from replan.report.style import BLUE, ORANGE, QUIET, VERMILLION
+from replan.report.world_drawing import CELL, legend_html
 
 WIDTH, NARROW = 1000, 400  # of what lies along the horizon, on a phone; marks.html has the same
 LEFT, NARROW_LEFT, RIGHT = 60, 44, 20  # margins of the horizon, the same there
 LOSS_HEIGHT = 160
-CELL = 36
 TEXT = 'font-size="15" fill="currentColor"'
 
 
@@ -62,20 +58,14 @@ def tick_times(horizon: int) -> list[int]:
 
 def path(scene: Scene, trace: AgentRun) -> str:
     """Return one robot's path on the grid, its estimate of it, and its updates."""
-    mission = scene.mission
-    if mission.world.grid is None:
+    ground = scene.ground
+    if ground is None:
         return "<p>The states of this world are not cells of a grid, so there is no path to draw.</p>"
-    rows, columns = mission.world.grid
-    wide, high = columns * CELL, rows * CELL
-    true, believed = spread_visits(trace.states, columns), spread_visits(trace.believed, columns)
-    lines = "".join(
-        f'<path d="M{k * CELL} 0V{high}" stroke="{QUIET}" stroke-opacity="0.25"/>' for k in range(columns + 1)
-    ) + "".join(
-        f'<path d="M0 {k * CELL}H{wide}" stroke="{QUIET}" stroke-opacity="0.25"/>' for k in range(rows + 1)
-    )
+    wide, high = ground.columns * CELL, ground.rows * CELL
+    true, believed = (spread_visits(line, ground.columns) for line in (trace.states, trace.believed))
     return (
         f'<svg viewBox="-2 -2 {wide + 4} {high + 4}" width="100%" style="max-width:{wide}px" '
-        f'role="img" aria-label="the path of one robot">{_ground(scene)}{lines}{_places(scene)}'
+        f'role="img" aria-label="the path of one robot">{ground.svg()}'
         f'<polyline points="{_points(true)}" fill="none" stroke="{BLUE}" stroke-width="3"/>'
         f'<polyline points="{_points(believed)}" fill="none" stroke="{ORANGE}" stroke-width="2.5" '
         f'stroke-dasharray="6 4"/>{_updates(true, trace)}</svg>'
@@ -84,71 +74,7 @@ def path(scene: Scene, trace: AgentRun) -> str:
 
 def path_legend(scene: Scene) -> str:
     """Return the legend of the path."""
-    rows = [
-        (BLUE, "━", "true path"),
-        (ORANGE, "╍", "believed path"),
-        (VERMILLION, "●", "update"),
-        ("currentColor", "□", "start"),
-        (GREEN, "★", "goal"),
-    ]
-    if scene.drifting is not None:
-        rows.append((PURPLE, "■", "drifts most"))
-    if _hazards(scene).size:
-        rows.append((SKY, "■", "water, at a cost"))
-    return "".join(
-        f'<div><span style="color:{colour};display:inline-block;width:1.5rem">{mark}</span>{name}</div>'
-        for colour, mark, name in rows
-    )
-
-
-def _ground(scene: Scene) -> str:
-    """Return the cells that cannot be entered, that cost, and that drift."""
-    kernel = scene.mission.world.kernel(0)
-    drawn = []
-    if isinstance(kernel, SlipKernel) and kernel.blocked.any():
-        drawn += [_cell(scene, state, QUIET) for state in np.flatnonzero(kernel.blocked).tolist()]
-    drawn += [_cell(scene, state, SKY, 0.6) for state in _hazards(scene).tolist()]
-    if scene.drifting is not None:
-        drawn += [
-            _cell(scene, state, PURPLE, 0.4 * scene.drifting[state])
-            for state in np.flatnonzero(scene.drifting).tolist()
-        ]
-    return "".join(drawn)
-
-
-def _places(scene: Scene) -> str:
-    world = scene.mission.world
-    assert world.grid is not None
-    x, y = centres(np.array([world.start]), world.grid[1])[0] * CELL
-    drawn = (
-        f'<rect x="{x + 6}" y="{y + 6}" width="{CELL - 12}" height="{CELL - 12}" fill="none" '
-        'stroke="currentColor" stroke-width="2"/>'
-    )
-    rewarded = world.reward(0).next_state
-    if rewarded is not None:
-        goals = np.flatnonzero(rewarded == rewarded.max())
-        for state, (x, y) in zip(goals.tolist(), (centres(goals, world.grid[1]) + 0.5) * CELL, strict=True):
-            drawn += _cell(scene, state, GREEN, 0.25)
-            drawn += f'<text x="{x}" y="{y + 10}" font-size="30" text-anchor="middle" fill="{GREEN}">★</text>'
-    return drawn
-
-
-def _hazards(scene: Scene) -> Indices:
-    """Return the cells that cost more than any distance on the grid."""
-    world = scene.mission.world
-    rewarded = world.reward(0).next_state
-    if world.grid is None or rewarded is None:
-        return np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(rewarded < -sum(world.grid) / DISTANCE_SCALE)
-
-
-def _cell(scene: Scene, state: int, colour: str, opacity: float = 1.0) -> str:
-    assert scene.mission.world.grid is not None
-    row, column = divmod(state, scene.mission.world.grid[1])
-    return (
-        f'<rect x="{column * CELL}" y="{row * CELL}" width="{CELL}" height="{CELL}" fill="{colour}" '
-        f'fill-opacity="{opacity:.2f}"/>'
-    )
+    return "" if scene.ground is None else f'<p class="looks">{legend_html(scene.ground)}</p>'
 
 
 def _updates(true: Array, trace: AgentRun) -> str:

@@ -1,7 +1,8 @@
 """The explorer's screen as the query of a link or as a TOML file, and back.
 
 The file is a setting with a section [screen]; other commands read the setting and leave the section alone.
-The link holds the same keys, nested ones with dots between and values as JSON.
+The query holds the same keys, nested ones with dots between and values as JSON. Both hold the setting itself,
+so that another person opens them with `replan explore FILE` or `replan explore '?QUERY'`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from replan.errors import InputError
 from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
@@ -57,11 +58,18 @@ def check_size(setting: Setting) -> None:
 
 
 def open_screen(source: str | Path) -> Screen:
-    """Return the screen in a setting or saved screen (a TOML file), or of a built-in setting."""
+    """Return the screen in a setting or saved screen (a TOML file), in a link or of a built-in setting."""
+    if is_link(source):
+        return from_query(dict(parse_qsl(str(source).partition("?")[2], keep_blank_values=True)))
     setting = load_setting(source)
     path = Path(source)
     shown = tomllib.loads(path.read_text()).get(SCREEN, {}) if str(source) not in builtin_settings() else {}
     return _screen(setting, shown, where=str(source))
+
+
+def is_link(source: str | Path) -> bool:
+    """Return whether the source is a link, or the query of one with its question mark."""
+    return str(source).startswith(("?", "http://", "https://"))
 
 
 def parse_screen(record: Mapping[str, Any], *, where: str = "screen") -> Screen:
@@ -70,8 +78,11 @@ def parse_screen(record: Mapping[str, Any], *, where: str = "screen") -> Screen:
 
 
 def to_toml(screen: Screen) -> str:
-    """Return the text of the file."""
-    return _table(screen.record())
+    """Return the text of the file; a file that the setting names is looked for beside it."""
+    record = screen.record()
+    if "file" in record:
+        record["file"] = Path(record["file"]).name
+    return _table(record)
 
 
 def to_query(screen: Screen) -> str:
@@ -91,8 +102,11 @@ def from_query(query: Mapping[str, str]) -> Screen:
             if not isinstance(table, dict):
                 raise InputError(f"link: {key!r} and {part!r} cannot both be given")
         table[last] = _value(text)
-    if record.get("world") == "arrays":
-        raise InputError("link: a world of arrays is opened from its file, with replan explore FILE")
+    known = {SCREEN}.union(*(kind.model_fields for kind in get_args(Setting)))
+    if unknown := [key for key in record if key not in known]:
+        raise InputError(f"link: unknown key {unknown[0]!r}")
+    if "file" in record:
+        raise InputError("link: a world from a file is opened with replan explore FILE")
     return parse_screen(record, where="link")
 
 

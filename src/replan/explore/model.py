@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -17,11 +18,12 @@ from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.exact import Steps, from_start
 from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import Optimum, optimum
+from replan.evaluation.scale import RegretScale, regret_scale
 from replan.execute.mission import Mission
 from replan.explore.link import check_size, setting_record
-from replan.model.drift import local_drift_bounds
 from replan.model.kernel import Array
 from replan.planning.optimal_values import Oracle, oracle
+from replan.report.world_drawing import Ground
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution
 from replan.study.protocol import Bench, choose, parameters
@@ -40,7 +42,13 @@ class Scene:
     best: Oracle = field(repr=False)
     curve: Array = field(repr=False)  # (T,) or (T-1,) how the world drifts, to be drawn over the horizon
     curve_name: str
-    drifting: Array | None = field(default=None, repr=False)  # (S,) where, in 0..1; None: everywhere alike
+    ground: Ground | None = field(repr=False)  # None where the states are not cells
+    scale: RegretScale  # without the best possible, which `floor` computes when it is asked for
+
+    @cached_property
+    def floor(self) -> float | None:
+        """The least regret that any rule can have; None where it takes long to compute."""
+        return regret_scale(self.mission, best=self.best).best_possible
 
 
 @dataclass(frozen=True)
@@ -69,11 +77,16 @@ def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
     check_size(setting)
     mission = make_mission(setting, execution=execution)
     best = oracle(mission.world)
-    if isinstance(setting, RoverSetting):
-        return Scene(mission, best, setting.drift.profile(setting.horizon), "slip")
-    where = local_drift_bounds(mission.world.kernel, mission.horizon).max(axis=(0, 2))
-    drifting = where / where.max() if where.any() else None
-    return Scene(mission, best, mission.world.drift_bounds, "drift", drifting)
+    rover = isinstance(setting, RoverSetting)
+    curve = setting.drift.profile(setting.horizon) if rover else mission.world.drift_bounds
+    return Scene(
+        mission,
+        best,
+        curve,
+        "slip" if rover else "drift",
+        Ground.of(mission.world),
+        regret_scale(mission, best=best, floor=False),
+    )
 
 
 def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import shlex
+from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -13,10 +15,12 @@ from replan.explore import drawing
 from replan.explore.link import Screen, to_query
 from replan.explore.model import RuleView, Scene, View
 from replan.explore.words import label
+from replan.report.regret_words import scale_words
+from replan.worlds.settings import ArraysSetting, MapSetting
 
 INTRODUCTION = """# When should the robot replan?
 
-Each red mark is an update: the robot sees where it is, learns the dynamics and plans anew. In between it
+Each orange mark is an update: the robot sees where it is, learns the dynamics and plans anew. In between it
 walks blind while the dynamics drift. Drag the marks, move them with the arrow keys, or type their times.
 """
 PATH = (
@@ -26,12 +30,11 @@ PATH = (
 STILL = 0.3  # seconds that the marks have to be still before a certificate is computed
 
 
-def result(view: View) -> str:
-    """Return the regret."""
+def result(scene: Scene, view: View) -> str:
+    """Return the regret and what it compares with."""
     return (
         f'<p style="font-size:1.5rem;margin:0">{label("regret")} <b id="regret">{view.regret:.4f}</b> '
-        f'<span style="font-size:1rem">&ensp;a robot that always sees and knows returns '
-        f"{view.oracle_return:.3f}, this one {view.oracle_return - view.regret:.3f}</span></p>"
+        f'<span id="scale" style="font-size:1rem">&ensp;{scale_words(view.regret, scene.scale)}</span></p>'
     )
 
 
@@ -52,13 +55,21 @@ def pending() -> str:
 
 
 def certificate(scene: Scene, view: View) -> str:
-    """Return the certificate of the schedule, or the reason why there is none."""
+    """Return the best possible regret, and the certificate of the schedule or why there is none."""
+    best = (
+        ""
+        if scene.floor is None
+        else (
+            f'<p style="margin:0">{label("best possible")}: <b id="floor">{scene.floor:.4f}</b> with '
+            f"{scene.mission.budget} updates</p>"
+        )
+    )
     try:
         bound = certify(scene.mission, view.times)
     except InputError as error:
-        return f'<p id="certificate">no certificate: {html.escape(str(error))}</p>'
+        return f'{best}<p id="certificate">no certificate: {html.escape(str(error))}</p>'
     return (
-        f'<p id="certificate" style="margin:0">{label("certificate")}: regret is at most '
+        f'{best}<p id="certificate" style="margin:0">{label("certificate")}: regret is at most '
         f'<b id="promised">{bound.value:.4f}</b>, '
         "for every world that fits the robot's estimates and its drift bounds</p>"
     )
@@ -92,12 +103,18 @@ def rule(shown: RuleView) -> str:
 
 
 def links(screen: Screen) -> str:
-    """Return the link to this screen, and the command that prints its regret."""
+    """Return ways to this screen for others: a command that holds the setting, and one for the saved file."""
     times = ",".join(map(str, screen.times))
-    command = f"replan regret explored.toml --times {times} --execution {screen.execution}"
-    if screen.setting.world == "arrays":  # a link does not carry the file
-        return f"<code>{command}</code>"
+    regret = f"replan regret explored.toml --times {times} --execution {screen.execution}"
+    saved = f"<p>The saved file is a setting: <code>{regret}</code></p>"
+    if isinstance(screen.setting, (ArraysSetting, MapSetting)):  # a link does not carry the file
+        name = html.escape(Path(screen.setting.file or "").name)
+        return f"{saved}<p>Send <code>{name}</code> with it; it is looked for beside the setting.</p>"
+    query = f"?{to_query(screen)}"
+    command = html.escape(f"replan explore {shlex.quote(query)}")
     return (
-        f'<a id="link" style="text-decoration:underline" href="?{html.escape(to_query(screen))}">'
-        f"Link to this screen</a> &ensp; <code>{command}</code>"
+        '<details id="share"><summary>Show this screen to someone else</summary><p>This command opens it on '
+        f'any machine with replan: <code id="command">{command}</code></p></details>'
+        f'<p><a id="link" style="text-decoration:underline" href="{html.escape(query)}">Link for this machine'
+        f"</a></p>{saved}"
     )

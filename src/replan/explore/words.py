@@ -23,13 +23,20 @@ MEANINGS = {
     "rule": "a way to choose update times; its parameters are chosen on missions that are not shown",
     "regret": "what these update times lose, on average, against a robot that sees and knows everything "
     "at every step",
+    "best possible": "the least regret that any choice of update times can have here, times chosen by the "
+    "states seen included",
     "certificate": "the most that can be lost, as far as estimates and drift bounds can tell",
 }
 
 
-def label(name: str, note: str = "") -> str:
-    """Return a control's name with its explanation as a tooltip."""
-    return f'<span title="{html.escape(MEANINGS[name])}">{name}{note}</span>'
+def label(name: str) -> str:
+    """Return a name with its explanation as a tooltip."""
+    return f'<span title="{html.escape(MEANINGS[name])}">{name}</span>'
+
+
+def hinted(name: str, element: object) -> str:
+    """Return a control with the explanation of its name as a tooltip; its label stays plain text."""
+    return f'<div title="{html.escape(MEANINGS[name])}">{element}</div>'
 
 
 def unfolding() -> str:

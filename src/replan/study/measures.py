@@ -31,7 +31,7 @@ from replan.study.cells import Cell, canonical
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.protocol import Bench, bootstrap_interval
 from replan.worlds.mars_rover import PiecewiseDrift
-from replan.worlds.settings import Setting, make_mission, parse_setting
+from replan.worlds.settings import RoverSetting, Setting, make_mission, parse_setting
 
 BOXES = Tightening(both_ends=False, one_kernel=False, structure=False)
 
@@ -114,9 +114,8 @@ class Trial:
 
 def high_drift_intervals(setting: Setting, mission: Mission) -> list[Interval]:
     """Return the configured bursts, else the intervals of greatest drift."""
-    drift = getattr(setting, "drift", None)
-    if isinstance(drift, PiecewiseDrift):
-        return drift.intervals(mission.horizon)
+    if isinstance(setting, RoverSetting) and isinstance(setting.drift, PiecewiseDrift):
+        return setting.drift.intervals(mission.horizon)
     return top_quartile_intervals(mission.world.drift_bounds)
 
 

@@ -10,6 +10,7 @@ from page_data import record
 from replan.evaluation.agent_runs import run_agent
 from replan.execute.timeline import make_timeline
 from replan.report.page import write_page
+from replan.report.world_drawing import CELL
 from replan.study.measures import high_drift_intervals
 from replan.study.records import Run, rule_of
 from replan.worlds.settings import make_mission
@@ -110,8 +111,8 @@ def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, rep
         ):
             circle = page.locator(f"#path circle.{mark}")
             row, column = divmod(int(state), setting.n)
-            assert float(circle.get_attribute("cx")) == 10 * column + 5
-            assert float(circle.get_attribute("cy")) == 10 * row + 5
+            assert float(circle.get_attribute("cx")) == CELL * (column + 0.5)
+            assert float(circle.get_attribute("cy")) == CELL * (row + 0.5)
         assert page.locator("#path .update").count() == len({trace.states[u] for u in trace.times if u <= t})
 
     assert_frame(0)
@@ -166,7 +167,7 @@ def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms
         rows = [trace for trace in drawn["data"] if trace.get("yaxis") == "y2"]
         assert [tuple(row["x"]) for row in rows] == [tuple(record["times"]) for record in rules.values()]
         assert drawn["layout"]["yaxis2"]["ticktext"] == list(rules)
-        shaded = [(s["x0"] + 0.5, s["x1"] + 0.5) for s in drawn["layout"]["shapes"] if s["type"] == "rect"]
+        shaded = [(s["x0"], s["x1"]) for s in drawn["layout"]["shapes"] if s["type"] == "rect"]
         assert shaded == high_drift_intervals(run.settings[name], mission)
         asked = make_timeline(mission, rule_of(rules["regret-guided"])).decisions[1:]
         bars = [trace for trace in drawn["data"] if trace.get("type") == "bar"]
@@ -190,6 +191,35 @@ def test_another_rule_shows_its_own_way_and_reasons(opened, report, run):
     ]
     page.locator("#time").fill(str(times[1]))
     assert f"t = {times[1]}: update 2 of {len(times)}" in page.locator("#moment").text_content()
+
+
+def test_the_address_keeps_setting_and_rule(opened, report, run):
+    page = opened(report).with_charts()
+    assert page.locator("#setting").input_value() == "two-burst"
+    page.locator("#setting").select_option("narrow-late")
+    page.locator("#rule").select_option("self-triggered")
+    other = opened(report).page
+    other.goto(page.url)
+    other.reload()
+    assert other.locator("#setting").input_value() == "narrow-late"
+    assert other.locator("#rule").input_value() == "self-triggered"
+
+
+def test_a_colour_stands_for_one_term_of_the_score_whichever_others_are_there(opened, report, run):
+    page = opened(report).with_charts()
+    found = {}
+    for name in run.settings:
+        page.locator("#setting").select_option(name)
+        for rule in ("regret-guided", "drift-threshold", "self-triggered"):
+            page.locator("#rule").select_option(rule)
+            bars = page.evaluate(
+                "document.getElementById('timeline').data.filter((t) => t.type === 'bar')"
+                ".map((t) => [t.name, t.marker.color])"
+            )
+            for term, colour in bars:
+                found.setdefault(colour, set()).add(term.partition(" (")[0])
+    same = [{"immediate I", "drift so far"}]  # both are the drift since the last update
+    assert all(len(terms) == 1 or terms in same for terms in found.values()), found
 
 
 def test_the_tab_key_reaches_everything(opened, report):

@@ -18,6 +18,7 @@ from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.tables import note_html
+from replan.report.world_drawing import CELL, Ground
 from replan.schedule import Decision, Lookahead, Periodic, Rule
 from replan.study.paper import METHODS, TABLE_1
 from replan.worlds.settings import load_setting, make_mission
@@ -65,7 +66,8 @@ def test_views_hold_what_the_library_computes(small):
         assert view["rules"][name]["states"] == walked.states[0].tolist()
         assert view["rules"][name]["believed"] == walked.beliefs[0].tolist()
         assert view["rules"][name]["times"] == np.flatnonzero(walked.updates[0]).tolist()
-    assert view["grid"] == {"rows": 4, "columns": 4, "start": 0, "goal": 15, "blocked": []}
+    drawn = {name: view["grid"][name] for name in ("rows", "columns", "cell", "ground")}
+    assert drawn == {"rows": 4, "columns": 4, "cell": CELL, "ground": Ground.of(mission.world).svg()}
 
 
 def test_what_lies_past_the_paper_is_shown_where_it_is_given(run, tmp_path):

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import draws_times, regret
 from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.placement import fast_drift_intervals
 from replan.execute.mission import Mission
+from replan.model.tvmdp import TVMDP
 from replan.planning.optimal_values import Oracle, oracle
+from replan.report.world_drawing import CELL, Ground, legend_html
 from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
-from replan.study.measures import high_drift_intervals
-from replan.worlds.settings import Setting, make_mission
+from replan.worlds.settings import RoverSetting, Setting, make_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
 AFFORDABLE_STATES = 1_000  # beyond this, no curve of budgets and no decomposition are computed for the page
@@ -56,11 +56,13 @@ def setting_view(
         "horizon": mission.horizon,
         "budget": mission.budget,
         "ties": setting.ties,
-        "slip": _slip(setting, mission.horizon),
+        "slip": _numbers(setting.drift.profile(mission.horizon))
+        if isinstance(setting, RoverSetting)
+        else None,
         "drift": _numbers(mission.world.drift_bounds),
-        "bursts": [list(interval) for interval in high_drift_intervals(setting, mission)],
+        "fast": [list(interval) for interval in fast_drift_intervals(mission.world.drift_bounds)],
         "rules": {label: _rule_view(each.trace(mission)) for label, each in shown.items()},
-        "grid": _grid(mission),
+        "grid": _grid(mission.world),
         "budgets": _budgets(mission, exact, best) if best else None,
         "parts": [
             {"rule": label, **part} for label, part in _causes(mission, exact, best, causes or {}).items()
@@ -92,24 +94,17 @@ def _score(scored: Sequence[tuple[int, Decision]]) -> dict[str, Any] | None:
     }
 
 
-def _slip(setting: Setting, horizon: int) -> list[float | None] | None:
-    drift = getattr(setting, "drift", None)
-    return None if drift is None else _numbers(drift.profile(horizon))
-
-
-def _grid(mission: Mission) -> dict[str, Any] | None:
-    """Where the states are cells: size, start, goal and blocked cells."""
-    world = mission.world
-    if world.grid is None:
+def _grid(world: TVMDP) -> dict[str, Any] | None:
+    """Return the drawing of the world and its legend; None where its states are not cells."""
+    ground = Ground.of(world)
+    if ground is None:
         return None
-    rewards = world.reward(0).next_state
-    blocked = getattr(world.kernel(0), "blocked", None)
     return {
-        "rows": world.grid[0],
-        "columns": world.grid[1],
-        "start": world.start,
-        "goal": None if rewards is None else int(np.argmax(rewards)),
-        "blocked": [] if blocked is None else np.flatnonzero(blocked).tolist(),
+        "rows": ground.rows,
+        "columns": ground.columns,
+        "cell": CELL,
+        "ground": ground.svg(),
+        "legend": legend_html(ground),
     }
 
 

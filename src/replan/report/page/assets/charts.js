@@ -1,9 +1,12 @@
 "use strict";
 // The charts of one setting, drawn by Plotly from the page's data in the colours of the theme.
+// Name and colour of each term of a score; a colour stands for one thing on the whole page.
 const TERMS = {
-  residual: "residual R (mission's end)", immediate: "immediate I (drift so far)",
-  accumulated: "accumulated A (its cost to come)",
+  residual: ["residual R (mission's end)", "residual"], immediate: ["immediate I (drift so far)", "so-far"],
+  accumulated: ["accumulated A (its cost to come)", "accumulated"], drift: ["drift so far", "so-far"],
+  pace: ["pace", "pace"],
 };
+const term = (name) => TERMS[name] || [name, "other-term"];
 const CONFIG = { displayModeBar: false, responsive: true };
 
 function axis(title, more) {
@@ -41,39 +44,38 @@ function updateTraces(setting, chosen) {
     x: rule.times, y: rule.times.map(() => row), yaxis: "y2", mode: "markers", showlegend: false,
     text: rule.reasons, hovertemplate: name + ", t = %{x}<br>%{text}<extra></extra>",
     marker: { symbol: "line-ns", size: 15, line: {
-      width: name === chosen ? 5 : 3, color: theme.colour(name === chosen ? "strong" : "true") } },
+      width: name === chosen ? 5 : 3, color: theme.colour(name === chosen ? "update" : "quiet") } },
   }));
 }
 
 function scoreTraces(rule) {
   const score = rule.score;
   if (!score) return [{ x: [null], y: [null], yaxis: "y3", mode: "markers", showlegend: false }]; // the pane stays
-  const colours = ["true", "believed", "third", "fourth"];
-  const bars = Object.entries(score.terms).map(([name, y], k) => ({
-    type: "bar", x: score.times, y, yaxis: "y3", name: TERMS[name] || name, marker: { color: theme.colour(colours[k % 4]) },
-    hovertemplate: "t = %{x}: %{y:.3g}<extra>" + (TERMS[name] || name) + "</extra>",
+  const bars = Object.entries(score.terms).map(([name, y]) => ({
+    type: "bar", x: score.times, y, yaxis: "y3", name: term(name)[0], marker: { color: theme.colour(term(name)[1]) },
+    hovertemplate: "t = %{x}: %{y:.3g}<extra>" + term(name)[0] + "</extra>",
   }));
   const tops = score.times.map((_, i) => Object.values(score.terms).map((y) => y[i]))
     .map((terms) => (terms.includes(null) ? null : terms.reduce((sum, term) => sum + term, 0)));
   const fired = score.times.map((t, i) => [t, tops[i]]).filter(([t]) => rule.times.includes(t));
   return [...bars,
     { x: score.times, y: score.thresholds, yaxis: "y3", mode: "lines", name: "threshold",
-      line: { color: theme.colour("strong"), width: 2.5, dash: "dash" },
+      line: { color: theme.colour("ink"), width: 2.5, dash: "dash" },
       hovertemplate: "threshold %{y:.3g}<extra></extra>" },
     { x: fired.map((f) => f[0]), y: fired.map((f) => f[1]), yaxis: "y3", mode: "markers", name: "update",
       text: fired.map(([t]) => rule.reasons[rule.times.indexOf(t)]),
       hovertemplate: "t = %{x}: %{text}<extra></extra>",
-      marker: { symbol: "diamond", size: 11, color: theme.colour("ink"),
+      marker: { symbol: "diamond", size: 11, color: theme.colour("update"),
         line: { width: 1, color: theme.colour("ground") } } }];
 }
 
 function drawTimeline(setting, chosen) {
   const names = Object.keys(setting.rules);
   const rule = setting.rules[chosen];
-  const shaded = setting.bursts.map(([begin, end]) => ({ type: "rect", xref: "x", yref: "paper", x0: begin - 0.5,
-    x1: end - 0.5, y0: 0, y1: 1, line: { width: 0 }, fillcolor: theme.colour("shade"), layer: "below" }));
+  const shaded = setting.fast.map(([begin, end]) => ({ type: "rect", xref: "x", yref: "paper", x0: begin,
+    x1: end, y0: 0, y1: 1, line: { width: 0 }, fillcolor: theme.colour("shade"), layer: "below" }));
   const dotted = rule.times.map((t) => ({ type: "line", xref: "x", yref: "paper", x0: t, x1: t, y0: 0, y1: 1,
-    line: { color: theme.colour("strong"), width: 1, dash: "dot" }, layer: "below" }));
+    line: { color: theme.colour("update"), width: 1, dash: "dot" }, layer: "below" }));
   const gaps = rule.score && Object.values(rule.score.terms).some((y) => y.includes(null));
   const empty = rule.score ? [] : [{ text: "no score: its times do not come from one", xref: "paper",
     yref: "paper", x: 0.5, y: 0.12, showarrow: false }];
@@ -92,16 +94,16 @@ function drawTimeline(setting, chosen) {
 }
 
 function drawBudgets(setting) {
-  const looks = { periodic: ["true", "circle", "solid"], "best possible": ["third", "square", "dash"] };
+  const looks = { periodic: ["quiet", "circle", "solid"], "best possible": ["quiet", "square", "dash"] };
   const traces = Object.entries(setting.budgets.curves).map(([name, y]) => {
-    const [colour, symbol, dash] = looks[name] || ["strong", "diamond", "solid"];
+    const [colour, symbol, dash] = looks[name] || ["ink", "diamond", "solid"];
     return { x: setting.budgets.budgets, y, name, mode: "lines+markers", line: { color: theme.colour(colour), dash, width: 2.5 },
       marker: { symbol, size: 9 }, hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" };
   });
   const belief = setting.budgets.execution === "belief";
   const ahead = setting.parts.find((part) => part.rule === "lookahead" + (belief ? ", belief" : ""));
   if (ahead) traces.push({ x: [setting.budget], y: [ahead.state + ahead.plan + ahead.model], name: "lookahead",
-    mode: "markers", marker: { symbol: "star", size: 15, color: theme.colour("fourth"), line: { width: 1, color: theme.colour("ink") } },
+    mode: "markers", marker: { symbol: "star", size: 15, color: theme.colour("ground"), line: { width: 2, color: theme.colour("ink") } },
     hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" });
   Plotly.react("budgets", traces, layout(380, {
     xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret" +
@@ -117,8 +119,8 @@ function drawBudgets(setting) {
 
 function drawParts(setting) {
   const rules = setting.parts.map((part) => part.rule);
-  const causes = [["state", "state not seen", "true", ""], ["plan", "stale plan", "believed", "/"],
-    ["model", "wrong model", "third", "x"]];
+  const causes = [["state", "state not seen", "state", ""], ["plan", "stale plan", "plan", "/"],
+    ["model", "wrong model", "model", "x"]];
   const traces = causes.map(([key, name, colour, shape]) => ({ type: "bar", orientation: "h", y: rules, name,
     x: setting.parts.map((part) => part[key]), marker: { color: theme.colour(colour), pattern: { shape, size: 6 } },
     hovertemplate: "%{y}: %{x:.3g}<extra>" + name + "</extra>" }));

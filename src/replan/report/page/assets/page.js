@@ -5,6 +5,7 @@ const settings = JSON.parse(document.getElementById("report-data").textContent).
 function startPage() {
   const settingBox = document.getElementById("setting"), ruleBox = document.getElementById("rule");
   const chosen = () => settings[settingBox.selectedIndex];
+  const asked = new URLSearchParams(location.hash.slice(1)); // setting and rule, as the address keeps them
 
   function fill(box, names, keep) {
     box.replaceChildren(...names.map((name) => new Option(name, name)));
@@ -53,6 +54,8 @@ function startPage() {
       return item;
     }));
     path.show(chosen(), rule);
+    const kept = new URLSearchParams({ setting: chosen().name, rule: ruleBox.value });
+    history.replaceState(null, "", "#" + kept);
   }
 
   function showSetting() {
@@ -60,11 +63,11 @@ function startPage() {
     document.getElementById("parts").closest("section").hidden = !chosen().parts.length;
     document.getElementById("path").closest("section").hidden = !chosen().grid;
     const rules = Object.keys(chosen().rules);
-    fill(ruleBox, rules, ruleBox.value || rules.find((name) => name.startsWith("regret-guided")));
+    fill(ruleBox, rules, ruleBox.value || asked.get("rule") || rules.find((name) => name.startsWith("regret-guided")));
     showRule();
   }
 
-  fill(settingBox, settings.map((setting) => setting.name));
+  fill(settingBox, settings.map((setting) => setting.name), asked.get("setting"));
   settingBox.addEventListener("change", showSetting);
   ruleBox.addEventListener("change", showRule);
   path.slider.addEventListener("input", () => { path.pause(); path.draw(); });

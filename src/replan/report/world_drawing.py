@@ -1,0 +1,169 @@
+"""One drawing of a grid world as SVG, for page and explorer: walls, costs, drift, start and goals.
+
+Colours are CSS variables with a fallback, so that a page can set them for light and dark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from replan.model.slip import SlipKernel
+from replan.model.tvmdp import TVMDP
+from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILLION
+from replan.worlds.slip_grid import DISTANCE_SCALE
+
+CELL = 36
+"""Side of a cell in the drawing's units."""
+LINES_UP_TO = 2_500
+"""Cells beyond which no lines are drawn between them."""
+SEARCHED = 20_000_000
+"""States times steps up to which cells are searched for drift."""
+STAR = "M0-15.8 4.1-5.2 15.5-4.9 6.9 2.3 9.8 13.2 0 6.9-9.8 13.2-6.9 2.3-15.5-4.9-4.1-5.2Z"
+
+
+class Look(NamedTuple):
+    """A colour by its CSS variable and fallback, and a sign for legends."""
+
+    variable: str
+    colour: str
+    sign: str
+
+    @property
+    def css(self) -> str:
+        """The colour as CSS."""
+        return f"var(--{self.variable}, {self.colour})"
+
+
+LOOKS = {
+    "true path": Look("true", BLUE, "━"),
+    "believed path": Look("believed", ORANGE, "╍"),
+    "update": Look("update", VERMILLION, "◆"),
+    "start": Look("ink", "currentColor", "□"),
+    "goal": Look("goal", GREEN, "★"),
+    "wall": Look("wall", QUIET, "■"),
+    "costly to enter": Look("cost", SKY, "■"),
+    "drifts most": Look("drift", PURPLE, "■"),
+}
+ALWAYS = ("true path", "believed path", "update", "start")
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a drawing shows of a grid world."""
+
+    rows: int
+    columns: int
+    start: int
+    goals: tuple[int, ...]
+    walls: tuple[int, ...]
+    costly: tuple[int, ...]
+    drifting: dict[int, float]
+    """Cells with their greatest drift over that of the whole world, where it differs between cells."""
+
+    @classmethod
+    def of(cls, world: TVMDP) -> Ground | None:
+        """Return what is drawn of a world; None where its states are not cells."""
+        if world.grid is None:
+            return None
+        rewards, kernel = world.reward(0).next_state, world.kernel(0)
+        goals = costly = np.zeros(world.states, dtype=bool)
+        if rewards is not None and np.ptp(rewards) > 0:
+            goals = rewards == rewards.max()
+            costly = rewards < -sum(world.grid) / DISTANCE_SCALE
+        walls = kernel.blocked if isinstance(kernel, SlipKernel) else np.zeros(world.states, dtype=bool)
+        return cls(
+            *world.grid,
+            start=world.start,
+            goals=_cells(goals),
+            walls=_cells(walls),
+            costly=_cells(costly),
+            drifting=_drifting(world),
+        )
+
+    def legend(self) -> dict[str, Look]:
+        """Return the looks of what this drawing shows, by name."""
+        shown = {
+            "goal": self.goals,
+            "wall": self.walls,
+            "costly to enter": self.costly,
+            "drifts most": self.drifting,
+        }
+        names = [*ALWAYS, *(name for name, cells in shown.items() if cells)]
+        return {name: LOOKS[name] for name in names}
+
+    def svg(self) -> str:
+        """Return the ground as SVG elements, rows downwards, `CELL` units to a cell."""
+        squares = [self._square(state, LOOKS["wall"].css) for state in self.walls]
+        squares += [self._square(state, LOOKS["costly to enter"].css, 0.6) for state in self.costly]
+        squares += [
+            self._square(state, LOOKS["drifts most"].css, 0.45 * share)
+            for state, share in self.drifting.items()
+        ]
+        squares += [self._square(state, LOOKS["goal"].css, 0.25) for state in self.goals]
+        return "".join([*squares, self._lines(), self._start(), *map(self._star, self.goals)])
+
+    def centre(self, state: int) -> tuple[float, float]:
+        """Return the middle of a cell."""
+        row, column = divmod(state, self.columns)
+        return (column + 0.5) * CELL, (row + 0.5) * CELL
+
+    def _square(self, state: int, colour: str, opacity: float = 1.0) -> str:
+        row, column = divmod(state, self.columns)
+        return (
+            f'<rect x="{column * CELL}" y="{row * CELL}" width="{CELL}" height="{CELL}" '
+            f'style="fill:{colour};fill-opacity:{opacity:.2f}"/>'
+        )
+
+    def _lines(self) -> str:
+        wide, high = self.columns * CELL, self.rows * CELL
+        if self.rows * self.columns > LINES_UP_TO:
+            path = f"M0 0H{wide}V{high}H0Z"
+        else:
+            path = "".join(f"M0 {k * CELL}H{wide}" for k in range(self.rows + 1))
+            path += "".join(f"M{k * CELL} 0V{high}" for k in range(self.columns + 1))
+        return f'<path d="{path}" style="fill:none;stroke:{LOOKS["wall"].css};stroke-opacity:0.3"/>'
+
+    def _start(self) -> str:
+        x, y = self.centre(self.start)
+        half = CELL / 2 - 6
+        return (
+            f'<rect x="{x - half:g}" y="{y - half:g}" width="{2 * half:g}" height="{2 * half:g}" '
+            f'style="fill:none;stroke:{LOOKS["start"].css};stroke-width:2"/>'
+        )
+
+    def _star(self, state: int) -> str:
+        x, y = self.centre(state)
+        return f'<path d="{STAR}" transform="translate({x:g} {y:g})" style="fill:{LOOKS["goal"].css}"/>'
+
+
+def legend_html(ground: Ground) -> str:
+    """Return the legend of a drawing as HTML."""
+    return "".join(
+        f'<span class="look"><span style="color:{look.css}" aria-hidden="true">{look.sign}</span> '
+        f"{name}</span>"
+        for name, look in ground.legend().items()
+    )
+
+
+def _cells(chosen: np.ndarray) -> tuple[int, ...]:
+    return tuple(np.flatnonzero(chosen).tolist())
+
+
+def _drifting(world: TVMDP) -> dict[int, float]:
+    """Return the cells that drift, unless one slip drifts for all of them or the world is large."""
+    if world.states * world.horizon > SEARCHED:
+        return {}
+    greatest, now, one_slip = np.zeros(world.states), world.kernel(0), True
+    for t in range(1, world.horizon):
+        following = world.kernel(t)
+        if following is not now:
+            greatest = np.maximum(greatest, now.entrywise_distance(following).max(axis=1))
+            one_slip &= isinstance(following, SlipKernel) and np.ptp(following.slip) == 0
+        now = following
+    if one_slip or not greatest.any():
+        return {}
+    share = greatest / greatest.max()
+    return {int(state): round(float(share[state]), 3) for state in np.flatnonzero(share > 0.005)}
