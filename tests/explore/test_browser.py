@@ -112,7 +112,9 @@ def expect_marks(page, times: list[int]) -> None:
 
 
 def drag(page, name: str, *, right: float = 0, down: float = 0) -> None:
-    box = page.get_by_role("slider", name=name, exact=True).bounding_box()
+    mark = page.get_by_role("slider", name=name, exact=True)
+    mark.scroll_into_view_if_needed()
+    box = mark.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
@@ -190,7 +192,15 @@ def test_the_explorer_is_dark_where_the_system_is(page):
 
 def test_the_names_of_the_controls_tell_what_they_mean(page):
     for name, meaning in (("quiet", "outside bursts"), ("n", "n times n cells"), ("execution", "map")):
-        assert meaning in page.locator("span[title]").get_by_text(name, exact=True).get_attribute("title")
+        control = page.get_by_label(name, exact=True)  # its label is plain text, without markup
+        control.wait_for(timeout=WAIT)
+        titles = control.evaluate(
+            """control => { const found = [];
+                for (let node = control; node; node = node.parentNode ?? node.host)
+                  if (node.title) found.push(node.title);
+                return found; }"""
+        )
+        assert any(meaning in title for title in titles)
     page.get_by_text("What the words mean").click()
     assert page.get_by_text("growth of the slip in every step outside bursts").is_visible()
 
@@ -215,7 +225,7 @@ def test_a_rule_puts_the_marks_where_it_updates(page, capsys):
 
 
 def test_a_link_and_a_file_show_the_same_screen_again(page, address, capsys, tmp_path):
-    page.get_by_label("execution").select_option("belief")
+    page.get_by_label("execution").select_option("all cells it may be in (belief)")
     expect_regret(page, printed_regret(capsys, "1,17,33,49", execution="belief"))
     page.get_by_role("slider", name="update 4").focus()
     page.keyboard.press("PageDown")
@@ -268,6 +278,26 @@ def test_a_bad_link_is_one_line_on_the_page(page, address):
     page.goto(f"{address}?world=moon")
     page.wait_for_selector("#regret", timeout=WAIT)
     assert page.get_by_text("'world' must be one of").count() == 1
+    page.goto(f"{address}?colour=red")
+    page.wait_for_selector("#regret", timeout=WAIT)
+    assert page.get_by_text("unknown key 'colour'").count() == 1
+
+
+def test_a_size_out_of_range_is_refused_and_stays_as_typed(page):
+    field = page.get_by_role("textbox", name="n", exact=True)
+    field.wait_for(timeout=WAIT)
+    field.fill("41")
+    page.keyboard.press("Enter")
+    page.get_by_text("n = 41 is too large").wait_for(timeout=WAIT)
+    assert field.input_value() == "41"
+
+
+def test_the_floor_stands_beside_the_regret(page, capsys):
+    assert run(["optimum", "two-burst", "--json"]) == 0
+    floor = json.loads(capsys.readouterr().out)["best_possible"]
+    page.wait_for_selector("#floor", timeout=WAIT)
+    assert page.inner_text("#floor") == f"{floor:.4f}"
+    assert "never updates" in page.inner_text("#scale")
 
 
 def test_the_picture_of_the_docs(page, tmp_path, capsys):

@@ -46,7 +46,7 @@ def _(InputError, controls, link, mo, panels, words):
 @app.cell
 def _(controls, mo, opened):
     world = controls.world_choice(mo, opened)
-    execution = controls.choice(mo, "execution", ["map", "belief"], opened.execution)
+    execution = controls.execution_choice(mo, opened)
     rule = controls.choice(mo, "rule", controls.rule_names(), opened.rule)
     return execution, rule, world
 

@@ -17,6 +17,7 @@ from replan.model.drift import GREATEST_SLIP
 from replan.study.rule_source import RULES
 from replan.worlds.settings import RoverSetting, Setting, builtin_settings, load_setting
 
+EXECUTIONS = {"map": "likeliest cell", "belief": "all cells it may be in"}
 AS_OPENED = "as opened"
 DRAWN = "drawn"
 BURSTS = " (from, to, slope; ...)"
@@ -40,6 +41,13 @@ def rule_names() -> list[str]:
 def choice(mo: Any, name: str, options: list[str], value: str) -> Any:
     """Return a dropdown list."""
     return mo.ui.dropdown(options, value=value, label=name)
+
+
+def execution_choice(mo: Any, opened: link.Screen) -> Any:
+    """Return the list of executions in words."""
+    shown = {f"{EXECUTIONS[name]} ({name})": name for name in EXECUTIONS}
+    value = next(words for words, name in shown.items() if name == opened.execution)
+    return mo.ui.dropdown(shown, value=value, label="execution")
 
 
 def world_choice(mo: Any, opened: link.Screen) -> Any:

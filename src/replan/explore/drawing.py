@@ -24,7 +24,7 @@ def losses(view: View, *, narrow: bool = False) -> str:
     high, base = LOSS_HEIGHT - 60, LOSS_HEIGHT - 46
     bars = []
     for t, (at_update, at_skip) in enumerate(zip(view.steps.update_loss, view.steps.skip_loss, strict=True)):
-        tall, colour = high * (at_update + at_skip) / top, VERMILLION if t in view.times else BLUE
+        tall, colour = high * (at_update + at_skip) / top, VERMILLION if t in view.times else QUIET
         bars.append(
             f'<rect x="{left + t * step:.1f}" y="{base - tall:.1f}" width="{0.8 * step:.1f}" '
             f'height="{tall:.2f}" fill="{colour}"><title>t = {t}: {at_update + at_skip:.4f}</title></rect>'
@@ -46,7 +46,7 @@ def losses(view: View, *, narrow: bool = False) -> str:
 
 def loss_legend() -> str:
     """Return the legend of the losses."""
-    update_mark, skip_mark = (f'<span style="color:{colour}">■</span>' for colour in (VERMILLION, BLUE))
+    update_mark, skip_mark = (f'<span style="color:{colour}">■</span>' for colour in (VERMILLION, QUIET))
     return f"<p>expected loss of each step: {update_mark} at an update, {skip_mark} at a skip</p>"
 
 
