@@ -164,13 +164,8 @@ def _(best_button, kept, mo, model, panels, rule, rule_button, scene, set_jumps)
 @app.cell
 def _(execution, kept, link, mo, panels, rule, setting, view):
     screen = link.Screen(setting, view.times, execution.value, rule.value, kept.points)
-    mo.hstack(
-        [
-            mo.Html(panels.links(screen)),
-            mo.download(link.to_toml(screen).encode(), filename="explored.toml", label="Save as a file"),
-        ],
-        justify="space-between",
-    )
+    saved = mo.download(link.to_toml(screen).encode(), filename="explored.toml", label="Save as a file")
+    mo.vstack([mo.Html(panels.links(screen)), saved], align="start")
     return
 
 
