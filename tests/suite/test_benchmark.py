@@ -90,6 +90,15 @@ def test_a_rule_in_two_files_is_refused(own_rule):
         benchmark(find_rule(f"{own_rule}:Mine"), {}, lambda study: pytest.fail("it was scored"))
 
 
+def test_a_robot_that_expects_the_true_future_has_a_card_of_its_own(compute):
+    card = benchmark(find_rule("periodic"), {}, compute, forecast="given")
+    assert (card.name, card.forecast) == ("periodic, given", "given")
+    (world,) = (world for world in suite_worlds("test") if world.family == "kernels")
+    expected = regret(world.mission("map", "given"), make_rule("periodic"))
+    assert card.regrets[world.name, "map"] == pytest.approx(expected, abs=1e-8)
+    assert card.regrets[world.name, "map"] != pytest.approx(world.even["map"])
+
+
 def test_scores_of_lookahead_lie_between_even_spacing_and_the_floor_on_average(compute):
     card = benchmark(find_rule("lookahead"), {}, compute)
     found = score_matrix(suite_worlds("test"), card.regrets)

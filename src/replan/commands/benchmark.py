@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperGroup
@@ -22,6 +22,7 @@ from replan.commands.engine_options import (
 )
 from replan.commands.output import emit
 from replan.commands.reproduce import computed_run, output_folder
+from replan.errors import InputError
 
 if TYPE_CHECKING:
     from replan.study.definition import Study
@@ -56,6 +57,9 @@ def score(
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose one parameter set for all worlds on the tune part.")
     ] = False,
+    forecast: Annotated[
+        str, typer.Option(help="What the robot expects: frozen, trend, mixture or given (the true future).")
+    ] = "frozen",
     card: Annotated[
         Path | None, typer.Option(help="File of the card; in the run's folder if not given.")
     ] = None,
@@ -74,11 +78,17 @@ def score(
     from replan.study.rule_source import find_rule
     from replan.suite.benchmark import benchmark
     from replan.suite.cards import reference_cards
+    from replan.worlds.forecasts import ForecastKind
 
+    if forecast not in get_args(ForecastKind):
+        raise InputError(f"--forecast must be one of {', '.join(get_args(ForecastKind))}, not {forecast!r}")
+    expected: ForecastKind = forecast  # pyright: ignore[reportAssignmentType]
     source, given = find_rule(rule), parse_parameters(assignments or [])
-    folder = output_folder(out or Path("runs") / "benchmark" / _slug(rule, source.digest, given, tune))
+    folder = output_folder(
+        out or Path("runs") / "benchmark" / _slug(rule, source.digest, given, [*["tuned"] * tune, forecast])
+    )
     options = EngineOptions(engine, address, workers, working_dir)
-    found = benchmark(source, given, _computing(folder, options, quiet=as_json), tune=tune)
+    found = benchmark(source, given, _computing(folder, options, quiet=as_json), tune=tune, forecast=expected)
     written = write_whole(card or folder / "card.json", found.text())
     page = write_benchmark_page([found, *reference_cards()], folder, own=found)
     if as_json:
@@ -166,9 +176,9 @@ def _computing(folder: Path, options: EngineOptions, *, quiet: bool) -> Callable
     return compute
 
 
-def _slug(rule: str, digest: str | None, given: dict[str, str], tune: bool) -> str:
+def _slug(rule: str, digest: str | None, given: dict[str, str], more: list[str]) -> str:
     """Return the name of the run's folder: another one for another rule, source or parameters."""
     words = [rule.rpartition(":")[2], *(f"{key}={value}" for key, value in given.items())]
-    words += ["tuned"] * tune + ([] if digest is None else [digest[:8]])
+    words += [*more, *([] if digest is None else [digest[:8]])]
     slug = re.sub(r"[^\w.=-]+", "-", "-".join(words))
     return slug if len(slug) <= 100 else f"{slug[:80]}-{sha256(slug.encode()).hexdigest()[:12]}"

@@ -27,6 +27,7 @@ from replan.suite.cards import OWN_WORLD, Card, Tuning, world_regrets
 from replan.suite.catalogue import EXECUTIONS, Part, suite_worlds
 from replan.suite.families import FAMILIES
 from replan.suite.score import Regrets, mean_score, score_matrix
+from replan.worlds.forecasts import ForecastKind
 
 Compute = Callable[[Study], Run]
 """Computes a study on some engine."""
@@ -38,7 +39,7 @@ def benchmark(
     compute: Compute,
     *,
     tune: bool = False,
-    name: str | None = None,
+    forecast: ForecastKind = "frozen",
 ) -> Card:
     """Return the card of a rule.
 
@@ -47,37 +48,44 @@ def benchmark(
     given : hyper-parameters that are not the class's defaults
     compute : runs a study and returns its records
     tune : choose one parameter set for all worlds, by its mean score on the tune part
-    name : of the card; by default that of the rule, with the given parameters
+    forecast : what the robot expects of the steps ahead
     """
     require_one_file(source)
     rule = build_given(source, given)
-    missions = check_missions()
+    missions = check_missions(forecast)
     require_valid_rule(rule, *missions)
     tuning = own_tuning(source)
     if tune:
-        rule, tuning = tuned(source, rule, compute)
+        rule, tuning = tuned(source, rule, compute, forecast)
     chosen = parameters(rule)
-    regrets = measured(source.name, chosen, tuning, compute)
+    regrets = measured(source.name, chosen, tuning, compute, forecast)
     return Card(
-        name=name or " ".join([rule.name, *(f"{key}={value}" for key, value in given.items())]),
+        name=card_name(rule, given, tune, forecast),
         rule=source.name,
         source=source.text,
         source_sha256=source_digest(source),
         needs=sorted(rule.needs),
         parameters={} if tuning is not None and tuning.on == OWN_WORLD else chosen,
         tuning=tuning,
+        forecast=forecast,
         worlds=world_regrets(regrets),
         versions=versions(),
         decision_seconds=decision_seconds(rule, missions),
     ).sealed()
 
 
-def check_missions() -> list[Mission]:
+def card_name(rule: Rule, given: dict[str, Any], tune: bool, forecast: ForecastKind) -> str:
+    """Return the name that tables show: the rule, the given parameters, and all that is not usual."""
+    words = " ".join([rule.name, *(f"{key}={value}" for key, value in given.items())])
+    return ", ".join([words, *(["tuned"] if tune else []), *([forecast] if forecast != "frozen" else [])])
+
+
+def check_missions(forecast: ForecastKind) -> list[Mission]:
     """Return the smallest world of each drawn family of the test part, with alternating executions."""
     missions = []
     for index, family in enumerate(FAMILIES):
         found = (world for world in suite_worlds("test") if world.family == family)
-        worlds = [world.mission(EXECUTIONS[index % len(EXECUTIONS)]) for world in found]
+        worlds = [world.mission(EXECUTIONS[index % len(EXECUTIONS)], forecast) for world in found]
         missions.append(min(worlds, key=lambda mission: mission.world.states * mission.horizon))
     return missions
 
@@ -95,14 +103,16 @@ def own_tuning(source: RuleSource) -> Tuning | None:
     return Tuning(on=OWN_WORLD) if source.kind is BestOffset else None
 
 
-def tuned(source: RuleSource, rule: Rule, compute: Compute) -> tuple[Rule, Tuning]:
+def tuned(source: RuleSource, rule: Rule, compute: Compute, forecast: ForecastKind) -> tuple[Rule, Tuning]:
     """Return the candidate with the best mean score on the tune part; the first among equal ones."""
     candidates = rule.candidates()
     if not candidates:
         raise InputError(f"{source.name} has no candidates to choose from: define the method `candidates`")
     worlds = suite_worlds("tune")
     axis = {"set": set_values(parameters(rule)), "tune": False}
-    found = _by_entry(compute(_study(source.name, "tune", axis, measure="candidates")), "candidate_regrets")
+    found = _by_entry(
+        compute(_study(source.name, "tune", axis, forecast, measure="candidates")), "candidate_regrets"
+    )
     scores = [
         mean_score(score_matrix(worlds, {key: regrets[i] for key, regrets in found.items()}))
         for i in range(len(candidates))
@@ -111,11 +121,13 @@ def tuned(source: RuleSource, rule: Rule, compute: Compute) -> tuple[Rule, Tunin
     return candidates[best], Tuning(on="tune", candidates=len(candidates), mean_score=round(scores[best], 6))
 
 
-def measured(rule: str, chosen: dict[str, Any], tuning: Tuning | None, compute: Compute) -> Regrets:
+def measured(
+    rule: str, chosen: dict[str, Any], tuning: Tuning | None, compute: Compute, forecast: ForecastKind
+) -> Regrets:
     """Return the exact regrets of a rule on the test part."""
     own = tuning is not None and tuning.on == OWN_WORLD
     axis = {"tune": True} if own else {"set": set_values(chosen), "tune": False}
-    return _by_entry(compute(_study(rule, "test", axis, measure="exact")), "exact_regret")
+    return _by_entry(compute(_study(rule, "test", axis, forecast, measure="exact")), "exact_regret")
 
 
 def set_values(chosen: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +149,7 @@ def decision_seconds(rule: Rule, missions: Sequence[Mission]) -> float:
     return round(median(seconds), 6)
 
 
-def _study(rule: str, part: Part, axis: dict[str, Any], *, measure: str) -> Study:
+def _study(rule: str, part: Part, axis: dict[str, Any], forecast: ForecastKind, *, measure: str) -> Study:
     """Return the study of a rule on a part of the suite, under both executions."""
     return parse_study(
         {
@@ -145,6 +157,7 @@ def _study(rule: str, part: Part, axis: dict[str, Any], *, measure: str) -> Stud
             "settings": [{"base": dict(world.data), "name": world.name} for world in suite_worlds(part)],
             "rules": [{"rule": rule, **axis}],
             "executions": list(EXECUTIONS),
+            "forecasts": [forecast],
             "measure": [measure],
             "decisions": False,
         },

@@ -21,6 +21,7 @@ from replan.study.axes import StrictModel
 from replan.study.cells import canonical
 from replan.suite.catalogue import EXECUTIONS, VERSION, suite_hash, suite_worlds
 from replan.suite.score import Regrets
+from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import one_line
 
 DECIMALS = 8
@@ -71,7 +72,7 @@ class Card(StrictModel):
     parameters: dict[str, Any]
     tuning: Tuning | None = None
     """None: the parameters are the class's defaults, or were given."""
-    forecast: str = "frozen"
+    forecast: ForecastKind = "frozen"
     """What the robot expects of the steps ahead."""
     worlds: list[WorldRegret]
     versions: dict[str, str]

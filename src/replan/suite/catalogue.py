@@ -21,6 +21,7 @@ from replan.skip.propagation import Execution
 from replan.study.cells import canonical
 from replan.suite.draws import Draws
 from replan.suite.families import FAMILIES
+from replan.worlds.forecasts import ForecastKind, ForecastParameters
 from replan.worlds.settings import (
     FILES,
     PAPER_SETTINGS,
@@ -75,9 +76,9 @@ class SuiteWorld:
         """The setting."""
         return parse_setting(dict(self.data), where=self.name)
 
-    def mission(self, execution: Execution = "map") -> Mission:
-        """Return the mission."""
-        return make_mission(self.setting, execution=execution)
+    def mission(self, execution: Execution = "map", forecast: ForecastKind = "frozen") -> Mission:
+        """Return the mission of a robot that acts and expects so."""
+        return make_mission(self.setting, execution=execution, forecast=ForecastParameters(kind=forecast))
 
     def scored(self, execution: Execution) -> bool:
         """Return whether `even` and `floor` are far enough apart for a score."""

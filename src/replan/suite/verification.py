@@ -75,8 +75,10 @@ def _recomputed(card: Card, source: RuleSource, compute: Compute) -> Iterator[st
     if sorted(rule.needs) != card.needs:
         needs = ", ".join(sorted(rule.needs)) or "nothing"
         yield f"the rule needs {needs}, the card says {', '.join(card.needs) or 'nothing'}"
-    yield from (f"check_rule: {finding}" for finding in check_rule(rule, *check_missions(), most=1))
-    found = measured(source.name, card.parameters, card.tuning, compute)
+    yield from (
+        f"check_rule: {finding}" for finding in check_rule(rule, *check_missions(card.forecast), most=1)
+    )
+    found = measured(source.name, card.parameters, card.tuning, compute, card.forecast)
     wrong = [key for key, regret in card.regrets.items() if not abs(found[key] - regret) <= TOLERANCE]
     for name, execution in wrong[:1]:
         stated, computed = card.regrets[name, execution], found[name, execution]
