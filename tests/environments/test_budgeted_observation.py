@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +99,27 @@ def test_an_environment_without_a_length_asks_for_one():
     with pytest.raises(InputError, match="give longest"):
         BudgetedObservation(endless, budget=1)
     assert BudgetedObservation(endless, budget=1, longest=30).longest == 30
+
+
+def test_a_flat_environment_takes_a_number_and_shows_a_vector():
+    plain = BudgetedObservation(gymnasium.make("replan/Rover-v0", n=4), budget=2)
+    flat = BudgetedObservation(gymnasium.make("replan/Rover-v0", n=4), budget=2, flat=True)
+    assert isinstance(flat.action_space, spaces.Discrete) and flat.action_space.n == 10
+    assert isinstance(flat.observation_space, spaces.Box) and flat.observation_space.dtype == np.float32
+    shown, vector = plain.reset(seed=3)[0], flat.reset(seed=3)[0]
+    for move, look in ((0, 1), (2, 0), (2, 1), (0, 1)):
+        assert flat.observation_space.contains(vector)
+        found = spaces.unflatten(plain.observation_space, vector.astype(np.int64))
+        assert (found["seen"], found["age"], found["budget_left"]) == (*_ordered(shown),)
+        shown, reward, *_ = plain.step((move, look))
+        vector, same, *_ = flat.step(2 * move + look)
+        assert same == reward
+
+
+def _ordered(shown):
+    return shown["seen"], shown["age"], shown["budget_left"]
+
+
+def test_what_cannot_be_flat_is_refused():
+    with pytest.raises(InputError, match="flat=True needs actions"):
+        BudgetedObservation(gymnasium.make("Pendulum-v1"), budget=2, flat=True)

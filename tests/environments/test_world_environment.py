@@ -12,6 +12,7 @@ import replan.environments  # noqa: F401  (registers)
 from replan.environments import SETTINGS, WorldEnvironment
 from replan.errors import InputError
 from replan.planning import oracle
+from replan.suite import suite_world
 from tiny_worlds import random_world
 
 
@@ -120,3 +121,27 @@ def test_a_grid_is_drawn_with_the_robot_in_its_cell():
     env.reset(seed=0)
     env.step(2)  # down
     assert env.render() == "t=1\n...\nR..\n..."
+
+
+def test_a_grid_is_a_picture_too():
+    env = gymnasium.make("replan/Rover-v0", n=4, render_mode="rgb_array")
+    env.reset(seed=0, options={"state": 6})
+    picture = env.render()
+    assert picture.dtype == np.uint8 and picture.shape == (64, 64, 3)
+    coloured = np.argwhere((picture != picture[:, :, :1]).any(axis=2))  # all else is grey
+    assert (coloured // 16 == [1, 2]).all() and len(coloured) > 50
+    corner = picture[63, 63, 0]
+    assert corner == picture[:, :, 0].max() == 255  # the goal
+    with pytest.raises(InputError, match="render_mode must be one of"):
+        WorldEnvironment(random_world(np.random.default_rng(0)), render_mode="rgb_array")
+
+
+@pytest.mark.parametrize("name", ["rover-sines-3", "kernels-1003", "nsbridge-05", "two-burst"])
+def test_worlds_of_the_suite_are_registered_with_their_length(name):
+    env, world = gymnasium.make(f"replan/{name}-v1"), suite_world(name)
+    assert env.spec.max_episode_steps == world.mission().horizon
+    check_env(env.unwrapped)
+    env.reset(seed=0)
+    ends = [env.step(0)[2:4] for _ in range(world.mission().horizon)]
+    assert [terminated for terminated, _ in ends] == [False] * (len(ends) - 1) + [True]
+    assert not any(truncated for _, truncated in ends[:-1])

@@ -10,6 +10,8 @@ import numpy as np
 from replan.environments.world_environment import WorldEnvironment
 from replan.errors import InputError
 from replan.model import TVMDP
+from replan.suite import suite_world, suite_worlds
+from replan.suite.catalogue import FIRST_SEED, VERSION
 from replan.worlds import rover
 from replan.worlds.parameters import Parameters
 from replan.worlds.settings import Setting, load_setting, parse_setting
@@ -23,14 +25,28 @@ SETTINGS = {  # environment -> the setting that `gymnasium.make` starts from
 
 
 def register_environments() -> None:
-    """Register the environments with Gymnasium; further calls change nothing."""
+    """Register the environments with Gymnasium; further calls change nothing.
+
+    The worlds of the benchmark's suite are registered by name, as `replan/rover-sines-1003-v1`, with the
+    number of their steps.
+    """
     for name, setting in SETTINGS.items():
-        if name not in gymnasium.registry:
-            gymnasium.register(
-                id=name,
-                entry_point="replan.environments.registration:make_environment",
-                kwargs={"setting": setting},
-            )
+        _register(name, "make_environment", setting=setting)
+    for part in FIRST_SEED:
+        for world in suite_worlds(part):
+            name = f"replan/{world.name}-{VERSION}"
+            _register(name, "make_suite_environment", world.setting.horizon, world=world.name)
+
+
+def _register(name: str, maker: str, steps: int | None = None, **options: Any) -> None:
+    if name not in gymnasium.registry:
+        entry_point = f"{__name__}:{maker}"
+        gymnasium.register(id=name, entry_point=entry_point, max_episode_steps=steps, kwargs=options)
+
+
+def make_suite_environment(*, world: str, render_mode: str | None = None) -> WorldEnvironment:
+    """Return the environment of a world of the suite, which has no options."""
+    return WorldEnvironment(suite_world(world).setting.build(), render_mode=render_mode)
 
 
 def make_environment(*, setting: str, render_mode: str | None = None, **options: Any) -> WorldEnvironment:
@@ -39,7 +55,7 @@ def make_environment(*, setting: str, render_mode: str | None = None, **options:
     Parameters
     ----------
     setting : name of a built-in setting, or the path of a TOML file
-    render_mode : "ansi", or None
+    render_mode : "ansi", "rgb_array" for grids, or None
     options : parameters of the world to change. The `slip` of a rover may be a list, one for each step.
     """
     base = load_setting(setting)

@@ -6,7 +6,7 @@ which is `terminated`, not `truncated`: there is no reward after it.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,15 +17,27 @@ from replan.model import TVMDP
 
 Observation = dict[str, np.int64]  # time and state
 
+CELL, MARGIN = 16, 3
+"""Pixels of a cell in pictures, and around the robot in it."""
+DARKEST = 90
+ROBOT = (213, 94, 0)
+"""Colour of the robot, as red, green and blue."""
+
 
 class WorldEnvironment(gymnasium.Env):
     """One robot in the world, from its start to its horizon."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
+    metadata: dict[str, Any] = {  # noqa: RUF012, pictures are of grids alone
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 4,
+    }
 
     def __init__(self, world: TVMDP, *, render_mode: str | None = None) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise InputError(f'render_mode must be "ansi" or None, not {render_mode!r}')
+        if world.grid is None:
+            self.metadata = {**self.metadata, "render_modes": ["ansi"]}
+        known = (*self.metadata["render_modes"], None)
+        if render_mode not in known:
+            raise InputError(f"render_mode must be one of {known}, not {render_mode!r}")
         self.world = world
         self.render_mode = render_mode
         self._states = spaces.Discrete(world.states)
@@ -62,10 +74,12 @@ class WorldEnvironment(gymnasium.Env):
         self._time, self._state = self._time + 1, int(following[0])
         return self._observation(), float(reward[0]), self._time == self.horizon, False, {}
 
-    def render(self) -> str | None:
-        """Return the grid as text with the robot as R; without a grid, the number of the state."""
+    def render(self) -> str | np.ndarray | None:
+        """Return the grid as text or as an (H, W, 3) picture; as text without a grid, the state's number."""
         if self.render_mode is None:
             return None
+        if self.render_mode == "rgb_array":
+            return self._picture()
         if self.world.grid is None:
             return f"t={self._time} state {self._state}"
         rows, columns = self.world.grid
@@ -73,6 +87,20 @@ class WorldEnvironment(gymnasium.Env):
         cells[self._state] = "R"
         lines = ["".join(cells[row * columns : (row + 1) * columns]) for row in range(rows)]
         return "\n".join([f"t={self._time}", *lines])
+
+    def _picture(self) -> np.ndarray:
+        """Draw the reward of the step to come in grey, the brightest where it pays most, and the robot."""
+        assert self.world.grid is not None
+        reward = self.world.reward(min(self._time, self.horizon - 1))
+        worth = reward.expected(self.world.kernel(min(self._time, self.horizon - 1))).max(axis=1)
+        worth = worth if reward.next_state is None else reward.next_state
+        span = max(float(np.ptp(worth)), 1e-12)
+        grey = (DARKEST + (255 - DARKEST) * (worth - worth.min()) / span).astype(np.uint8)
+        cells = np.repeat(grey.reshape(*self.world.grid, 1), 3, axis=2)
+        picture = np.repeat(np.repeat(cells, CELL, axis=0), CELL, axis=1)
+        row, column = np.array(divmod(self._state, self.world.grid[1])) * CELL
+        picture[row + MARGIN : row + CELL - MARGIN, column + MARGIN : column + CELL - MARGIN] = ROBOT
+        return picture
 
     def _observation(self) -> Observation:
         return {"time": np.int64(self._time), "state": np.int64(self._state)}
