@@ -1,5 +1,19 @@
 """The benchmark: a frozen suite of random worlds, a score that anyone can recompute, and result cards."""
 
+from replan.suite.cards import Card, read_card, reference_cards
 from replan.suite.catalogue import SuiteWorld, suite_hash, suite_world, suite_worlds
+from replan.suite.score import score_matrix, summarise
+from replan.suite.verification import verify_card
 
-__all__ = ["SuiteWorld", "suite_hash", "suite_world", "suite_worlds"]
+__all__ = [
+    "Card",
+    "SuiteWorld",
+    "read_card",
+    "reference_cards",
+    "score_matrix",
+    "suite_hash",
+    "suite_world",
+    "suite_worlds",
+    "summarise",
+    "verify_card",
+]
