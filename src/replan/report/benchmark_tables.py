@@ -175,7 +175,8 @@ def _made(card: Card) -> str:
     origin = "parameters: " + (chosen or "none")
     if card.tuning is not None and card.tuning.candidates is not None:
         origin += f" (best of {card.tuning.candidates} on the tune part)"
-    return f"Knows {_known(card)}; {origin}; names an update in {1000 * card.decision_seconds:.3g} ms."
+    took = f"names an update in {1000 * card.decision_seconds:.3g} ms"
+    return f"Knows {_known(card)}; {origin}; {took}. Suite {VERSION}, hash {card.suite.hash[:12]}."
 
 
 def _plain(found: Summary | None) -> dict[str, Any] | None:

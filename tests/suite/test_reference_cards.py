@@ -1,0 +1,11 @@
+"""The cards that come with replan can be recomputed."""
+
+import pytest
+
+from replan.suite import reference_cards, verify_card
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("card", reference_cards(), ids=lambda card: card.name)
+def test_a_reference_card_holds(card, compute):
+    assert verify_card(card, compute) == []
