@@ -130,7 +130,6 @@ def test_a_lasting_pace_is_learned_and_foretold():
         ahead = filter_.predicted(15) @ SLIP.points[:, 0]
         now.append(ahead[0])
         later.append(ahead[15])
-        assert filter_.predicted(15, np.zeros(15))[15] == pytest.approx(filter_.weights)
     assert np.mean(now) == pytest.approx(slips[38], abs=0.06)
     assert np.mean(later) - np.mean(now) > (slips[53] - slips[38]) / 2
 

@@ -60,7 +60,8 @@ SPENDING_OPTIONS = {
 
 FORECAST_OPTIONS = {
     "forecast": Annotated[
-        str | None, typer.Option(help="What the robot expects: frozen, trend, mixture or given.")
+        str | None,
+        typer.Option(help="What the robot expects: frozen, trend, mixture, given, family or family-ahead."),
     ],
     "forecast_file": Annotated[
         str | None, typer.Option(help="An .npz file with the kernels of the given forecast.")

@@ -60,7 +60,7 @@ class FamilyFilter:
         self._successors, self._probabilities = family.stacked
         _, self.states, self.actions, _ = self._probabilities.shape
         self.drift_bounds = check_drift_bounds(drift_bounds, states=self.states, actions=self.actions)
-        self._steps = _step_bounds(self.drift_bounds, family)
+        self._steps = step_bounds(self.drift_bounds, family)
         self._movement = Movement(family)
         members = self._movement.members
         weights = np.full(members, 1 / members) if start is None else family.locate(start)
@@ -110,20 +110,20 @@ class FamilyFilter:
             )
         return tuple(found)
 
-    def predicted(self, steps: int, drift_bounds: ArrayLike | None = None) -> Array:
-        """(steps + 1, G) probability of each member 0, 1, ... steps after the last transition.
+    @property
+    def time(self) -> int:
+        """The time of the last transition."""
+        return self._time
 
-        `drift_bounds` (steps,) are those of the steps ahead; None: as stated.
-        """
-        ahead = None if drift_bounds is None else np.asarray(drift_bounds, dtype=float)
-        rows, belief = [self.weights], self._belief[:, None]
-        for k in range(steps):
-            bounds = (
-                self._bounds(self._time + k) if ahead is None else np.full(len(self.family.shape), ahead[k])
-            )
-            belief = self._movement.move(belief, bounds, 1) if bounds.any() else belief
-            rows.append(self._movement.of_members(belief[:, 0]))
-        return np.array(rows)
+    @property
+    def belief(self) -> Array:
+        """(H,) probability of each hypothesis of `Movement`, at the time of the last transition."""
+        return self._belief
+
+    def predicted(self, steps: int) -> Array:
+        """(steps + 1, G) probability of each member 0, 1, ... steps after the last transition."""
+        bounds = np.array([self._bounds(self._time + k) for k in range(steps)])
+        return self._movement.ahead(self._belief, bounds)
 
     def save(self) -> dict[str, np.ndarray]:
         """Return the weights of all hypotheses, their time and the last update."""
@@ -190,7 +190,7 @@ class FamilyFilter:
         self._movement.move(joint, np.zeros(len(self.family.shape)), 1)
 
 
-def _step_bounds(bounds: Array, family: ModelFamily) -> Array:
+def step_bounds(bounds: Array, family: ModelFamily) -> Array:
     """(d,) or (T-1, d) bounds of each parameter: the greatest among the rows that depend on it."""
     if bounds.ndim == 3:
         return np.stack([bounds[:, rows].max(axis=1) for rows in family.depends], axis=1)

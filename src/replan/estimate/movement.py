@@ -9,6 +9,7 @@ makes likely.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from itertools import product
 
@@ -21,6 +22,7 @@ from replan.model.model_family import ModelFamily
 PACES = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # symmetric: a parameter that turns back has the opposite pace
 PRIOR = np.array([0.35, 0.1, 0.1, 0.1, 0.35])
 RENEWAL = 0.02
+PACE_WIDTH = 0.25
 
 
 class Movement:
@@ -51,6 +53,43 @@ class Movement:
         by_pace = moved.reshape(len(self.prior), self.members, -1)
         renewed = (1 - kept) * self.prior[:, None, None] * by_pace.sum(axis=0)
         return (kept * by_pace + renewed).reshape(moved.shape)
+
+    def ahead(self, belief: Array, bounds: Array) -> Array:
+        """(n + 1, G) weights of members after 0, 1, ..., n steps with (n, d) bounds."""
+        rows = [self.of_members(belief)]
+        for step in bounds:
+            belief = self.move(belief[:, None], step, 1)[:, 0] if step.any() else belief
+            rows.append(self.of_members(belief))
+        return np.array(rows)
+
+    def after_move(self, before: Array, after: Array, allowed: Array, steps: int) -> Array:
+        """(H,) weights from (G,) weights of members before and after `steps` steps with (d,) bounds in all.
+
+        The pace that took them there is known to about half the distance between paces.
+        """
+        prior = np.ones(())
+        for axis, (along, bound) in enumerate(zip(self.positions, allowed, strict=True)):
+            likely = np.ones(len(PACES))
+            if bound > 0:
+                start, end = (self._along(weights, axis) @ along for weights in (before, after))
+                likely = np.exp(-0.5 * (((end - start) / bound - PACES) / PACE_WIDTH) ** 2)
+            kept = (1 - RENEWAL) ** steps
+            weights = PRIOR * likely
+            prior = np.multiply.outer(prior, kept * weights / weights.sum() + (1 - kept) * PRIOR)
+        return np.multiply.outer(prior.reshape(-1), after).reshape(-1)
+
+    def directions(self) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+        """Yield the sign of every parameter's pace, and the (H,) hypotheses that have them."""
+        signs = np.sign(PACES).astype(int)
+        by_pace = np.stack(np.meshgrid(*[signs] * len(self.shape), indexing="ij"), axis=-1)
+        by_pace = np.repeat(by_pace.reshape(len(self.prior), -1), self.members, axis=0)
+        for direction in product((-1, 0, 1), repeat=len(self.shape)):
+            yield direction, (by_pace == direction).all(axis=1)
+
+    def _along(self, weights: Array, axis: int) -> Array:
+        """(g,) weights of the values of one parameter."""
+        others = tuple(other for other in range(len(self.shape)) if other != axis)
+        return weights.reshape(self.shape).sum(axis=others)
 
     def _targets(self, bounds: Array) -> tuple[Indices, Array]:
         """(H, m) the hypotheses between which each one's weight is shared, and (H, m) the shares."""

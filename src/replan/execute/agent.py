@@ -62,6 +62,7 @@ class Agent(AgentConfig):
             raise InputError(f"rule must be {what}, not {self.rule!r}")
         if Need.CURRENT_KERNEL in self.rule.needs and self.current_kernel is None:
             raise InputError(f"the rule {self.rule.name} needs current_kernel")
+        self.forecast = self.forecast.informed_by(self.estimator)
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None

@@ -84,8 +84,8 @@ def read(path: str | Path, agent: Agent) -> tuple[Memory, list[Event]]:
             raise InputError(f"{path}: saved with {name} {saved_with.get(name)}, not {value}")
     before = agent.estimator.save()
     try:
+        agent.estimator.restore(_named("learned_", arrays))  # first: a forecast may go on from it
         memory, log = _memory(header, arrays, agent), [_event(fields) for fields in header["log"]]
-        agent.estimator.restore(_named("learned_", arrays))
     except Exception as error:
         agent.estimator.restore(before)
         raise _not_a_saved_agent(path, error) from None

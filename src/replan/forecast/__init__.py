@@ -1,6 +1,7 @@
 """What the robot expects of the dynamics after an update."""
 
 from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
+from replan.forecast.from_family import FromFamily
 from replan.forecast.frozen import Frozen
 from replan.forecast.given import ForecastFault, Given
 from replan.forecast.mixture import Mixture
@@ -10,6 +11,7 @@ __all__ = [
     "Evidence",
     "Forecast",
     "ForecastFault",
+    "FromFamily",
     "Frozen",
     "Future",
     "Given",

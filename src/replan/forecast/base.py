@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from replan.estimate.estimator import Estimator
 from replan.model.combination import combine
 from replan.model.kernel import Array, Kernel
 
@@ -77,6 +78,10 @@ class Forecast(ABC):
     @abstractmethod
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the futures from evidence.time on; their weights add up to 1."""
+
+    def informed_by(self, estimator: Estimator) -> Forecast:
+        """Return the forecast for a robot that learns with this estimator; the default is the same."""
+        return self
 
     @property
     def moves(self) -> bool:

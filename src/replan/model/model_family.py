@@ -73,7 +73,7 @@ class ModelFamily:
         lists = {kernel.successors.tobytes(): kernel.successors for kernel in kernels}
         together = np.concatenate(list(lists.values()), axis=1)
         shared = merge_successors(together, np.zeros((len(together), 1, together.shape[1])))[0]
-        return shared, np.stack([_spread(kernel, shared) for kernel in kernels])
+        return shared, np.stack([_over(shared, kernel) for kernel in kernels])
 
     @cached_property
     def positions(self) -> tuple[Array, ...]:
@@ -108,7 +108,8 @@ class ModelFamily:
 
         Only rows that depend on the parameters count.
         """
-        apart = np.stack([self.member(*point).entrywise_distance(kernel) for point in self.points])
+        successors, probabilities = self.stacked
+        apart = np.abs(probabilities - _over(successors, kernel)).max(axis=3)
         nearest = apart[:, self.depends.any(axis=0)].max(axis=1).argmin()
         centre, weights = np.unravel_index(nearest, self.shape), np.ones(())
         for axis, along in enumerate(self.positions):
@@ -130,8 +131,9 @@ class ModelFamily:
         return np.abs(np.diff(grid, axis=axis)).max(axis=-1)
 
 
-def _spread(kernel: GeneralKernel, successors: Indices) -> Array:
-    """(S, A, k) the kernel's probabilities over more successors."""
-    none = np.zeros((kernel.states, kernel.actions, successors.shape[1]))
-    both = np.concatenate([kernel.successors, successors], axis=1)
-    return merge_successors(both, np.concatenate([kernel.probabilities, none], axis=2))[1]
+def _over(successors: Indices, kernel: Kernel) -> Array:
+    """(S, A, k) the kernel's probabilities of (S, k) successors, 0 for those that repeat the one before."""
+    general = kernel.general()
+    same = successors[:, :, None] == general.successors[:, None, :]
+    same[:, 1:] &= (successors[:, 1:] != successors[:, :-1])[:, :, None]
+    return general.probabilities @ same.transpose(0, 2, 1)

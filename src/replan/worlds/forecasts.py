@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from replan.errors import InputError
-from replan.forecast import Forecast, ForecastFault, Frozen, Given, Mixture, Trend
+from replan.forecast import Forecast, ForecastFault, FromFamily, Frozen, Given, Mixture, Trend
 from replan.model import TVMDP, load_npz
 from replan.worlds.parameters import Parameters
 
-ForecastKind = Literal["frozen", "trend", "mixture", "given"]
+ForecastKind = Literal["frozen", "trend", "mixture", "given", "family", "family-ahead"]
 
 
 def named_forecast(value: Any) -> Any:
@@ -23,7 +23,8 @@ class ForecastParameters(Parameters):
     """What the robot expects of the kernels after an update.
 
     `given` is the true future, or that of `file`, made wrong by `error`, `late` and `noise`. `mixture` has a
-    given member where any of these is set.
+    given member where any of these is set. `family` moves the parameters of the world's models on;
+    `family-ahead` also knows the drift bounds of the steps ahead.
     """
 
     kind: ForecastKind
@@ -40,7 +41,7 @@ class ForecastParameters(Parameters):
 
     @model_validator(mode="after")
     def _goes_together(self) -> ForecastParameters:
-        if self.kind in ("frozen", "trend") and self.has_given:
+        if self.kind not in ("given", "mixture") and self.has_given:
             raise ValueError(f"file, error, late and noise go with given or mixture, not with {self.kind}")
         return self
 
@@ -55,8 +56,15 @@ class ForecastParameters(Parameters):
             return Frozen()
         if self.kind == "trend":
             return Trend()
+        if self.kind in ("family", "family-ahead"):
+            return self._family(world)
         given = self._given(world) if self.kind == "given" or self.has_given else None
         return given if self.kind == "given" and given else Mixture(given)
+
+    def _family(self, world: TVMDP) -> FromFamily:
+        if world.models is None:
+            raise InputError(f"the forecast {self.kind} needs a world that declares the models to try")
+        return FromFamily(world.models, world.local_drift_bounds, knows_ahead=self.kind == "family-ahead")
 
     def _given(self, world: TVMDP) -> Given:
         fault = ForecastFault(self.late or 0, self.error or 0.0, self.noise or 0.0, self.seed)
