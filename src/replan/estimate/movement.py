@@ -32,6 +32,7 @@ class Movement:
         self.positions, self.shape = family.positions, family.shape
         self.members = int(np.prod(self.shape))
         self.prior = reduce(np.multiply.outer, [PRIOR] * len(self.shape)).reshape(-1)  # (P,)
+        self._targets: dict[tuple[float, ...], tuple[Indices, Array]] = {}  # by bounds
 
     @property
     def cells(self) -> Array:
@@ -48,7 +49,10 @@ class Movement:
 
     def move(self, joint: Array, bounds: Array, steps: int) -> Array:
         """(H, C) weights after (d,) bounds that `steps` steps add up to."""
-        moved = _loops.family.move(*self._targets(bounds), np.ascontiguousarray(joint))
+        key = tuple(bounds.tolist())
+        if key not in self._targets:
+            self._targets[key] = self._find_targets(bounds)
+        moved = _loops.family.move(*self._targets[key], np.ascontiguousarray(joint))
         kept = (1 - RENEWAL) ** steps
         by_pace = moved.reshape(len(self.prior), self.members, -1)
         renewed = (1 - kept) * self.prior[:, None, None] * by_pace.sum(axis=0)
@@ -91,7 +95,7 @@ class Movement:
         others = tuple(other for other in range(len(self.shape)) if other != axis)
         return weights.reshape(self.shape).sum(axis=others)
 
-    def _targets(self, bounds: Array) -> tuple[Indices, Array]:
+    def _find_targets(self, bounds: Array) -> tuple[Indices, Array]:
         """(H, m) the hypotheses between which each one's weight is shared, and (H, m) the shares."""
         dimensions = len(self.shape)
         pace, corners = np.zeros((), dtype=np.int64), [(np.zeros((), dtype=np.int64), np.ones(()))]

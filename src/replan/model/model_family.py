@@ -18,6 +18,7 @@ from replan.errors import InputError
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, merge_successors
 from replan.model.memory import require_memory
+from replan.model.slip import SlipKernel
 
 VALUES = 61  # of a parameter between 0 and 1, by default
 
@@ -98,10 +99,15 @@ class ModelFamily:
 
     def mean(self, weights: Array) -> Kernel:
         """The mean of the members under (G,) weights that add up to 1."""
-        if self.linear:
+        if self._is_slip:
             return self.member(*np.clip(weights @ self.points, self.points[0], self.points[-1]))
         successors, probabilities = self.stacked
-        return GeneralKernel(successors, np.tensordot(weights, probabilities, axes=1))
+        return GeneralKernel.of_merged(successors, np.tensordot(weights, probabilities, axes=1))
+
+    @cached_property
+    def _is_slip(self) -> bool:
+        """Whether the mean is a `SlipKernel` like the members."""
+        return self.linear and isinstance(self.member(*self.points[0]), SlipKernel)
 
     def locate(self, kernel: Kernel) -> Array:
         """(G,) weights of the members around a kernel: the nearest and its nearer neighbour on each axis.
