@@ -13,7 +13,7 @@ import numpy as np
 def main() -> None:
     """Run a small mission through every compiled part, on both kinds of kernel and with both executions."""
     from replan.certificates import certify
-    from replan.estimate import DriftBoundedMLE, PooledSlip, transitions
+    from replan.estimate import DriftBoundedMLE, FamilyFilter, PooledSlip, transitions
     from replan.evaluation import evaluate, optimum, rollout
     from replan.evaluation.agent_runs import learned_returns
     from replan.execute.mission import Mission
@@ -33,6 +33,8 @@ def main() -> None:
             certify(mission, (1, 4, 8))
     mission = Mission(slippery, budget=3, planning_horizon=4)
     nominal, bounds = SlipKernel((4, 4), 0.05), slippery.drift_bounds
+    assert slippery.models is not None
+    FamilyFilter(slippery.models, bounds)
     estimator = DriftBoundedMLE(nominal, bounds)
     estimator.learn(transitions([[0, 5, 0, 6], [1, 5, 0, 5], [3, 5, 0, 6], [4, 5, 0, 9]]))
     estimator.kernel(5)

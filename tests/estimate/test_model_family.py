@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from replan.errors import InputError
 from replan.estimate import FamilyFilter, Observation
-from replan.estimate.movement import PACES, PRIOR, RENEWAL, Movement
+from replan.estimate.movement import PACES as BY_NUMBER
+from replan.estimate.movement import RENEWAL, Movement
 from replan.estimate.slip_evidence import UNLIKELY
 from replan.model import GeneralKernel, ModelFamily, SlipKernel
 from replan.planning import plan
@@ -17,6 +18,7 @@ from replan.schedule import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.thin_ice import failure_rates
 
+PACES, PRIOR = BY_NUMBER[1]
 SLIP = ModelFamily(
     "slip", {"slip": np.linspace(0, 1, 41)}, lambda slip: SlipKernel((6, 6), slip), linear=True
 )

@@ -27,16 +27,19 @@ def test_learning_compares_estimators_and_wrong_bounds(tmp_path):
             {"rules": ["drift-threshold"], "measure": ["exact"], "stated_bounds": ["right", *wrong]},
             {"estimators": list(ESTIMATORS)},
             {"estimators": learned, "stated_bounds": wrong},
+            {"estimators": ["model-family"], "forecasts": ["family"]},
         ],
     }
     run = computed(study, tmp_path)
-    assert len(run.records) == 4 + 7 + 6 * 3
+    assert len(run.records) == 4 + 7 + 6 * 3 + 1
     right, *others = [record["exact_regret"] for record in run.records[:4]]
     assert right == pytest.approx(0.497, abs=1e-3) and max(others) > right
     (row,) = bounds_table(run).rows
     assert row == ("two-burst", "drift-threshold", *(f"{each:.3f}" for each in (right, *others)))
     assert all(r["low"] <= r["sampled_regret"] <= r["high"] for r in run.records[4:])
-    (row,) = learned_table(run).rows
+    table = learned_table(run)
+    assert table.columns[-1] == "model-family, forecast family"
+    (row,) = table.rows
     assert row[:2] == ("two-burst", "periodic") and all(row)
     told = stated_table(run)
     assert [row[:2] for row in told.rows] == [("two-burst", name) for name in learned]

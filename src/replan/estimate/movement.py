@@ -19,10 +19,15 @@ from replan import _loops
 from replan.model.kernel import Array, Indices
 from replan.model.model_family import ModelFamily
 
-PACES = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # symmetric: a parameter that turns back has the opposite pace
-PRIOR = np.array([0.35, 0.1, 0.1, 0.1, 0.35])
+PACES = {
+    1: (np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([0.35, 0.1, 0.1, 0.1, 0.35])),
+    2: (np.array([-1.0, 0.0, 1.0]), np.array([0.4, 0.2, 0.4])),
+}
+"""Paces of each parameter and their prior, by the number of parameters.
+
+They are symmetric: a parameter that turns back has the opposite pace.
+"""
 RENEWAL = 0.02
-PACE_WIDTH = 0.25
 
 
 class Movement:
@@ -31,7 +36,8 @@ class Movement:
     def __init__(self, family: ModelFamily) -> None:
         self.positions, self.shape = family.positions, family.shape
         self.members = int(np.prod(self.shape))
-        self.prior = reduce(np.multiply.outer, [PRIOR] * len(self.shape)).reshape(-1)  # (P,)
+        self.paces, self.pace_prior = PACES[len(self.shape)]
+        self.prior = reduce(np.multiply.outer, [self.pace_prior] * len(self.shape)).reshape(-1)  # (P,)
         self._targets: dict[tuple[float, ...], tuple[Indices, Array]] = {}  # by bounds
 
     @property
@@ -71,20 +77,20 @@ class Movement:
 
         The pace that took them there is known to about half the distance between paces.
         """
-        prior = np.ones(())
+        prior, width = np.ones(()), (self.paces[1] - self.paces[0]) / 2
         for axis, (along, bound) in enumerate(zip(self.positions, allowed, strict=True)):
-            likely = np.ones(len(PACES))
+            likely = np.ones(len(self.paces))
             if bound > 0:
                 start, end = (self._along(weights, axis) @ along for weights in (before, after))
-                likely = np.exp(-0.5 * (((end - start) / bound - PACES) / PACE_WIDTH) ** 2)
+                likely = np.exp(-0.5 * (((end - start) / bound - self.paces) / width) ** 2)
             kept = (1 - RENEWAL) ** steps
-            weights = PRIOR * likely
-            prior = np.multiply.outer(prior, kept * weights / weights.sum() + (1 - kept) * PRIOR)
+            weights = self.pace_prior * likely
+            prior = np.multiply.outer(prior, kept * weights / weights.sum() + (1 - kept) * self.pace_prior)
         return np.multiply.outer(prior.reshape(-1), after).reshape(-1)
 
     def directions(self) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
         """Yield the sign of every parameter's pace, and the (H,) hypotheses that have them."""
-        signs = np.sign(PACES).astype(int)
+        signs = np.sign(self.paces).astype(int)
         by_pace = np.stack(np.meshgrid(*[signs] * len(self.shape), indexing="ij"), axis=-1)
         by_pace = np.repeat(by_pace.reshape(len(self.prior), -1), self.members, axis=0)
         for direction in product((-1, 0, 1), repeat=len(self.shape)):
@@ -102,25 +108,25 @@ class Movement:
         for axis, (along, bound) in enumerate(zip(self.positions, bounds, strict=True)):
             pace_axis, member_axis = axis, dimensions + axis
             shape = [1] * (2 * dimensions)
-            shape[pace_axis], shape[member_axis] = len(PACES), len(along)
-            new_pace, lower, share = (part.reshape(shape) for part in _shifted(along, bound))
-            pace = pace * len(PACES) + new_pace
+            shape[pace_axis], shape[member_axis] = len(self.paces), len(along)
+            new_pace, lower, share = (part.reshape(shape) for part in _shifted(along, self.paces * bound))
+            pace = pace * len(self.paces) + new_pace
             corners = [
                 (member * len(along) + lower + upper, weight * (share if upper else 1 - share))
                 for (member, weight), upper in product(corners, (0, 1))
             ]
-        full = (len(PACES),) * dimensions + self.shape
+        full = (len(self.paces),) * dimensions + self.shape
         targets = [np.broadcast_to(pace * self.members + member, full).reshape(-1) for member, _ in corners]
         shares = [np.broadcast_to(weight, full).reshape(-1) for _, weight in corners]
         return np.stack(targets, axis=1), np.stack(shares, axis=1)
 
 
-def _shifted(along: Array, bound: float) -> tuple[Indices, Indices, Array]:
-    """(n, g) pace after the move, neighbour below the new position, and the share of the one above."""
-    moved = along + PACES[:, None] * bound
+def _shifted(along: Array, moves: Array) -> tuple[Indices, Indices, Array]:
+    """(n, g) pace after (n,) moves, neighbour below the new position, and the share of the one above."""
+    moved = along + moves[:, None]
     below, above = moved < 0, moved > along[-1]
     moved = np.clip(np.where(below, -moved, np.where(above, 2 * along[-1] - moved, moved)), 0, along[-1])
-    index = np.arange(len(PACES))[:, None]
-    pace = np.where(below | above, len(PACES) - 1 - index, index)
+    index = np.arange(len(moves))[:, None]
+    pace = np.where(below | above, len(moves) - 1 - index, index)
     lower = np.clip(np.searchsorted(along, moved, side="right") - 1, 0, len(along) - 2)
     return pace, lower, (moved - along[lower]) / (along[lower + 1] - along[lower])

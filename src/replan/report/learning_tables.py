@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from replan.estimate import MISSPECIFICATIONS
 from replan.report.paper_tables import sampled
@@ -30,41 +30,47 @@ def _exact(run: Run) -> dict[tuple[str, str], dict[str, float]]:
     return found
 
 
-def _row(labels: tuple[str, str], records: Sequence[Record], column: str, values: Sequence[str]):
-    found = {record[column]: record for record in records}
+def _row(labels: tuple[str, str], found: Mapping[str, Record], values: Sequence[str]):
     return (*labels, *(sampled(found.get(value)) for value in values))
+
+
+def _learner(record: Record) -> str:
+    """The estimator, and the forecast where it is not the paper's."""
+    forecast = record["forecast"] or "frozen"
+    return record["estimator"] if forecast == "frozen" else f"{record['estimator']}, forecast {forecast}"
 
 
 def learned_table(run: Run) -> Table:
     """Return sampled regret by estimator."""
     right = [record for record in _learned(run) if record["stated_bounds"] == "right"]
-    rows: dict[tuple[str, str], list[Record]] = {}
+    rows: dict[tuple[str, str], dict[str, Record]] = {}
     for record in right:
-        rows.setdefault((record["setting"], record["rule"]), []).append(record)
+        rows.setdefault((record["setting"], record["rule"]), {})[_learner(record)] = record
+    learners = list(dict.fromkeys([*ESTIMATORS, *(_learner(record) for record in right)]))
     return Table(
         title="What learning costs: regret by estimator",
-        columns=("setting", "rule", *ESTIMATORS),
+        columns=("setting", "rule", *learners),
         labels=2,
-        rows=[_row(labels, records, "estimator", list(ESTIMATORS)) for labels, records in rows.items()],
+        rows=[_row(labels, found, learners) for labels, found in rows.items()],
         notes=(
             f"Mean over {right[0]['samples'] if right else 0} held-out seeds ± half the 95 % bootstrap "
             "interval. MAP execution, ties first, rules as validated with the true kernel.",
             "Empty: pooled slip and online bounds do not apply (not a slip kernel, or where a slip goes "
-            "changes with time).",
+            "changes with time), or not run.",
         ),
     )
 
 
 def stated_table(run: Run) -> Table:
     """Return sampled regret by the drift bounds that the estimator is given."""
-    rows: dict[tuple[str, str], list[Record]] = {}
+    rows: dict[tuple[str, str], dict[str, Record]] = {}
     for record in _learned(run):
         if record["rule"] == "periodic" and record["estimator"] != "true-kernel":
-            rows.setdefault((record["setting"], record["estimator"]), []).append(record)
+            rows.setdefault((record["setting"], _learner(record)), {})[record["stated_bounds"]] = record
     return Table(
         title="Wrong drift bounds: regret by what the estimator is told",
         columns=("setting", "estimator", *STATED),
-        rows=[_row(labels, records, "stated_bounds", STATED) for labels, records in rows.items()],
+        rows=[_row(labels, found, STATED) for labels, found in rows.items() if len(found) > 1],
         notes=(
             "Periodic updates, so that the times are the same in every column; otherwise as in the table of"
             " estimators.",

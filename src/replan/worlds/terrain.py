@@ -127,7 +127,7 @@ def _models(ground: Ground, n: int, blocked: np.ndarray) -> ModelFamily | None:
     others = "the other patches are as at the start" if len(drifting) > 2 else "all else is known and stays"
     return ModelFamily(
         f"the kernel is the slip of {len(tried)} of the patches; {others}",
-        {f"slip of patch {i + 1}": np.linspace(0, 1, VALUES if len(tried) == 1 else 13) for i in tried},
+        {f"slip of patch {i + 1}": np.linspace(0, 1, VALUES if len(tried) == 1 else 11) for i in tried},
         lambda *slips: _kernel_with(ground, n, blocked, dict(zip(tried, slips, strict=True))),
         linear=True,
     )
