@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replan import make_rule
-from replan.study.flights import Job, fly_one
+from replan.study import Job, fly_one
 
 
 def main() -> None:

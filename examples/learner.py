@@ -31,7 +31,7 @@ from replan import (
     rover,
 )
 from replan.environments import BudgetedObservation, WorldEnvironment
-from replan.study.protocol import Bench, choose
+from replan.study import Bench, choose
 
 EPISODES = (0, 300, 1000, 3000)
 SEEDS = (1, 2, 3)

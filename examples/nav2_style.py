@@ -19,7 +19,7 @@ from replan.evaluation import optimum, regret
 from replan.forecast import Given
 from replan.planning import oracle
 from replan.schedule import DistanceTravelled, FixedRate, Lookahead, PathExpired
-from replan.study.protocol import Bench, choose
+from replan.study import Bench, choose
 from replan.worlds import ThinIce
 
 

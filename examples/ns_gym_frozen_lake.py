@@ -12,7 +12,7 @@ from ns_gym.update_functions import DistributionDecrementUpdate
 from ns_gym.wrappers import NSBridgeWrapper, NSCliffWalkingWrapper, NSFrozenLakeWrapper
 
 from replan import Lookahead, Mission, Periodic, evaluate, optimum, oracle
-from replan.study.protocol import Bench, choose
+from replan.study import Bench, choose
 from replan.worlds import from_ns_gym
 
 HORIZON, BUDGET = 30, 5

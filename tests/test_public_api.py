@@ -20,11 +20,7 @@ PUBLIC = [
     if "__all__" in vars(import_module(package)) and "._" not in package
 ]
 KNOWN_CLASHES = {("replan.evaluation", "placement")}
-KNOWN_PRIVATE = {  # modules from which docs or examples import, though only packages export
-    "replan.study.flights",
-    "replan.study.protocol",
-    "replan.worlds.crazyflie",
-}
+KNOWN_PRIVATE = {"replan.worlds.crazyflie"}  # a package of its own, loaded with the extra `crazyflow`
 
 
 def loaded_after(script: str) -> set[str]:

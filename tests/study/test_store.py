@@ -256,6 +256,6 @@ def test_a_query_cannot_write_or_leave_the_store(folder, tmp_path):
 
 def test_tables_as_parquet(folder, tmp_path):
     with Store.open(folder) as store:
-        files = store.export_parquet(tmp_path)
+        files = store.export(tmp_path)
     assert {path.stem for path in files} >= {"cells", "results", "samples", "decisions", "timings", "meta"}
     assert duckdb.sql(f"select count(*) from '{tmp_path}/samples.parquet'").fetchall() == [(3,)]

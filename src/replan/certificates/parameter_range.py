@@ -30,7 +30,7 @@ NARROW = 1e-12  # ranges of the parameter below this are one point
 
 
 class ParameterRange:
-    """The part of an `Uncertainty` that the members of any family share: parameters and their cells."""
+    """An `Uncertainty` over the parameter of a family: intervals of it by time. Base of the families."""
 
     contradiction: str | None = None
 
@@ -67,7 +67,7 @@ class ParameterRange:
         return low, high
 
     def _reach(self, drift: float) -> float:
-        """The most that the parameter can change while no entry changes by more than `drift`."""
+        """Return the greatest change of the parameter that changes no entry by more than `drift`."""
         steepest = self.steepness.max()
         return drift / steepest if steepest > 0 else 0.0
 
@@ -93,11 +93,11 @@ class ParameterRange:
         return self.family.first.actions
 
     def cells(self, t: int) -> int:
-        """The number of intervals at time t."""
+        """Return the number of intervals at time t."""
         return len(self._edges[t]) - 1
 
     def following(self, t: int, cell: int) -> slice:
-        """The intervals of t + 1 that one step of drift can reach."""
+        """Return the intervals of t + 1 that one step of drift can reach."""
         low, high = self.ends(t, cell)
         drift = self._reach(self.known.drift_bounds[t]) + NARROW
         edges = self._edges[t + 1]
@@ -109,7 +109,7 @@ class ParameterRange:
 
     @property
     def key(self) -> bytes:
-        """Tells sets of kernels apart that `parts` makes."""
+        """Return a key that differs between the sets of kernels that `parts` makes."""
         return self.low.tobytes() + self.high.tobytes()
 
     def parts(self, t: int, number: int) -> list[Self]:
@@ -140,11 +140,11 @@ class ParameterRange:
 
     @property
     def width(self) -> str:
-        """How much is left open, in words."""
+        """Return a sentence on the width of the remaining interval."""
         return f"the kernel's parameter may lie between {self.low.min():.3g} and {self.high.max():.3g}"
 
     def plain(self, cost: Array) -> Array:
-        """(2, S, A) the same at both ends."""
+        """(2, S, A) the values at both ends of the interval."""
         return np.ascontiguousarray(np.broadcast_to(cost, (2, *cost.shape)))
 
     def rows(self, t: int) -> tuple[Indices, Array, Array]:

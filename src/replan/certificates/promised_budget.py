@@ -34,7 +34,7 @@ Times = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Promise:
-    """With this budget and these update times, regret is at most `certificate.value`."""
+    """A budget and its update times, whose regret is at most `certificate.value`."""
 
     amount: float  # that was asked for
     budget: int
@@ -50,7 +50,7 @@ def promise(
     tightening: Tightening = ADVANCE,
     progress: Callable[[int, float], None] = lambda budget, value: None,
 ) -> Promise:
-    """The smallest budget found whose certificate in advance is at most `amount`, whatever the mission's.
+    """Return the smallest budget found whose certificate in advance is at most `amount`.
 
     `progress` is called with each budget that is tried and the least certificate found for it.
     """
@@ -81,7 +81,7 @@ class _Search:
         self._keep((FIRST_UPDATE,))
 
     def first_enough(self) -> int:
-        """The smallest budget whose proposed times suffice.
+        """Return the smallest budget whose proposed times suffice.
 
         More updates can certify less, since their plans are not known in advance: the search ends when
         `PATIENCE` budgets in a row were no better than a smaller one.
@@ -111,7 +111,7 @@ class _Search:
         )
 
     def enough(self, budget: int, *, moving: bool = False) -> bool:
-        """Whether the times proposed for a budget certify the amount; where not, moved ones if asked."""
+        """Return whether the times proposed for a budget certify the amount, moved ones tried if asked."""
         if budget not in self.best:
             options = sorted({self._proposed[budget], periodic_times(self.mission.horizon, budget)})
             self._keep(min(options, key=self.value))
@@ -120,11 +120,11 @@ class _Search:
         return self.value(self.best[budget]) <= self.amount
 
     def value(self, times: Times) -> float:
-        """The certificate of update times."""
+        """Return the certificate of update times."""
         return self.certificate(times).value
 
     def tried(self) -> dict[int, float]:
-        """Budget -> the least certificate found for it."""
+        """Return the least certificate found for each budget."""
         return {budget: self.value(times) for budget, times in sorted(self.best.items())}
 
     @cached_property
@@ -137,7 +137,7 @@ class _Search:
             self.progress(len(times), self.value(times))
 
     def _moved(self, times: Times) -> Times:
-        """Each time moved to its best free step nearby, over and over, until nothing helps or it suffices."""
+        """Move each time to its best free step nearby until nothing improves or the amount is certified."""
         before = None
         while times != before:
             before = times
@@ -149,7 +149,7 @@ class _Search:
 
 
 def _moves(times: Times, place: int, horizon: int) -> list[Times]:
-    """The schedules in which the update at that place is made at a free step nearby."""
+    """Return the schedules in which the update at that place is made at a free step nearby."""
     free = [t for t in range(FIRST_UPDATE, horizon) if t not in times]
     sooner = [t for t in free if t < times[place]][-NEARBY:]
     later = [t for t in free if t > times[place]][:NEARBY]
@@ -158,7 +158,7 @@ def _moves(times: Times, place: int, horizon: int) -> list[Times]:
 
 
 def _proposals(mission: Mission, tightening: Tightening) -> dict[int, Times]:
-    """For each budget the update times whose intervals give away least in sum."""
+    """Return for each budget the update times whose intervals have the least sum of bounds."""
     horizon = mission.horizon
     given = interval_losses(mission, tightening)
     cost = np.full((horizon, horizon + 1), np.inf)  # of the rest, from an update at tau with b more to come
@@ -203,7 +203,7 @@ def interval_losses(mission: Mission, tightening: Tightening) -> Array:
 
 
 def _first_behaviour(uncertain: Uncertainty, mission: Mission) -> Possible:
-    """What the plan on P_0 does, which is known."""
+    """Return the distributions that the plan on P_0 leads to."""
     may = possible_behaviour(mission, uncertain, FIRST_UPDATE)
     chosen = np.zeros(may.actions.shape, dtype=bool)
     chosen[np.arange(len(chosen)), mission.update(FIRST_UPDATE).plan.policy] = True

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from replan.commands.common import (
     AtMostOption,
@@ -20,7 +23,7 @@ from replan.commands.common import (
     forecast_options,
     spending_options,
 )
-from replan.commands.output import emit
+from replan.commands.output import emit, plain
 from replan.commands.waiting import waiting
 
 if TYPE_CHECKING:
@@ -40,6 +43,9 @@ def command(
     execution: ExecutionOption = "map",
     at_most: AtMostOption = False,
     seed: SeedOption = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the updates to this file too: .csv, .yaml or .json.")
+    ] = None,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
     *,
@@ -49,8 +55,11 @@ def command(
     """Print the update times of one mission with the given seed, and the reason of every decision."""
     from replan.evaluation.agent_runs import run_agent
     from replan.execute.timeline import make_timeline
+    from replan.report.schedule_file import check_schedule_file, write_schedule
     from replan.schedule import Need
 
+    if out is not None:
+        check_schedule_file(out)
     named = NamedMission.of(setting, execution, at_most=at_most, expecting=expecting, spending=spending)
     mission, whole = named.mission, verbose or named.mission.horizon <= LISTED_HORIZON
     with waiting(quiet=as_json) as doing:
@@ -87,6 +96,10 @@ def command(
         "times": list(trace.times),
         "decisions": decisions,
     }
+    if out is not None:
+        head = plain({name: value for name, value in answer.items() if name != "decisions"})
+        write_schedule(out, head, plain([each for each in decisions if each["update"]]))
+        lines.append(f"wrote {out}")
     emit(answer, as_json=as_json, lines=[*lines, *named.lines()])
 
 

@@ -1,4 +1,4 @@
-"""How fast the world of a log drifts, when nobody knows a bound.
+"""Estimates the drift of a world from a log of a robot, where no bound is known.
 
 The time is cut into windows. In each, the share of transitions that do not lead where they usually lead is
 estimated with a binomial interval (Clopper and Pearson); all intervals hold at once with 95 %. That share is
@@ -56,7 +56,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Usual:
-    """Where transitions usually lead, and which did not."""
+    """The usual outcome of every transition, and the transitions that had another."""
 
     by: str  # "state and action" or "difference and action"
     unusual: np.ndarray = field(repr=False)  # (n,) bool

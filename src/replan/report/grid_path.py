@@ -50,7 +50,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def draw_mission(axes: Axes, mission: Mission, trace: AgentRun) -> None:
-    """The mission on a grid with rows downwards, and its busiest cells enlarged where there is room."""
+    """Draw the mission on a grid with rows downwards, and its busiest cells enlarged where there is room."""
     assert mission.world.grid is not None
     rows, columns = mission.world.grid
     whole = (0, 0, columns, rows)
@@ -103,7 +103,7 @@ def spread_visits(states: Indices, columns: int) -> Array:
 
 
 def legend_handles() -> list[Line2D]:
-    """What the lines and marks mean."""
+    """Return the legend of lines and marks."""
     from matplotlib.lines import Line2D
 
     return [Line2D([], [], label=label, **look) for label, look in LOOKS.items()]
@@ -125,7 +125,7 @@ def _paths(axes: Axes, mission: Mission, trace: AgentRun) -> None:
 
 
 def _expected(mission: Mission, trace: AgentRun, begin: int, end: int) -> int:
-    """The cell where the robot, last updated at `begin`, expects itself at `end`, before an update there."""
+    """Return the likeliest cell at `end`, before an update there, of a robot last updated at `begin`."""
     most_likely = mission.update(begin).kernel.most_likely()
     return int(most_likely[trace.believed[end - 1], trace.actions[end - 1]])
 
@@ -164,7 +164,7 @@ def _frame(axes: Axes) -> None:
 
 
 def _enlargement(trace: AgentRun, grid: tuple[int, int]) -> tuple[Box, Box | None]:
-    """The busiest few cells, and a corner of the grid that no path enters (None: there is none)."""
+    """Return the busiest square of cells, and a corner that no path enters (None: there is none)."""
     rows, columns = grid
     cells = centres(np.concatenate([trace.states, trace.believed]), columns)
     windows = [
@@ -181,7 +181,7 @@ def _enlargement(trace: AgentRun, grid: tuple[int, int]) -> tuple[Box, Box | Non
 
 
 def _within(points: Array, box: Box) -> np.ndarray:
-    """(N,) which points lie in a cell of the box."""
+    """(N,) whether each point lies in a cell of the box."""
     corner, size = np.array(box[:2]), np.array(box[2:])
     inside = (points >= corner - 0.5) & (points < corner + size - 0.5)
     return inside[:, 0] & inside[:, 1]
@@ -197,7 +197,7 @@ def _numbers(
     clearance: float,
     avoid: Box | None = None,
 ) -> None:
-    """The numbers of the updates in each cell, near it but clear of paths and numbers, with a leader."""
+    """Write the numbers of the updates near their cells, clear of paths and other numbers, with a leader."""
     assert mission.world.grid is not None
     columns = mission.world.grid[1]
     true = spread_visits(trace.states, columns)
@@ -225,7 +225,7 @@ def _numbers(
 
 
 def _free_place(point: Array, places: Array, taken: Array, clearance: float) -> Array:
-    """The nearest place that is clear of everything taken; the clearest one where none is."""
+    """Return the nearest place clear of everything taken, or the clearest one."""
     room = np.linalg.norm(places[:, None] - taken, axis=2).min(axis=1)
     free = places[room >= min(clearance, room.max())]
     return free[np.argmin(np.linalg.norm(free - point, axis=1).round(9))]

@@ -51,7 +51,7 @@ EXECUTIONS = {
 
 @dataclass(frozen=True)
 class ReadmeData:
-    """What the picture shows."""
+    """Data of the picture."""
 
     budget: int
     slip: Array  # (T,) probability that a move goes wrong
@@ -62,7 +62,7 @@ class ReadmeData:
 
 
 def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
-    """Exact figures of the two-burst setting; rules that are not given are chosen by validation.
+    """Return exact figures of the two-burst setting; rules that are not given are chosen by validation.
 
     Both executions run the same rules with the same hyper-parameters, those chosen for the paper's execution.
     """
@@ -87,7 +87,7 @@ def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
 
 
 def readme_figure(data: ReadmeData) -> Figure:
-    """Top: how slippery the ground is and when rules update. Bottom: what each rule costs."""
+    """Draw slip and update times at the top, the regret of each rule at the bottom."""
     bars = len(data.regrets)
     with style():
         figure = new_figure(width=8.0, height=3.3 + 0.27 * len(data.schedules) + 0.36 * bars)

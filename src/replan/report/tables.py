@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import isfinite
 from pathlib import Path
@@ -15,6 +15,12 @@ from typing import Any
 from replan.report.files import write_whole
 
 MISSING = "–"
+LATEX = {sign: f"\\{sign}" for sign in "%_&#${}"} | {
+    "±": r"$\pm$",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
 SAME = 1e-9  # figures closer than this are equal
 
 
@@ -29,12 +35,16 @@ class Cell:
 
     @property
     def marked(self) -> str:
-        """The text as Markdown."""
+        """The text, between ** where it is bold."""
         return f"**{self.text}**" if self.best else self.text
+
+    def markdown(self) -> str:
+        """The text as a cell of a Markdown table."""
+        return replace(self, text=in_markdown(self.text)).marked
 
     def latex(self) -> str:
         """The text as LaTeX."""
-        text = self.text.replace("±", r"$\pm$").replace("%", r"\%").replace("_", r"\_").replace("&", r"\&")
+        text = "".join(LATEX.get(sign, sign) for sign in self.text)
         return rf"\textbf{{{text}}}" if self.best else text
 
     def html(self, tag: str = "td") -> str:
@@ -65,10 +75,10 @@ class Table:
         return [[each if isinstance(each, Cell) else Cell(each) for each in row] for row in self.rows]
 
     def markdown(self) -> str:
-        """A Markdown table under its title, notes below."""
-        head = "| " + " | ".join(self.columns) + " |"
+        """A Markdown table under its title, notes below; names show as they are."""
+        head = "| " + " | ".join(map(in_markdown, self.columns)) + " |"
         rule = "|" + "|".join("---" if k == 0 else "---:" for k in range(len(self.columns))) + "|"
-        body = ["| " + " | ".join(cell.marked for cell in row) + " |" for row in self.cells]
+        body = ["| " + " | ".join(cell.markdown() for cell in row) + " |" for row in self.cells]
         notes = "".join(f"\n{note}\n" for note in self.notes)
         return f"# {self.title}\n\n" + "\n".join([head, rule, *body]) + "\n" + notes
 
@@ -86,9 +96,9 @@ class Table:
         """Values, or the text of cells without one; 12 digits."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(self.columns)
+        writer.writerow(map(in_spreadsheet, self.columns))
         for row in self.cells:
-            values = [cell.text if cell.value is None else cell.value for cell in row]
+            values = [in_spreadsheet(cell.text if cell.value is None else cell.value) for cell in row]
             writer.writerow([f"{x:.12g}" if isinstance(x, float) else x for x in values])
         return buffer.getvalue()
 
@@ -120,6 +130,18 @@ class Table:
     def write(self, folder: Path, name: str) -> None:
         """Write NAME.md and NAME.tex."""
         write_tables(folder, name, [self])
+
+
+def in_markdown(text: str) -> str:
+    """Return text that a Markdown table shows as it is: no sign of it is read as markup."""
+    escaped = re.sub(r"([\\|`<>~]|\*(?=\S)|\[(?=[^\]]*\]\())", r"\\\1", text)
+    return " ".join(escaped.split())
+
+
+def in_spreadsheet(value: Any) -> Any:
+    """Return a value of a CSV file that no spreadsheet takes for a formula."""
+    formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if formula else value
 
 
 def write_tables(folder: Path, name: str, tables: Sequence[Table]) -> None:

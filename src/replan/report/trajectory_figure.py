@@ -52,7 +52,7 @@ class TrajectoryRow:
 
 
 def trajectories(rows: Sequence[TrajectoryRow], *, seeds: ArrayLike = HELD_OUT_SEEDS) -> Figure:
-    """A row per setting, a column per rule: the paths of one mission, and how wrong the belief was."""
+    """Draw a row per setting and a column per rule: paths of one mission, and the error of the belief."""
     if not rows:
         raise InputError("a figure of trajectories needs at least one mission")
     for row in rows:
@@ -74,7 +74,7 @@ def trajectories(rows: Sequence[TrajectoryRow], *, seeds: ArrayLike = HELD_OUT_S
 
 
 def representative_seed(mission: Mission, rules: Sequence[Rule], *, seeds: ArrayLike = HELD_OUT_SEEDS) -> int:
-    """The seed whose regrets lie nearest to the average of every rule, each in its standard deviations."""
+    """Return the seed whose regrets lie nearest to the rules' averages, in standard deviations."""
     return int(np.atleast_1d(seeds)[_nearest_to_average(_regrets(mission, rules, seeds))])
 
 
@@ -85,7 +85,7 @@ def _nearest_to_average(regrets: Array) -> int:
 
 
 def _regrets(mission: Mission, rules: Sequence[Rule], seeds: ArrayLike) -> Array:
-    """(R, N) of every rule and seed."""
+    """(R, N) regret of every rule and seed."""
     best = oracle_rollout(mission.world, seeds, ties=mission.ties)
     return np.stack([best - rollout(mission, rule, seeds).returns for rule in rules])
 
@@ -118,7 +118,7 @@ def _row(part: SubFigure, row: TrajectoryRow, across: int, seeds: ArrayLike) -> 
 def _strip(
     axes: Axes, mission: Mission, trace: AgentRun, intervals: Sequence[tuple[int, int]], *, apart: float
 ) -> None:
-    """How far the believed cell is from the true one, over time, with the numbered updates above."""
+    """Draw the distance between believed and true cell over time, with numbered updates above."""
     error = position_error(mission, trace)
     shade(axes, intervals)
     axes.stairs(error, np.arange(len(error) + 1), fill=True, color=VERMILLION, zorder=2)

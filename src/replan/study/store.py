@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from replan.errors import InputError
 from replan.study.cells import Entry
@@ -107,14 +107,15 @@ class Store:
         with self._speaking():
             return list(self._connection.execute(sql).fetchnumpy().values())
 
-    def export_parquet(self, folder: Path) -> list[Path]:
-        """Every table as a Parquet file."""
+    def export(self, folder: Path, form: Literal["parquet", "csv"] = "parquet") -> list[Path]:
+        """Write every table as a file and return the files."""
+        options = {"parquet": "format parquet", "csv": "format csv, header"}[form]
         found = []
         with self._speaking():
             for name in TABLES:
-                found.append(folder / f"{name}.parquet")
+                found.append(folder / f"{name}.{form}")
                 target = str(found[-1]).replace("'", "''")
-                self.execute(f"copy (select * from {name} order by all) to '{target}' (format parquet)")
+                self.execute(f"copy (select * from {name} order by all) to '{target}' ({options})")
         return found
 
     @contextmanager

@@ -39,7 +39,7 @@ def write_page(
     flights: Run | None = None,
     doing: Callable[[str], None] = lambda what: None,
 ) -> Path:
-    """Write report.html of a study; its path. `doing` is told what is being drawn.
+    """Write report.html of a study and return its path. `doing` is called with what is being drawn.
 
     Of several records of one rule on one setting the one with the least regret is shown. The paper's study
     stands beside the paper's figures, and beside the studies `lookahead` (`past`), `beyond` and `table3`
@@ -79,7 +79,7 @@ def _all_records(run: Run, past: Run | None) -> list[Record]:
 
 
 def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
-    """Regret by setting and rule, the cells at length, and the paper's other tables where they were run."""
+    """Return regret by setting and rule, the cells at length, and the paper's other tables that were run."""
     tables = []
     if regrets := _regrets(best):
         notes = [f"Ties between equally good actions: {run.ties}.", *(comparisons(run) if paper else [])]
@@ -119,19 +119,19 @@ def _best(records: Sequence[Record]) -> Best:
 
 
 def _label(record: Record) -> str:
-    """The rule, and where they are not the usual ones, execution, estimator and stated bounds."""
+    """Return the rule with execution, estimator and stated bounds where they are not the usual ones."""
     more = [record[key] for key in ("execution", "estimator", "stated_bounds")]
     return ", ".join([record["rule"], *(name for name in more if name not in USUAL)])
 
 
 def _regret(record: Record) -> float:
-    """Exact where it was computed, else sampled; infinite where neither was."""
+    """Return the exact regret, else the sampled one; infinite where there is neither."""
     found = (record[key] for key in ("exact_regret", "sampled_regret"))
     return next((float(regret) for regret in found if regret is not None), inf)
 
 
 def _regrets(best: Best, *, execution: str | None = None) -> dict[str, dict[str, float]]:
-    """Regret by setting and label, where it was measured; of one execution by rule, without the floor."""
+    """Return regret by setting and label; of one execution by rule, without the floor."""
     found: dict[str, dict[str, float]] = {}
     for name, rules in best.items():
         for label, record in rules.items():
@@ -154,19 +154,19 @@ def _floors(best: Best, *, execution: str) -> dict[str, float]:
 
 
 def _rules_of_each(settings: int) -> int:
-    """The most rules that are drawn of one setting, so that all drawings take about the same time."""
+    """Return the number of rules to draw of one setting, so that all drawings take about the same time."""
     return min(RULES_DRAWN, max(1, DRAWINGS // max(settings, 1)))
 
 
 def _drawn(rules: Mapping[str, Record], *, most: int) -> dict[str, Shown]:
-    """The rules of least regret among those that can be made again, in the order of the study."""
+    """Return the rules of least regret that can be made again, in the order of the study."""
     made = {label: shown for label, record in rules.items() if (shown := _shown(record)) is not None}
     least = sorted(made, key=lambda label: _regret(rules[label]))[:most]
     return {label: shown for label, shown in made.items() if label in least}
 
 
 def _shown(record: Record) -> Shown | None:
-    """The rule as it was run; None where it cannot be made again."""
+    """Return the rule as it was run; None where it cannot be made again."""
     rule = rule_of(record)
     try:
         estimator = check_estimator(record["estimator"])
@@ -176,7 +176,7 @@ def _shown(record: Record) -> Shown | None:
 
 
 def _not_drawn(best: Best, known: Sequence[str]) -> list[str]:
-    """What the charts leave out, in words."""
+    """Return sentences that name what the charts leave out."""
     notes = []
     if len(known) > SETTINGS_DRAWN:
         notes.append(f"Only the first {SETTINGS_DRAWN} of {len(known)} settings are drawn.")

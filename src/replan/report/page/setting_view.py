@@ -38,7 +38,7 @@ class Shown:
     estimator: str = TRUE_KERNEL
 
     def trace(self, mission: Mission) -> AgentRun:
-        """The mission that is shown."""
+        """Run the mission that is shown."""
         mission = replace(mission, execution=self.execution)
         return run_agent(mission, self.rule, seed=SEED, estimator=ESTIMATORS[self.estimator](mission))
 
@@ -46,7 +46,7 @@ class Shown:
 def setting_view(
     name: str, setting: Setting, shown: Mapping[str, Shown], *, causes: Causes | None = None
 ) -> dict[str, Any]:
-    """Return everything that is drawn of one setting; `causes` that are given are not computed again."""
+    """Return the data of one setting's charts; `causes` that are given are not computed again."""
     mission = make_mission(setting)
     exact = {label: each for label, each in shown.items() if each.estimator == TRUE_KERNEL}
     affordable = mission.world.states <= AFFORDABLE_STATES and exact
@@ -71,7 +71,7 @@ def setting_view(
 
 
 def _rule_view(trace: AgentRun) -> dict[str, Any]:
-    """Update times with their reasons, the score at every time it was asked for, and the way taken."""
+    """Return update times with reasons, the score of every decision, and the states."""
     scored = [(t, d) for t, d in trace.decisions if d.terms and d.threshold is not None]
     reasons = {t: decision.reason for t, decision in trace.decisions if decision.update}
     return {
@@ -109,7 +109,7 @@ def _grid(world: TVMDP) -> dict[str, Any] | None:
 
 
 def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> dict[str, Any]:
-    """Exact regret for each budget: evenly spaced, regret-guided as chosen, and the best that exists.
+    """Return exact regret for each budget: evenly spaced, regret-guided as chosen, and the best possible.
 
     One execution only, that of the first rule.
     """
@@ -132,7 +132,7 @@ def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> dict
 
 
 def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, known: Causes) -> Causes:
-    """The regret of each rule by its cause; a rule that draws its times takes long and is left out."""
+    """Return the regret of each rule by its cause; rules that draw their times take long and are left out."""
     found = dict(known)
     for label, each in shown.items():
         if best is not None and label not in found and not draws_times(mission, each.rule):
@@ -142,5 +142,5 @@ def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, k
 
 
 def _numbers(values) -> list[float | None]:
-    """Six digits are more than a screen shows; None, a gap in a chart, where a value is not finite."""
+    """Return numbers with six digits; None, a gap in a chart, where a value is not finite."""
     return [float(f"{value:.6g}") if isfinite(value) else None for value in values]
