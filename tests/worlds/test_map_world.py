@@ -61,6 +61,49 @@ def test_a_stated_bound_holds_at_every_step(folder):
     assert stated.world.drift_bounds.tolist() == [0.1] * (stated.horizon - 1)
 
 
+PATCHES = """
+[[patches]]
+corners = [9.0, 6.0, 6.0, 0.0]
+slip = 0.1
+final_slip = 0.9
+begin = 10
+end = 14
+[[patches]]
+corners = [6.0, 0.0, 7.0, 1.0]
+slip = 0.3
+"""
+
+
+def test_patches_of_floor_have_a_slip_of_their_own(folder):
+    world = make_mission(setting(folder, TEXT + PATCHES)).world
+    cells = setting(folder).cells()
+    where = [int(cells.states_at(p)) for p in ((1.25, 1.25), (8.75, 1.25), (6.25, 0.25), (9.25, 1.25))]
+    slips = [[round(float(world.kernel(t).slip[s]), 9) for s in where] for t in (0, 12, 30)]
+    assert slips == [[0.05, 0.1, 0.3, 0.05], [0.07, 0.5, 0.3, 0.07], [0.07, 0.9, 0.3, 0.07]]
+    assert world.drift_bounds == pytest.approx(drift_bounds(world.kernel, world.horizon), abs=1e-12)
+    assert world.kernel(3) is world.kernel(4)
+    require_valid(world)
+
+
+def test_with_the_objective_time_a_return_counts_the_steps_off_the_goal(folder):
+    made = setting(folder, TEXT.replace("cell", 'objective = "time"\ncell'))
+    world, cells = make_mission(made).world, made.cells()
+    goal = int(cells.states_at(made.goal))
+    moves = cells.moves_to(goal)
+    draw = np.random.default_rng(0)
+    for _ in range(20):
+        states = [int(draw.choice(np.flatnonzero(moves < 3)))]
+        actions = draw.integers(5, size=60)
+        for t in range(60):
+            states += (
+                world.kernel(t).sample(np.array(states[-1:]), actions[t : t + 1], draw.random(1)).tolist()
+            )
+        path = np.array(states)
+        rewards = world.reward(0).realised(path[:-1], actions, path[1:])
+        off = int((path[:-1] != goal).sum())
+        assert rewards.sum() == pytest.approx(moves[path[0]] - moves[path[-1]] - off)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -74,6 +117,8 @@ def test_a_stated_bound_holds_at_every_step(folder):
         ('file = "hall.yaml"', 'file = "other.yaml"', "other.yaml"),
         ("slip = [0.05, 0.06, 0.07]", "slip = []", "slip"),
         ("cell = 0.5", "cells = 0.5", "unknown key 'cells'"),
+        ("cell = 0.5", 'objective = "speed"', "objective"),
+        ("[drift]", "[[patches]]\ncorners = [1, 2]\nslip = 0.1\n[drift]", "corners"),
     ],
 )
 def test_what_cannot_be_built_is_one_line(folder, old, new, said):

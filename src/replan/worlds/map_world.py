@@ -1,14 +1,17 @@
 """An occupancy map as a world: a robot drives from start to goal over slippery cells.
 
-One step is the time that the robot takes for one cell at its speed. The reward is -(moves to the goal) / 20
-for the realised next cell, moves being counted along free cells, so that walls do not hold up a short-sighted
-plan.
+One step is the time that the robot takes for one cell at its speed. With the objective `distance` the reward
+is -(moves to the goal) / 20 for the realised next cell, moves being counted along free cells, so that walls
+do not hold up a short-sighted plan. With `time` it is -1 for every step that begins off the goal, plus the
+moves to the goal that the step saves: returns then differ by the time to the goal alone, and a short-sighted
+plan counts the moves that are left at its end.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,17 +19,33 @@ from pydantic import Field
 
 from replan.errors import InputError
 from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, SlipKernel, constant
-from replan.model.kernel import Array
+from replan.model.kernel import Array, Indices
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap, read_map
 from replan.worlds.mars_rover import Drift
 from replan.worlds.parameters import Fraction, Horizon, Parameters
 from replan.worlds.slip_grid import DISTANCE_SCALE, KERNELS_KEPT
+from replan.worlds.terrain import ChangingSlip
 
 Metres = Annotated[float, Field(gt=0)]
 Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict=False)]
+Corners = Annotated[tuple[float, ...], Field(min_length=4, max_length=4, strict=False)]
+Objective = Literal["distance", "time"]
 
 SLACK = 1.5  # steps of a mission for each step of the path, where no horizon is given
+
+
+class FloorPatch(ChangingSlip):
+    """A part of the floor with a slip of its own."""
+
+    corners: Corners
+    """x and y of two opposite corners, in metres."""
+
+    def covers(self, cells: CellMap) -> np.ndarray:
+        """(S,) whether the centre of each cell lies in the patch."""
+        x, y = cells.positions_of(np.arange(cells.states)).T
+        (left, right), (low, high) = sorted(self.corners[::2]), sorted(self.corners[1::2])
+        return (left <= x) & (x <= right) & (low <= y) & (y <= high)
 
 
 class Map(Parameters):
@@ -50,6 +69,10 @@ class Map(Parameters):
     """Steps, T; without it 1.5 times the moves from start to goal."""
     drift: Drift
     """Slip over time."""
+    objective: Objective = "distance"
+    """What the reward counts: `distance` from the goal (the rover's), or `time` to it in steps."""
+    patches: list[FloorPatch] = Field(default=[])
+    """Parts of the floor with a slip of their own, later ones over earlier ones."""
     drift_bound: Fraction | None = None
     """Drift bound of every step that rules are given in place of the true drift."""
 
@@ -86,7 +109,15 @@ class Map(Parameters):
         horizon = self.horizon or steps_for(moves if np.isfinite(moves) else 1)
         bounds = None if self.drift_bound is None else np.full(horizon - 1, self.drift_bound)
         slip = self.drift.profile(horizon)
-        return build_on(cells, slip, start=start, goal=goal, stated_bounds=bounds)
+        return build_on(
+            cells,
+            slip,
+            start=start,
+            goal=goal,
+            objective=self.objective,
+            patches=self.patches,
+            stated_bounds=bounds,
+        )
 
 
 def steps_for(moves: float) -> int:
@@ -100,31 +131,35 @@ def build_on(
     *,
     start: int,
     goal: int,
+    objective: Objective = "distance",
+    patches: Sequence[FloorPatch] = (),
     stated_bounds: ArrayLike | None = None,
-    law: ArrayLike | None = None,
 ) -> TVMDP:
-    """Return the world of a cell map whose slip at time t is slip[t]; T is the number of slips.
-
-    `law` (5,) says where a slip goes: right, left, down, up, stay; None is uniform.
-    """
+    """Return the world of a cell map whose slip at time t is slip[t], but for patches; T is len(slip)."""
     slips = np.asarray(slip, dtype=float)
     distances = cells.moves_to(goal)
     if not np.isfinite(distances[start]):
         raise InputError("the map has no way from the start to the goal; smaller cells may open one")
+    times = range(len(slips))
+    values = np.column_stack([slips, *([patch.slip_at(t) for t in times] for patch in patches)])
+    ground = _ground(cells, patches)
 
     @lru_cache(maxsize=len(slips) if cells.states * len(slips) <= KERNELS_KEPT else 2)
-    def kernel_of(value: float) -> SlipKernel:
-        return SlipKernel(cells.shape, value, law=law, blocked=cells.blocked)
+    def kernel_of(slips: tuple[float, ...]) -> SlipKernel:
+        return SlipKernel(cells.shape, np.array(slips)[ground], blocked=cells.blocked)
+
+    def kernel(t: int) -> SlipKernel:
+        return kernel_of(tuple(values[t].tolist()))
 
     return TVMDP(
         horizon=len(slips),
-        kernel=lambda t: kernel_of(float(slips[t])),
-        reward=constant(Reward(next_state=-_within_reach(distances) / DISTANCE_SCALE)),
+        kernel=kernel,
+        reward=constant(_reward(objective, _within_reach(distances))),
         start=start,
-        stated_bounds=_drift(cells, slips, law) if stated_bounds is None else np.asarray(stated_bounds),
+        stated_bounds=_drift(cells, values, ground) if stated_bounds is None else np.asarray(stated_bounds),
         start_states=np.flatnonzero(np.isfinite(distances)),
         grid=cells.shape,
-        models=ModelFamily.of_mixture(KernelFamily.of_one_slip(kernel_of(float(slips[0]))), "slip"),
+        models=None if patches else ModelFamily.of_mixture(KernelFamily.of_one_slip(kernel(0)), "slip"),
     )
 
 
@@ -139,10 +174,30 @@ def _state(cells: CellMap, name: str, position: Position | None) -> int:
     return state
 
 
-def _drift(cells: CellMap, slips: Array, law: ArrayLike | None) -> Array:
-    """(T-1,) the true drift: kernels are linear in the slip, so one distance serves all steps."""
-    never, always = (SlipKernel(cells.shape, slip, law=law, blocked=cells.blocked) for slip in (0.0, 1.0))
-    return np.abs(np.diff(slips)) * float(never.entrywise_distance(always).max())
+def _ground(cells: CellMap, patches: Sequence[FloorPatch]) -> Indices:
+    """(S,) 0 where the floor is plain, 1 on the first patch and so on; (1,) where there is no patch."""
+    if not patches:
+        return np.zeros(1, dtype=np.int64)
+    ground = np.zeros(cells.states, dtype=np.int64)
+    for number, patch in enumerate(patches, 1):
+        ground[patch.covers(cells)] = number
+    return ground
+
+
+def _drift(cells: CellMap, values: Array, ground: Indices) -> Array:
+    """(T-1,) the true drift for (T, n) slips of n kinds of ground: kernels are linear in the slip."""
+    never, always = (SlipKernel(cells.shape, slip, blocked=cells.blocked) for slip in (0.0, 1.0))
+    distance = never.entrywise_distance(always).max(axis=1)
+    greatest = np.zeros(values.shape[1])
+    np.maximum.at(greatest, np.broadcast_to(ground, distance.shape), distance)
+    return (np.abs(np.diff(values, axis=0)) * greatest).max(axis=1)
+
+
+def _reward(objective: Objective, distances: Array) -> Reward:
+    if objective == "distance":
+        return Reward(next_state=-distances / DISTANCE_SCALE)
+    kept = distances - (distances > 0)
+    return Reward(np.repeat(kept[:, None], SlipKernel.actions, axis=1), -distances)
 
 
 def _within_reach(distances: Array) -> Array:

@@ -12,7 +12,7 @@ nobody goes there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -27,13 +27,9 @@ from replan.worlds.slip_grid import DISTANCE_SCALE, distances
 Wall = Annotated[tuple[int, ...], Field(min_length=4, max_length=4, strict=False)]
 
 
-class Patch(Parameters):
-    """A rectangle of cells whose slip goes in a straight line from one value to another."""
+class ChangingSlip(Parameters):
+    """Slip that goes in a straight line from one value to another."""
 
-    rows: Cell
-    """First and last row."""
-    columns: Cell
-    """First and last column."""
     slip: Fraction
     """Slip up to the time `begin`."""
     final_slip: Fraction | None = None
@@ -44,17 +40,26 @@ class Patch(Parameters):
     """Time at which it has changed."""
 
     @model_validator(mode="after")
-    def _in_order(self) -> Patch:
+    def _in_order(self) -> Self:
         if self.begin >= self.end:
             raise ValueError(f"a patch must end its drift after it begins, not {self.begin} to {self.end}")
         return self
 
     def slip_at(self, t: int) -> float:
-        """Return the slip of its cells at time t."""
+        """Return the slip at time t."""
         if self.final_slip is None:
             return self.slip
         passed = np.clip((t - self.begin) / (self.end - self.begin), 0, 1)
         return float(self.slip + (self.final_slip - self.slip) * passed)
+
+
+class Patch(ChangingSlip):
+    """A rectangle of cells with a slip of its own."""
+
+    rows: Cell
+    """First and last row."""
+    columns: Cell
+    """First and last column."""
 
 
 class Ground(Parameters):
