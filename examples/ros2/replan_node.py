@@ -25,13 +25,12 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from replan import load_setting, make_rule
-from replan.robots.nav2_scheduler import Nav2Scheduler
+from replan.robots.scheduler_file import load_scheduler
 from replan.robots.scheduler_service import Report, SchedulerService
 
 DEFAULTS = {
     "setting": "robot.toml",
-    "rule": "lookahead",
+    "rule": "",  # that of the setting
     "service": "/replan/is_path_valid",
     "planner": "/is_path_valid",
     "plan_topic": "/plan",
@@ -51,9 +50,7 @@ class ReplanNode(Node):
         for name, default in DEFAULTS.items():
             self.declare_parameter(name, default)
         given = {name: self.get_parameter(name).value for name in DEFAULTS}
-        setting = load_setting(given["setting"])
-        rule = make_rule(given["rule"])
-        scheduler = Nav2Scheduler(setting, rule, cells=setting.cells(), patience=given["patience"])
+        scheduler = load_scheduler(given["setting"], rule=given["rule"], patience=given["patience"])
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._due = self.create_publisher(Bool, "/replan/due", kept)
@@ -75,7 +72,7 @@ class ReplanNode(Node):
         self.create_subscription(Path, given["plan_topic"], self._on_path, 10, callback_group=group)
         often = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
         self.create_subscription(PoseWithCovarianceStamped, given["pose_topic"], self._on_pose, often)
-        self.create_timer(min(1.0, setting.step_seconds), self.scheduler.tick)
+        self.create_timer(min(1.0, scheduler.setting.step_seconds), self.scheduler.tick)
 
     def _on_pose(self, message) -> None:
         position, covariance = message.pose.pose.position, np.array(message.pose.covariance)

@@ -1,13 +1,16 @@
-"""A simulated robot that replans as Nav2 does, over real DDS: how many replans does it need?
+"""A simulated robot that replans as Nav2 does, over real DDS: when does a new path save time?
 
-A robot drives through a hall whose floor gets slippery. It follows its path as Nav2's controllers do, towards
-a point some way ahead on it, and replans by one of these triggers:
+A robot drives along the lower of two aisles. Some seconds later a spill makes the far end of that aisle so
+slippery that the way back and through the upper aisle is faster, the more so the earlier the robot turns
+round. It follows its path as Nav2's controllers do, towards a point some way ahead on it, its planner knows
+the floor as it is at that moment, and it replans by one of these triggers:
 
 - 1 Hz: Nav2's default tree.
 - path expired: a new path every 15 s (`PathExpiringTimer`).
 - distance: a new path every metre (`DistanceController`).
 - rules of `replan`: asks IsPathValid at 1 Hz, as Nav2's trees do, and replans when the answer is "no". The
-  answers come from `replan ros`, a process of its own; map, poses, paths and the clock go over DDS.
+  answers come from `replan ros`, a process of its own, whose setting says when the spill comes; map, poses,
+  paths and the clock go over DDS. `--late` makes the spill come later than the setting says, or earlier.
 
 Needs the extra `ros`, no ROS. It prints replans and time to the goal, in the mean over missions with the same
 slips for every trigger.
@@ -16,6 +19,7 @@ slips for every trigger.
 from __future__ import annotations
 
 import argparse
+import heapq
 import json
 import subprocess
 import sys
@@ -32,57 +36,81 @@ from replan.robots import is_path_valid, messages
 from replan.robots.dds import Bus
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap
+from replan.worlds.map_world import FloorPatch
 
-START, GOAL = (1.25, 1.25), (8.75, 1.25)
+START, GOAL = (1.25, 1.25), (18.75, 1.25)
+SPILL = (13.0, 0.0, 17.0, 2.0)  # corners in metres
+DRY, WET = 0.05, 0.9  # slip
+SPEED = 0.5  # m/s
 AHEAD = 3  # cells between the robot and the point of the path that it steers to
 LONGEST = 300  # seconds of a mission
-RULES = ("lookahead", "periodic")
-SLIP, RATE, BUDGET = 0.1, 0.006, 5
-SETTING = """
+RULES = {"regret-guided": ["--set", "threshold=0.3"], "lookahead": [], "periodic": []}
+CELL = 1.0  # metres, of the scheduler; the robot moves by half of that in a second
+SETTING = f"""
 world = "map"
-cell = 0.5
-speed = 0.5
-planning_horizon = 12
-budget = {budget}
+cell = {CELL}
+speed = {SPEED}
+objective = "time"
+horizon = 70
+planning_horizon = 40
+budget = 4
 [drift]
 kind = "linear"
-slip = {slip}
-rate = {rate}
+slip = {DRY}
+rate = 0.0
+[[patches]]
+corners = {list(SPILL)}
+slip = {DRY}
+final_slip = {WET}
 """
 
 
-def hall() -> OccupancyMap:
-    """A hall of 10 m x 10 m with a wall across, and a gap at its end."""
-    pixels = np.zeros((100, 100), dtype=np.int8)
+def aisles() -> OccupancyMap:
+    """Two aisles of 20 m with a shelf between them."""
+    pixels = np.zeros((60, 200), dtype=np.int8)
     pixels[[0, -1], :] = pixels[:, [0, -1]] = 100
-    pixels[:80, 50] = 100
+    pixels[22:38, 20:180] = 100
     return OccupancyMap(pixels, 0.1)
 
 
 class Robot:
     """The robot and its floor: one cell a second, and slips that a seed fixes."""
 
-    def __init__(self, cells: CellMap, seed: int) -> None:
+    def __init__(self, cells: CellMap, seed: int, spill: int) -> None:
         self.cells, self.state = cells, cells.free_state_at(START)
         self.goal = cells.free_state_at(GOAL)
-        self._moves = cells.moves_to(self.goal)
+        patch = FloorPatch(corners=SPILL, slip=DRY, final_slip=WET, begin=spill, end=spill + 1)
+        self._patch, self._covered = patch, patch.covers(cells)
         self._draws = np.random.default_rng(seed).random((LONGEST, 2))
-        self.path = self.plan()
+        self.path = self.plan(0)
 
-    def plan(self) -> list[int]:
-        """A shortest way from here to the goal."""
+    def slip(self, second: int) -> np.ndarray:
+        """(S,) the slip of every cell."""
+        return np.where(self._covered, self._patch.slip_at(second), DRY)
+
+    def plan(self, second: int) -> list[int]:
+        """The way to the goal that is fastest if the floor stays as it is."""
+        seconds = 1 / (1 - self.slip(second))
+        times, front = np.full(self.cells.states, np.inf), [(0.0, self.goal)]
+        times[self.goal] = 0.0
+        while front:
+            passed, state = heapq.heappop(front)
+            for before in self._beside(state):
+                if passed + seconds[before] < times[before] - 1e-9:
+                    times[before] = passed + seconds[before]
+                    heapq.heappush(front, (float(times[before]), before))
         way = [self.state]
         while way[-1] != self.goal:
-            way.append(min(self._beside(way[-1]), key=lambda s: self._moves[s]))
+            way.append(min(self._beside(way[-1]), key=lambda s: times[s]))
         return way
 
     def drive(self, second: int) -> None:
         """One second: towards a point ahead on the path, or wherever the floor takes it."""
         target = self._target()
         slips, where = self._draws[second]
-        if slips < min(SLIP + RATE * second, 0.6):
-            choices = [*self._beside(self.state), self.state]
-            self.state = choices[int(where * len(choices))]
+        if slips < self.slip(second)[self.state]:
+            moved = self.state + MOVES[int(where * len(MOVES))] @ [self.cells.shape[1], 1]
+            self.state = self.state if self.cells.blocked[moved] else int(moved)
         elif target != self.state:
             here = self.cells.positions_of(target)
             self.state = min(
@@ -95,10 +123,8 @@ class Robot:
         return self.path[min(nearest + AHEAD, len(self.path) - 1)]
 
     def _beside(self, state: int) -> list[int]:
-        row, column = divmod(state, self.cells.shape[1])
-        near = [(row + i, column + j) for i, j in MOVES[:4].tolist()]
-        states = [i * self.cells.shape[1] + j for i, j in near]
-        return [s for s in states if not self.cells.blocked[s]]
+        near = state + MOVES[:4] @ [self.cells.shape[1], 1]
+        return near[~self.cells.blocked[near]].tolist()
 
 
 Trigger = Callable[[Robot, int, int], bool]  # (robot, second, second of the last path) -> replan?
@@ -133,8 +159,9 @@ class Scheduler:
         self._valid = bus.client("/replan/is_path_valid", is_path_valid.Request13, is_path_valid.Response13)
         self._status = bus.client("/replan/status", messages.TriggerRequest, messages.TriggerResponse)
         self._paths = 0
-        grid = hall()
-        info = messages.MapMetaData(resolution=grid.resolution, width=100, height=100)
+        grid = aisles()
+        height, width = grid.occupancy.shape
+        info = messages.MapMetaData(resolution=grid.resolution, width=width, height=height)
         publish = bus.publisher("/map", messages.OccupancyGrid, latched=True)
         publish(messages.OccupancyGrid(info=info, data=grid.occupancy.reshape(-1).tolist()))
         self._until(lambda: self._valid.ready and self._status.ready)
@@ -184,29 +211,14 @@ class Scheduler:
 
 
 @contextmanager
-def scheduler(folder: File, rule: str, domain: int) -> Iterator[Scheduler]:
-    """`replan ros` as a process, and its client."""
-    command = [
-        sys.executable,
-        "-m",
-        "replan",
-        "ros",
-        str(folder / "setting.toml"),
-        "--rule",
-        rule,
-        "--planner",
-        "",
-    ]
-    command += [
-        "--use-sim-time",
-        "--map-topic",
-        "/map",
-        "--localhost",
-        "--domain",
-        str(domain),
-        "--decision-limit",
-        "30",
-    ]
+def scheduler(folder: File, rule: str, spill: int, domain: int) -> Iterator[Scheduler]:
+    """`replan ros` as a process that expects the spill at this second, and its client."""
+    step = round(spill * SPEED / CELL)
+    setting = folder / f"setting-{spill}.toml"
+    setting.write_text(f"{SETTING}begin = {step}\nend = {step + 1}\n")
+    command = [sys.executable, "-m", "replan", "ros", str(setting), "--rule", rule, *RULES[rule]]
+    command += ["--planner", "", "--use-sim-time", "--map-topic", "/map", "--localhost"]
+    command += ["--domain", str(domain), "--decision-limit", "30"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     bus = Bus(domain, localhost=True)
     try:
@@ -229,44 +241,47 @@ def mission(
         if robot.state == robot.goal:
             return replans, second
         if due(robot, second, last):
-            replans, last, robot.path = replans + 1, second, robot.plan()
+            replans, last, robot.path = replans + 1, second, robot.plan(second)
             if new_path is not None:
                 new_path(robot, second)
     return replans, LONGEST
 
 
-def compare(missions: int, domain: int) -> dict[str, np.ndarray]:
+def compare(missions: int, spills: list[int], late: int, domain: int) -> dict[str, np.ndarray]:
     """(missions, 2) replans and seconds of every trigger."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = File(name)
-        (folder / "setting.toml").write_text(SETTING.format(budget=BUDGET, slip=SLIP, rate=RATE))
-        cells = CellMap.cut(hall(), cell=0.5)
-        triggers: dict[str, Callable[[], Trigger]] = {
-            "1 Hz (Nav2's default)": lambda: lambda robot, second, last: True,
-            "path expired, 15 s": lambda: lambda robot, second, last: second - last >= 15,
-            "distance, 1 m": lambda: distance_trigger(1.0),
-        }
-        found = {
-            label: np.array([mission(Robot(cells, seed), make()) for seed in range(missions)])
-            for label, make in triggers.items()
-        }
+    cells = CellMap.cut(aisles(), cell=0.5)
+    triggers: dict[str, Callable[[], Trigger]] = {
+        "1 Hz (Nav2's default)": lambda: lambda robot, second, last: True,
+        "path expired, 15 s": lambda: lambda robot, second, last: second - last >= 15,
+        "distance, 1 m": lambda: distance_trigger(1.0),
+    }
+    cases = [(seed, spill) for spill in spills for seed in range(missions)]
+    found = {
+        label: np.array([mission(Robot(cells, seed, spill + late), make()) for seed, spill in cases])
+        for label, make in triggers.items()
+    }
+    with tempfile.TemporaryDirectory() as folder:
         for rule in RULES:
             rows = []
-            with scheduler(folder, rule, domain) as asked:
-                for seed in range(missions):
-                    asked.begin()
-                    rows.append(mission(Robot(cells, seed), asked.due, asked.new_path))
+            for spill in spills:
+                with scheduler(File(folder), rule, spill, domain) as asked:
+                    for seed in range(missions):
+                        asked.begin()
+                        rows.append(mission(Robot(cells, seed, spill + late), asked.due, asked.new_path))
             found[f"replan, {rule}"] = np.array(rows)
     return found
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--missions", type=int, default=2)
+    parser.add_argument("--missions", type=int, default=2, help="for each time of the spill")
+    parser.add_argument("--spills", type=int, nargs="+", default=[6, 12, 18, 24], help="seconds")
+    parser.add_argument("--late", type=int, default=0, help="seconds by which the spill is late")
     parser.add_argument("--domain", type=int, default=87)
     options = parser.parse_args(arguments)
     print(f"{'trigger':<24} {'replans':>8} {'seconds to goal':>16}")
-    for label, rows in compare(options.missions, options.domain).items():
+    found = compare(options.missions, options.spills, options.late, options.domain)
+    for label, rows in found.items():
         replans, seconds = rows.mean(axis=0)
         print(f"{label:<24} {replans:8.1f} {seconds:16.1f}")
 

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import signal
 import threading
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from replan.commands.common import ExecutionOption, JsonOption, SetOption, check_execution
+from replan.commands.common import JsonOption, SetOption
 from replan.commands.output import emit
 from replan.errors import InputError
 from replan.schedule.registry import parse_parameters
-from replan.study.rule_source import make_rule
 
 VERSIONS = ("1.3", "1.4", "1.5")
-_SCHEDULER_KEYS = {"rule", "parameters", "execution"}
 
 
 def command(
     setting: Annotated[Path, typer.Argument(help='A TOML file with world = "map".')],
     rule: Annotated[str | None, typer.Option(help="The update rule; else that of [scheduler].")] = None,
     assignments: SetOption = None,
-    execution: ExecutionOption = "map",
+    execution: Annotated[
+        str | None, typer.Option(help="Execution: map or belief; else that of [scheduler].")
+    ] = None,
     nav2: Annotated[str, typer.Option(help="Version of Nav2: 1.3 (and earlier), 1.4 or 1.5.")] = "1.3",
     service: Annotated[str, typer.Option(help="Service to offer.")] = "/replan/is_path_valid",
     planner: Annotated[str, typer.Option(help="The planner's own check; '': none.")] = "/is_path_valid",
@@ -53,10 +52,12 @@ def command(
         raise InputError(f"--pose-from must be pose, tf or odometry, not {pose_from!r}")
     if (node_name is None) != (distro is None) or distro not in (None, "humble", "jazzy"):
         raise InputError("--node-name goes with --distro humble or --distro jazzy")
-    scheduler = _scheduler(
+    from replan.robots.scheduler_file import load_scheduler
+
+    scheduler = load_scheduler(
         setting,
-        rule,
-        parse_parameters(assignments or []),
+        rule=rule,
+        parameters=parse_parameters(assignments or []),
         execution=execution,
         patience=patience,
         read_map=not map_topic,
@@ -107,29 +108,6 @@ def _until_stopped(robot, bus) -> None:
         robot.service.settle()
     finally:
         bus.close()
-
-
-def _scheduler(
-    path: Path, rule: str | None, given: dict[str, Any], *, execution: str, patience: float, read_map: bool
-):
-    from replan.robots.nav2_scheduler import Nav2Scheduler
-    from replan.worlds.settings import MapSetting, load_setting
-
-    setting = load_setting(path)
-    if not isinstance(setting, MapSetting):
-        raise InputError(f'{path}: replan ros needs world = "map", not {setting.world!r}')
-    section = tomllib.loads(path.read_text()).get("scheduler", {})
-    if unknown := sorted(set(section) - _SCHEDULER_KEYS):
-        raise InputError(f"{path}: unknown key 'scheduler.{unknown[0]}'")
-    name = rule or section.get("rule", "lookahead")
-    parameters = given if rule or given else section.get("parameters", {})
-    return Nav2Scheduler(
-        setting,
-        make_rule(name, **parameters),
-        execution=check_execution(section.get("execution", execution)),
-        patience=patience,
-        cells=setting.cells() if read_map else None,
-    )
 
 
 def _say(text: str) -> None:
