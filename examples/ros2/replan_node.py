@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Future
+from contextlib import suppress
 
 import numpy as np
 import rclpy
@@ -19,7 +20,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav2_msgs.srv import IsPathValid
 from nav_msgs.msg import Path
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import MultiThreadedExecutor
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool
@@ -28,6 +29,7 @@ from std_srvs.srv import Trigger
 from replan.robots.scheduler_file import load_scheduler
 from replan.robots.scheduler_service import Report, SchedulerService
 
+THREADS = 8  # an answer holds one until the planner's own check has answered through another
 DEFAULTS = {
     "setting": "robot.toml",
     "rule": "",  # that of the setting
@@ -95,9 +97,11 @@ class ReplanNode(Node):
         """Ask the planner's own check; a future that never ends where there is none."""
         reply: Future = Future()
         if self._planner.service_is_ready():
-            self._planner.call_async(request).add_done_callback(
-                lambda done: reply.cancelled() or reply.set_result(done.result())
+            pending = self._planner.call_async(request)
+            pending.add_done_callback(
+                lambda _: reply.set_running_or_notify_cancel() and reply.set_result(pending.result())
             )
+            reply.add_done_callback(lambda _: self._planner.remove_pending_request(pending))
         return reply
 
     def _trigger(self, name: str):
@@ -123,15 +127,12 @@ class ReplanNode(Node):
 def main() -> None:
     rclpy.init()
     node = ReplanNode()
-    executor = MultiThreadedExecutor()
+    executor = MultiThreadedExecutor(num_threads=THREADS)
     executor.add_node(node)
-    try:
+    with suppress(KeyboardInterrupt, ExternalShutdownException):
         executor.spin()
-    except KeyboardInterrupt:
-        pass
-    finally:
+    with suppress(KeyboardInterrupt):
         node.scheduler.settle()
-        node.destroy_node()
 
 
 if __name__ == "__main__":
