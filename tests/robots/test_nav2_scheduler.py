@@ -222,3 +222,19 @@ def test_a_save_that_is_of_no_use_is_one_line(setting, cells, tmp_path):
     (tmp_path / "scheduler.npz").write_bytes(b"PK half of a file")
     with pytest.raises(InputError, match="not a saved mission"):
         restore(scheduler(setting, cells), tmp_path)
+
+
+def test_a_price_takes_the_place_of_the_budget(cells, tmp_path):
+    priced = {key: value for key, value in SETTING.items() if key != "budget"} | {"planning_horizon": 20}
+    asked = {}
+    for price in (0.001, 100.0):
+        robot = scheduler(parse_setting(priced | {"price": price}), cells, Lookahead())
+        robot.on_path(AWAY, 0.0)
+        assert robot.drive.agent.budget is None
+        asked[price] = [t for t in range(1, 20) if robot.ask(float(t)).due]
+        save(robot, tmp_path)
+        again = scheduler(parse_setting(priced | {"price": price}), cells, Lookahead())
+        assert restore(again, tmp_path)
+        assert again.status(19.5) == robot.status(19.5)
+    assert asked[0.001]
+    assert not asked[100.0]

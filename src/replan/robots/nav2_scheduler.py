@@ -172,9 +172,11 @@ class Nav2Scheduler:
     ) -> Drive:
         """Return a mission that has not started yet."""
         world = self.setting.world_on(cells, start=start, goal=goal, moves=moves)
+        budget = self.setting.budget
         mission = Mission(
             world=world,
-            budget=min(self.setting.required_budget, world.horizon - 1),
+            budget=None if budget is None else min(budget, world.horizon - 1),
+            prices=self.setting.prices,
             planning_horizon=self.setting.planning_horizon,
             ties=Ties.parse(self.setting.ties),
             execution=self.execution,
