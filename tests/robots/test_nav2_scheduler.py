@@ -238,3 +238,8 @@ def test_a_price_takes_the_place_of_the_budget(cells, tmp_path):
         assert again.status(19.5) == robot.status(19.5)
     assert asked[0.001]
     assert not asked[100.0]
+
+
+def test_a_rule_that_cannot_decide_is_refused_before_the_first_path(setting, cells):
+    with pytest.raises(InputError, match="instance"):
+        scheduler(setting, cells, Lookahead)

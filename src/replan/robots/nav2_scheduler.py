@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 from replan.errors import InputError
 from replan.execute import Agent, Mission
 from replan.execute.config import plan_by_induction
-from replan.model.kernel import Array, Indices, Kernel, prepare_kernel
-from replan.model.slip import SlipKernel
+from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
 from replan.planning.ties import Ties
 from replan.schedule.rule import Decision, Rule
@@ -88,10 +87,10 @@ class Nav2Scheduler:
         self.cells = cells
         self.drive: Drive | None = None
         self.ended = "no path has come yet"  # why there is no mission
-        prepare_kernel(SlipKernel((2, 2), 0.1, blocked=np.arange(4) == 3))  # nothing is loaded in a mission
         self.changes = 0  # grows whenever there is something new to save
         self._options = agent_options
         self._position: tuple[Array, Array | None] | None = None  # x, y and their covariance
+        self._try_out()
 
     def on_map(self, cells: CellMap) -> None:
         """Take a map, from the next mission on."""
@@ -168,9 +167,18 @@ class Nav2Scheduler:
         }
 
     def make_drive(
-        self, path: Path, way: Indices, now: float, *, cells: CellMap, start: int, goal: int, moves: int
+        self,
+        path: Path,
+        way: Indices,
+        now: float,
+        *,
+        cells: CellMap,
+        start: int,
+        goal: int,
+        moves: int,
+        trial: bool = False,
     ) -> Drive:
-        """Return a mission that has not started yet."""
+        """Return a mission that has not started yet; `trial` as in `Agent`."""
         world = self.setting.world_on(cells, start=start, goal=goal, moves=moves)
         budget = self.setting.budget
         mission = Mission(
@@ -187,8 +195,17 @@ class Nav2Scheduler:
             return replace(made, policy=cells.policy_along(drive.way, made.policy))
 
         drive = Drive(cells, start, goal, moves, now, path, way)
-        drive.agent = Agent.on(mission, self.rule, planner=planner, **self._options)
+        drive.agent = Agent.on(mission, self.rule, planner=planner, trial=trial, **self._options)
         return drive
+
+    def _try_out(self) -> None:
+        """Refuse what cannot work, and load what missions need, on a map of 3 x 3 cells."""
+        cells = CellMap(self.setting.cell, (3, 3), np.arange(9) == 4)
+        way = np.array([0, 1, 2])
+        path = Path(cells.positions_of(way))
+        self.make_drive(
+            path, way, 0.0, cells=cells, start=0, goal=2, moves=self.setting.planning_horizon, trial=True
+        )
 
     def _begin(self, path: Path, way: Indices, now: float) -> Verdict:
         assert self.cells is not None
