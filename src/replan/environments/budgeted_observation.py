@@ -96,7 +96,7 @@ class BudgetedObservation(gymnasium.Wrapper, RecordConstructorArgs):
             "age": np.int64(self._age),
             "budget_left": np.int64(self._left),
         }
-        return spaces.flatten(self._shown, shown).astype(np.float32) if self.flat else shown
+        return np.asarray(spaces.flatten(self._shown, shown), dtype=np.float32) if self.flat else shown
 
 
 def _moves(env: gymnasium.Env) -> int:
