@@ -85,7 +85,10 @@ def score(
     expected: ForecastKind = forecast  # pyright: ignore[reportAssignmentType]
     source, given = find_rule(rule), parse_parameters(assignments or [])
     folder = output_folder(
-        out or Path("runs") / "benchmark" / _slug(rule, source.digest, given, [*["tuned"] * tune, forecast])
+        out
+        or Path("runs")
+        / "benchmark"
+        / _slug(rule, source.digest, given, ["tuned"] * tune + [forecast] * (forecast != "frozen"))
     )
     options = EngineOptions(engine, address, workers, working_dir)
     found = benchmark(source, given, _computing(folder, options, quiet=as_json), tune=tune, forecast=expected)

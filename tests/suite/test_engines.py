@@ -1,0 +1,32 @@
+"""The card does not depend on where its cells were computed."""
+
+import pytest
+
+from replan import find_rule
+from replan.study.engine import make_engine
+from replan.study.records import read_run
+from replan.study.runner import run_study
+from replan.suite.benchmark import benchmark
+from replan.suite.cards import TIMES
+
+
+def computing(engine, folder):
+    def compute(study):
+        report = run_study(
+            study, "", folder / study.name, engine=lambda: make_engine(engine, workers=1), quiet=True
+        )
+        assert report.failures == []
+        return read_run(folder / study.name)
+
+    return compute
+
+
+@pytest.mark.slow
+def test_two_engines_write_the_same_card_apart_from_times(small_suite, own_rule, tmp_path):
+    cards = [
+        benchmark(find_rule(f"{own_rule}:Mine"), {}, computing(engine, tmp_path / engine), tune=True)
+        for engine in ("local", "ray")
+    ]
+    one, other = (card.model_dump(exclude=TIMES) for card in cards)
+    assert one == other
+    assert len({card.hash for card in cards}) == 1
