@@ -84,12 +84,9 @@ def score(
         raise InputError(f"--forecast must be one of {', '.join(get_args(ForecastKind))}, not {forecast!r}")
     expected: ForecastKind = forecast  # pyright: ignore[reportAssignmentType]
     source, given = find_rule(rule), parse_parameters(assignments or [])
-    folder = output_folder(
-        out
-        or Path("runs")
-        / "benchmark"
-        / _slug(rule, source.digest, given, ["tuned"] * tune + [forecast] * (forecast != "frozen"))
-    )
+    unusual = ["tuned"] * tune + [forecast] * (forecast != "frozen")
+    slug = _slug([rule.rpartition(":")[2], *map("=".join, given.items()), *unusual], source.digest)
+    folder = output_folder(out or Path("runs") / "benchmark" / slug)
     options = EngineOptions(engine, address, workers, working_dir)
     found = benchmark(source, given, _computing(folder, options, quiet=as_json), tune=tune, forecast=expected)
     written = write_whole(card or folder / "card.json", found.text())
@@ -179,9 +176,7 @@ def _computing(folder: Path, options: EngineOptions, *, quiet: bool) -> Callable
     return compute
 
 
-def _slug(rule: str, digest: str | None, given: dict[str, str], more: list[str]) -> str:
-    """Return the name of the run's folder: another one for another rule, source or parameters."""
-    words = [rule.rpartition(":")[2], *(f"{key}={value}" for key, value in given.items())]
-    words += [*more, *([] if digest is None else [digest[:8]])]
-    slug = re.sub(r"[^\w.=-]+", "-", "-".join(words))
+def _slug(words: list[str], digest: str | None) -> str:
+    """Return the name of the run's folder: another one for other words or another source."""
+    slug = re.sub(r"[^\w.=-]+", "-", "-".join(words + ([] if digest is None else [digest[:8]])))
     return slug if len(slug) <= 100 else f"{slug[:80]}-{sha256(slug.encode()).hexdigest()[:12]}"
