@@ -51,6 +51,12 @@ def test_people_get_tables_and_the_leaderboard_is_made_from_cards(card, tmp_path
     assert (tmp_path / "board" / "leaderboard.md").exists() and (tmp_path / "board" / "profile.svg").exists()
 
 
+def test_the_leaderboard_refuses_a_card_of_another_suite(card, capsys):
+    card.write_text(card.read_text().replace(read_card(card).suite.hash, "0" * 64))
+    assert run(["benchmark", "leaderboard", str(card)]) == 2
+    assert "suite" in capsys.readouterr().err
+
+
 def test_faults_are_one_line(tmp_path, capsys):
     for arguments in (["nonsense"], ["verify", str(tmp_path / "none.json")], ["periodic", "--set", "a=1"]):
         assert run(["benchmark", *arguments]) == 2

@@ -151,8 +151,13 @@ def leaderboard(
     from replan.report.benchmark_page import write_leaderboard
     from replan.report.benchmark_tables import leaderboard_tables, summary_record
     from replan.suite.cards import read_card, reference_cards
+    from replan.suite.verification import incomparable
 
-    found = [*reference_cards(), *(read_card(path) for path in cards or [])]
+    given = {path: read_card(path) for path in cards or []}
+    for path, card in given.items():
+        for finding in incomparable(card):
+            raise InputError(f"{path}: {finding}")
+    found = [*reference_cards(), *given.values()]
     files = write_leaderboard(found, output_folder(out))
     if as_json:
         emit(

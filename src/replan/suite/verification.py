@@ -27,7 +27,7 @@ def verify_card(
     rule : where the card's rule is found on this machine, for one that does not come with replan
     run_source : run the source text that the card holds
     """
-    if findings := list(_incomparable(card)):
+    if findings := list(incomparable(card)):
         return findings
     findings = _computed(card, compute, rule=rule, run_source=run_source)
     if not findings and card.hash != card.content_hash():
@@ -50,7 +50,7 @@ def _computed(card: Card, compute: Compute, *, rule: str | None, run_source: boo
         return list(_recomputed(card, find_rule(f"{file}:{card.rule.rpartition(':')[2]}"), compute))
 
 
-def _incomparable(card: Card) -> Iterator[str]:
+def incomparable(card: Card) -> Iterator[str]:
     """Yield why a card cannot be recomputed as a whole."""
     if (card.suite.version, card.suite.hash) != (VERSION, suite_hash()):
         yield (
