@@ -39,7 +39,7 @@ def planned(robot: Robot) -> Robot:
 def acted(mission: Mission, robot: Robot) -> tuple[float, Robot]:
     """The expected reward of one step, and the robot after it."""
     propagation, world, t = mission.update(robot.plan_time).propagation, mission.world, robot.time
-    actions = propagation.act(robot.estimate)
+    actions = propagation.act(robot.estimate, t)
     dense = np.zeros((world.states, world.states))
     kernel = world.kernel(t).general()
     for s in range(world.states):
@@ -54,7 +54,7 @@ def acted(mission: Mission, robot: Robot) -> tuple[float, Robot]:
             if reward.next_state is not None:
                 gain += probability * dense[s, to] * reward.next_state[to]
             after[to] += probability * dense[s, to]
-    estimate = propagation.advance(robot.estimate, actions)
+    estimate = propagation.advance(robot.estimate, actions, t)
     return gain, Robot(t + 1, robot.plan_time, estimate, tuple(after))
 
 

@@ -113,7 +113,17 @@ NUMBERS = (-1, 10**9, 2**70)
 
 def test_a_header_with_a_number_out_of_range_is_refused(saved):
     header, arrays = saved[:2]
-    for name in ("time", "state", "budget_left", "last_update", "plan_time", "earlier_time", "named_update"):
+    for name in (
+        "time",
+        "state",
+        "looks_left",
+        "plans_left",
+        "last_update",
+        "last_look",
+        "plan_time",
+        "earlier_time",
+        "named_update",
+    ):
         for other in NUMBERS:
             assert not try_to_restore(saved, {**header, name: other}, arrays), (name, other)
     for other in NUMBERS:

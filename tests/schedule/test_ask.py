@@ -41,7 +41,7 @@ def test_all_states_at_once_get_the_answers_of_asking_step_by_step(mission, rule
     tau = data.draw(st.integers(1, mission.horizon - 1))
     left = data.draw(st.integers(0, min(mission.budget - 1, mission.horizon - 1 - tau)))
     progress, states = mission.progress(tau, left), np.arange(mission.world.states)
-    chances = next_updates(rule, partial(mission.context, rule, progress), states, spend_all=spend_all)
+    chances, _ = next_updates(rule, partial(mission.context, rule, progress), states, spend_all=spend_all)
     np.testing.assert_array_equal(chances.sum(axis=1), 1)
     for state in states:
         context = partial(mission.context, rule, progress, int(state))

@@ -54,6 +54,8 @@ SPENDING_OPTIONS = {
     "plan_price": Annotated[
         float | None, typer.Option(help="Price of a plan; with --look-price, not --price.")
     ],
+    "looks": Annotated[int | None, typer.Option(help="Budget of looks; with --plans, in place of a budget.")],
+    "plans": Annotated[int | None, typer.Option(help="Budget of plans; with --looks, in place of a budget.")],
 }
 """Options that take the place of a setting's budget."""
 

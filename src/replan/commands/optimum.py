@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from replan.commands.common import (
     AtMostOption,
     ExecutionOption,
@@ -29,13 +31,20 @@ def command(
     spending: Given,
     expecting: Given,
 ) -> None:
-    """Print the best fixed schedule, and the best one that may depend on the states seen."""
+    """Print the best fixed schedule, and the best one that may depend on the states seen.
+
+    With --looks and --plans the best of both, or of plans at fixed times that a search finds.
+    """
     from replan.evaluation.optimal_schedule import optimum as find
     from replan.evaluation.scale import regret_scale
 
     named = NamedMission.of(setting, execution, at_most=at_most, expecting=expecting, spending=spending)
     with waiting(quiet=as_json) as doing:
         doing("searching for the best update times")
+        if named.mission.apart:
+            answer, lines = _apart(named)
+            emit(answer, as_json=as_json, lines=lines)
+            return
         best = find(named.mission)
     scale = regret_scale(named.mission, best_possible=best.feedback_regret)
     times = ", ".join(str(t) for t in best.fixed_times) or "no time"
@@ -64,3 +73,26 @@ def command(
         *named.lines(),
     ]
     emit(answer, as_json=as_json, lines=lines)
+
+
+def _apart(named: NamedMission) -> tuple[dict[str, Any], list[str]]:
+    from replan.evaluation.look_plan_optimum import look_plan_optimum
+    from replan.evaluation.scale import regret_scale
+
+    mission = named.mission
+    best = look_plan_optimum(mission)
+    scale = regret_scale(mission, best_possible=best.regret)
+    answer = {
+        **named.record(),
+        "looks": mission.looks,
+        "plans": mission.plans,
+        **scale.record(best.regret),
+        "feedback": {"regret": best.regret, "label": best.label, "plan_times": best.plans},
+    }
+    how = "chosen by the states seen" if best.plans is None else "at " + ", ".join(map(str, best.plans))
+    lines = [
+        f"best possible     {best.regret:z.4f}   plans {how} ({best.label})",
+        f"   {scale_words(best.regret, scale)}",
+        *named.lines(),
+    ]
+    return answer, lines

@@ -83,7 +83,9 @@ def command(
         if whole or decision.update
     ]
     spent = (
-        f"   (all {mission.budget} are spent; --at-most allows fewer)" if mission.config.must_spend else ""
+        f"   (all {mission.budget} are spent; --at-most allows fewer)"
+        if mission.config.must_spend and not mission.apart
+        else ""
     )
     lines = [
         *chosen.lines(verbose=verbose),

@@ -18,6 +18,7 @@ from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.execute.simulated_robot import SimulatedRobot
 from replan.model.kernel import Array, Indices
+from replan.schedule.budget import Kind
 from replan.schedule.rule import Decision, Rule
 
 
@@ -51,7 +52,12 @@ def run_agent(
         if t > 0:
             decisions.append((t, decision))
         if decision.update:
-            agent.update(robot.look(), previous)
+            if decision.kind == Kind.PLAN:
+                agent.replan()
+            elif decision.kind == Kind.LOOK:
+                agent.look(robot.look(), previous)
+            else:
+                agent.update(robot.look(), previous)
             times.append(t)
         believed.append(int(agent.estimate if mission.execution == "map" else np.argmax(agent.estimate)))
         actions.append(agent.act())

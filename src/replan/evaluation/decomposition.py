@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replan.errors import InputError
 from replan.evaluation.exact import Robots, UpdateTimes, row_blocks, visits
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
@@ -72,6 +73,8 @@ class Decomposition:
 
 def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Decomposition:
     """Split the exact regret of a rule by its Shapley values over the three switches."""
+    if mission.apart:
+        raise InputError("regret is split by cause for one budget of updates, not for looks and plans apart")
     best, update_times = best or oracle(mission.world), UpdateTimes(mission, rule)
     returns = {on: expected_return(update_times, on, best=best) for on in COMBINATIONS}
     state, stale_plan, model = (float(gain) for gain in shapley(returns))

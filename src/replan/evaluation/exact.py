@@ -11,20 +11,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
-from replan.execute.config import Progress
+from replan.execute.config import Key, Progress
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.model.memory import require_memory
 from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.ask import next_updates
-from replan.schedule.budget import FIRST_UPDATE, Prices
+from replan.schedule.budget import FIRST_UPDATE, Kind, Prices
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Need, Rule
-from replan.skip.interval import SkipStep, skip_interval
+from replan.skip.interval import SkipStep, continue_interval, skip_interval
+from replan.skip.propagation import likeliest
 
 ALL_STARTS_LIMIT = 2_500
 """States beyond which only the given start is evaluated: all starts at once cost O(S^2 T)."""
@@ -33,8 +36,6 @@ ROWS_AT_ONCE = 512
 
 ARRAYS_AT_ONCE = 5
 """Arrays of ROWS_AT_ONCE distributions that a step of exact evaluation holds."""
-
-Key = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,11 @@ class Steps:
     skip_loss: Array = field(repr=False)
     """(T,) lost at times that are skipped, t = 0 included."""
     update_probability: Array = field(repr=False)
-    """(T,) that t is an update."""
+    """(T,) that there is a look or a plan at t."""
+    look_probability: Array = field(repr=False)
+    """(T,)"""
+    plan_probability: Array = field(repr=False)
+    """(T,)"""
 
     @property
     def loss(self) -> Array:
@@ -73,48 +78,53 @@ class Evaluation:
 
     @property
     def expected_updates(self) -> float:
-        """Expected number of updates."""
+        """Expected number of times with a look or a plan."""
         return float(self.steps.update_probability.sum())
 
     @property
     def expected_looks(self) -> float:
         """Expected number of looks."""
-        return self.expected_updates
+        return float(self.steps.look_probability.sum())
 
     @property
     def expected_plans(self) -> float:
         """Expected number of plans."""
-        return self.expected_updates
+        return float(self.steps.plan_probability.sum())
 
     @property
     def objective(self) -> float:
         """Expected return minus the price of all looks and plans."""
-        return self.expected_return - (self.prices or Prices()).update * self.expected_updates
+        paid = (self.prices or Prices()).paid(self.expected_looks, self.expected_plans)
+        return self.expected_return - paid
 
 
 class UpdateTimes:
-    """Distributions of the next update time: a rule is asked once for each update and state."""
+    """Distributions of the next update time and its kind: a rule is asked once for each update and state."""
 
     def __init__(self, mission: Mission, rule: Rule) -> None:
         self.mission, self.rule = mission, rule
         self.by_state = Need.STATE in rule.needs
-        self._known: dict[Key, dict[int, Array]] = defaultdict(dict)
+        self._known: dict[Key, dict[int, tuple[Array, int]]] = defaultdict(dict)
 
-    def __call__(self, progress: Progress, states: Indices) -> Array:
-        """(R, T + 1) probability of each next update time for robots that saw `states`; T: none."""
-        mission = self.mission
+    def __call__(self, progress: Progress, states: Indices) -> tuple[Array, Indices]:
+        """(R, T + 1) probability of each next update time for robots that saw `states`; T: none.
+
+        And (R,) the kind of that update. After a plan alone `states` are the likeliest ones.
+        """
+        mission, count = self.mission, len(states)
         if progress.last_update < FIRST_UPDATE and mission.prices is None:
-            return np.broadcast_to(
-                np.eye(1, mission.horizon + 1, FIRST_UPDATE), (len(states), mission.horizon + 1)
+            first = np.broadcast_to(
+                np.eye(1, mission.horizon + 1, FIRST_UPDATE), (count, mission.horizon + 1)
             )
+            return first, np.full(count, int(Kind.BOTH))
         known = self._known[progress.key(self.rule)]
         asked = states.tolist() if self.by_state else [-1] * len(states)
         if new := [row for row, state in enumerate(asked) if state not in known]:
             context_at = partial(mission.context, self.rule, progress)
             new = new if self.by_state else new[:1]
             found = next_updates(self.rule, context_at, states[new], spend_all=mission.config.must_spend)
-            known.update(zip([asked[row] for row in new], found, strict=True))
-        return np.stack([known[state] for state in asked])
+            known.update(zip([asked[row] for row in new], zip(*found, strict=True), strict=True))
+        return np.stack([known[state][0] for state in asked]), np.array([known[state][1] for state in asked])
 
 
 def draws_times(mission: Mission, rule: Rule) -> bool:
@@ -124,12 +134,12 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
     update_times, start = UpdateTimes(mission, rule), np.array([mission.world.start])
     progress, time = mission.beginning(), 0
     while time < mission.horizon:
-        (chances,) = update_times(progress, start)
+        (chances,), (kind,) = update_times(progress, start)
         if np.count_nonzero(chances) > 1:
             return True
         time = int(chances.argmax())
         if time < mission.horizon:
-            progress = mission.after(progress, time)
+            progress = mission.after(progress, time, Kind(kind))
     return False
 
 
@@ -138,13 +148,13 @@ def evaluate(
 ) -> Evaluation:
     """Return the exact expected return of a rule, its regret, and the loss of each step.
 
-    Without `all_starts` the dynamic regret is left out.
+    Without `all_starts`, or with two budgets, the dynamic regret is left out.
     """
     best = best or oracle(mission.world)
     update_times = UpdateTimes(mission, rule)
     expected_return, steps = _forwards(update_times, best)
     dynamic = None
-    if all_starts and mission.world.states <= ALL_STARTS_LIMIT:
+    if all_starts and not mission.apart and mission.world.states <= ALL_STARTS_LIMIT:
         dynamic = worst_regret(mission, best.values[0] - _backwards(update_times))
     return Evaluation(
         float(best.values[0][mission.world.start]), expected_return, steps, dynamic, mission.prices
@@ -166,7 +176,8 @@ def priced_regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -
     """Return the exact regret from the start state plus the price of the updates."""
     best = best or oracle(mission.world)
     expected_return, steps = from_start(mission, rule, None)
-    paid = (mission.prices or Prices()).update * float(steps.update_probability.sum())
+    looks, plans = float(steps.look_probability.sum()), float(steps.plan_probability.sum())
+    paid = (mission.prices or Prices()).paid(looks, plans)
     return float(best.values[0][mission.world.start]) - expected_return + paid
 
 
@@ -189,20 +200,43 @@ def all_returns(mission: Mission, rule: Rule) -> Array:
 def _forwards(update_times: UpdateTimes, best: Oracle | None) -> tuple[float, Steps]:
     """Follow the start's distribution from update to update."""
     total = 0.0
-    update_loss, skip_loss, update_probability = np.zeros((3, update_times.mission.horizon))
+    update_loss, skip_loss, updates, looks, plans = np.zeros((5, update_times.mission.horizon))
     for progress, step, still in visits(update_times, partial(mission_robots, update_times.mission)):
         total += float(still @ step.reward)
         updated = step.time == progress.last_update and step.time > 0
         if updated:
-            update_probability[step.time] += still.sum()
+            updates[step.time] += still.sum()
+            looks[step.time] += still.sum() * (Kind.LOOK in progress.kind)
+            plans[step.time] += still.sum() * (Kind.PLAN in progress.kind)
         if best is not None:
             lost = np.einsum("rs,rs->r", step.before, best.loss(step.time).T[step.actions])
             (update_loss if updated else skip_loss)[step.time] += float(still @ lost)
-    return total, Steps(update_loss, skip_loss, update_probability)
+    return total, Steps(update_loss, skip_loss, updates, looks, plans)
 
 
 Robots = tuple[Indices, Array, Callable[[int], Iterator[SkipStep]]]
 """(R,) states seen at an update, (R,) their probability, and the steps from there to a given time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """Robots that have planned without a look: they differ by the state seen at the last look."""
+
+    share: Array
+    """(R,) their probability."""
+    before: Array
+    """(R, S) distribution of the true state."""
+    estimate: Any
+    """Of the propagation: (R,) states or (R, S) beliefs."""
+
+    def robots(self, mission: Mission, progress: Progress) -> Robots:
+        """Return the robots with the likeliest states in place of states seen."""
+        world, propagation = mission.world, progress.update.propagation
+        steps = partial(
+            continue_interval, world.kernel, world.reward, propagation, self.before, self.estimate,
+            begin=progress.last_update,
+        )  # fmt: skip
+        return likeliest(self.estimate), self.share, lambda end: steps(end=end)
 
 
 def visits(
@@ -216,23 +250,53 @@ def visits(
     require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * states, "exact evaluation")
     start = np.eye(1, mission.world.states, mission.world.start)[0]
     first = mission.beginning()
-    arrivals: dict[int, dict[Key, tuple[Progress, Array]]] = defaultdict(dict)
-    arrivals[0][first.key(update_times.rule)] = first, start
+    arrivals = _Arrivals(mission, update_times.rule)
+    arrivals.looked(first, start)
     for time in range(mission.horizon):
-        for _, (progress, mass) in sorted(arrivals.pop(time, {}).items()):
-            for rows, share, steps_until in robots_at(progress, mass):
-                chances = update_times(progress, rows)
+        for progress, mass, planned in arrivals.at(time):
+            groups = robots_at(progress, mass) if mass.any() else iter(())
+            for rows, share, steps_until in chain(groups, (p.robots(mission, progress) for p in planned)):
+                chances, kinds = update_times(progress, rows)
                 still = share
                 for step in steps_until(_last_time(chances)):
                     yield progress, step, still
                     leaving = share * chances[:, step.time + 1]
                     if step.time + 1 < mission.horizon and leaving.any():
-                        following = mission.after(progress, step.time + 1)
-                        here = arrivals[step.time + 1].setdefault(
-                            following.key(update_times.rule), (following, np.zeros_like(mass))
-                        )[1]
-                        here += leaving @ step.after
+                        arrivals.leave(progress, step, leaving, kinds)
                     still = still - leaving
+
+
+class _Arrivals:
+    """Robots by the time of their next update and by its bookkeeping."""
+
+    def __init__(self, mission: Mission, rule: Rule) -> None:
+        self.mission, self.rule = mission, rule
+        self.waiting: dict[int, dict[Key, tuple[Progress, Array, list[Planned]]]] = defaultdict(dict)
+
+    def at(self, time: int) -> Iterator[tuple[Progress, Array, list[Planned]]]:
+        """Yield those of one time: (S,) mass of states seen, and robots that have planned without a look."""
+        for key in sorted(self.waiting.get(time, {})):
+            yield self.waiting[time].pop(key)
+
+    def looked(self, progress: Progress, mass: Array) -> None:
+        """Add robots that see (S,) `mass`."""
+        self._node(progress)[1][:] += mass
+
+    def leave(self, progress: Progress, step: SkipStep, leaving: Array, kinds: Indices) -> None:
+        """Add (R,) `leaving` robots that update after a step, each in its kind."""
+        for kind in map(Kind, np.unique(kinds[leaving > 0]).tolist()):
+            following = self.mission.after(progress, step.time + 1, kind)
+            chosen = kinds == kind
+            if Kind.LOOK in kind:
+                self.looked(following, np.where(chosen, leaving, 0.0) @ step.after)
+                continue
+            rows = np.flatnonzero(chosen & (leaving > 0))
+            estimate = progress.update.propagation.advance(step.estimate, step.actions, step.time)[rows]
+            self._node(following)[2].append(Planned(leaving[rows], step.after[rows], estimate))
+
+    def _node(self, progress: Progress) -> tuple[Progress, Array, list[Planned]]:
+        empty = progress, np.zeros(self.mission.world.states), []
+        return self.waiting[progress.last_update].setdefault(progress.key(self.rule), empty)
 
 
 def mission_robots(mission: Mission, progress: Progress, mass: Array) -> Iterator[Robots]:
@@ -284,7 +348,7 @@ def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Pr
         progress = waiting.pop()
         key = progress.key(rule)
         if key not in nodes:
-            chances = update_times(progress, states)
+            chances, _ = update_times(progress, states)
             nodes[key] = progress, chances
             times = np.flatnonzero(chances.any(axis=0))
             waiting += [mission.after(progress, int(t)) for t in times if t < mission.horizon]
@@ -296,5 +360,5 @@ def _last_time(chances: Array) -> int:
 
 
 def _interval(mission: Mission, progress: Progress, rows: Indices, end: int) -> Iterator[SkipStep]:
-    world, update = mission.world, progress.update
-    return skip_interval(world.kernel, world.reward, update.propagation, rows, begin=update.time, end=end)
+    world, propagation = mission.world, progress.update.propagation
+    return skip_interval(world.kernel, world.reward, propagation, rows, begin=progress.last_update, end=end)

@@ -7,6 +7,7 @@ bound under the feedback values: no fixed schedule does better from an update on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,19 +85,25 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     )
 
 
-def feedback(mission: Mission, states: Indices, *, with_later: bool = False) -> Programme:
-    """The best feedback schedule from the first choice on, at which the robot is in one of `states`."""
+def feedback(
+    mission: Mission,
+    states: Indices,
+    *,
+    with_later: bool = False,
+    acting_from: Callable[[int], Propagation] | None = None,
+) -> Programme:
+    """The best feedback schedule from the first choice on, at which the robot is in one of `states`.
+
+    `acting_from` tells how a robot acts after an update at each time, where this is not to plan there.
+    """
     if mission.forecast.compares:
         raise InputError(f"the optimum with the forecast {mission.forecast.name} is not computed")
     world, begin = mission.world, len(_forced(mission))
     along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)
 
-    def acting_from(time: int) -> Propagation:
-        return mission.update(time).propagation
-
     problem = Problem(
         along,
-        acting_from,
+        acting_from or (lambda time: mission.update(time).propagation),
         mission.config.must_spend,
         tolerance=TOLERANCE,
         price=(mission.prices or Prices()).update,
@@ -112,12 +119,17 @@ def feedback_value(mission: Mission) -> float:
     return gained + float(arrival[programme.states] @ programme.best[:, -1])
 
 
-def feedback_regrets(mission: Mission, largest: int) -> Array:
-    """(B,) regret of the best feedback schedule for each budget from 1 to `largest`, by one programme."""
+def feedback_regrets(
+    mission: Mission, largest: int, *, acting_from: Callable[[int], Propagation] | None = None
+) -> Array:
+    """(B,) regret of the best feedback schedule for each budget from 1 to `largest`, by one programme.
+
+    `acting_from` as in `feedback`.
+    """
     best = float(oracle_return(mission.world)[mission.world.start])
     mission = mission.with_budget(largest)
     _, gained, arrival = _opening(mission)
-    programme = feedback(mission, np.flatnonzero(arrival))
+    programme = feedback(mission, np.flatnonzero(arrival), acting_from=acting_from)
     return best - gained - arrival[programme.states] @ programme.best
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,8 +25,9 @@ from replan.model.tvmdp import TVMDP
 from replan.planning.optimal_values import Oracle, oracle
 from replan.planning.ties import Ties
 from replan.schedule.ask import draw
+from replan.schedule.budget import Kind
 from replan.schedule.rule import Need, Rule
-from replan.skip.propagation import Propagation
+from replan.skip.propagation import Propagation, likeliest
 from replan.skip.walk import sample_walk
 
 
@@ -94,7 +96,9 @@ class _Fleet:
         require_memory(count * (10 + (4 if trace else 1) * horizon), f"{count} rollouts of {horizon} steps")
         self.states = np.full(count, mission.world.start)
         self.returns, self.counts = np.zeros(count), np.zeros(count, dtype=np.int64)
-        self.grid = None if trace or mission.execution != "map" else grid_over_time_of(mission.world)
+        steps = trace or mission.apart or mission.execution != "map"
+        self.grid = None if steps else grid_over_time_of(mission.world)
+        self.estimates: Any = None  # of robots that have planned without a look
         self.numbers = None if self.grid else uniforms(seeds[None, :], np.arange(horizon)[:, None])
         if trace:
             self.seen = np.empty((count, horizon + 1), dtype=np.int64)
@@ -119,13 +123,15 @@ class _Fleet:
         for time in range(mission.horizon):
             for progress, groups in waiting.pop(time, {}).values():
                 rows = np.concatenate(groups)
-                ends = self._next_times(update_times, progress, rows)
-                for end in np.unique(ends).tolist():
-                    group = rows[ends == end]
-                    self._move({time: progress.update.propagation}, group, end)
+                ends, kinds = self._next_times(update_times, progress, rows)
+                for end, kind in sorted(set(zip(ends.tolist(), kinds.tolist(), strict=True))):
+                    group = rows[(ends == end) & (kinds == kind)]
+                    self._move(
+                        {time: progress.update.propagation}, group, end, seen=progress.last_look == time
+                    )
                     if end < mission.horizon:
                         self.counts[group] += 1
-                        following = mission.after(progress, end)
+                        following = mission.after(progress, end, Kind(kind))
                         waiting[end].setdefault(following.key(rule), (following, []))[1].append(group)
 
     def rollouts(self) -> Rollouts:
@@ -135,19 +141,26 @@ class _Fleet:
         self.seen[:, -1] = self.states
         return Rollouts(self.seeds, self.returns, self.counts, self.seen, self.believed, self.updated)
 
-    def _next_times(self, update_times: UpdateTimes, progress: Progress, rows: Indices) -> Indices:
-        """(R,) the next update of each robot."""
-        states, case = np.unique(self.states[rows], return_inverse=True)
-        chances = update_times(progress, states)
+    def _next_times(
+        self, update_times: UpdateTimes, progress: Progress, rows: Indices
+    ) -> tuple[Indices, Indices]:
+        """(R,) the next update of each robot, and its kind."""
+        looked = progress.last_look == progress.last_update
+        known = self.states[rows] if looked else likeliest(self.estimates[rows])
+        states, case = np.unique(known, return_inverse=True)
+        chances, kinds = update_times(progress, states)
         certain = np.count_nonzero(chances, axis=1) == 1
         times = chances.argmax(axis=1)[case]
         for row in np.flatnonzero(~certain[case]):
             seed = int(self.seeds[rows[row]])
             times[row] = draw(chances[case[row]], seed, after=progress.last_update, rule=self.rule)
-        return times
+        return times, np.where(times < self.mission.horizon, kinds[case], 0)
 
-    def _move(self, intervals: dict[int, Propagation], rows: Indices, end: int) -> None:
-        """Move the robots `rows` through intervals that begin at the given times, up to `end`."""
+    def _move(self, intervals: dict[int, Propagation], rows: Indices, end: int, *, seen: bool = True) -> None:
+        """Move the robots `rows` through intervals that begin at the given times, up to `end`.
+
+        Robots that have not `seen` their states at the beginning go on from their estimates.
+        """
         states, returns = self.states[rows], self.returns[rows]
         if self.grid:
             states, returns = sample_walk(self.grid, intervals, self.seeds[rows], states, returns, end=end)
@@ -155,17 +168,24 @@ class _Fleet:
             ((begin, propagation),) = intervals.items()
             if self.trace:
                 self.updated[rows, begin] = begin > 0
-            estimate = propagation.begin(states)
+            estimate = propagation.begin(states) if seen else self.estimates[rows]
             for t in range(begin, end):
                 states, returns, estimate = self._step(t, rows, propagation, states, returns, estimate)
+            if self.mission.apart:
+                self._keep(rows, estimate)
         self.states[rows], self.returns[rows] = states, returns
+
+    def _keep(self, rows: Indices, estimate: Any) -> None:
+        if self.estimates is None:
+            self.estimates = np.zeros((len(self.seeds), *estimate.shape[1:]), dtype=estimate.dtype)
+        self.estimates[rows] = estimate
 
     def _step(self, t: int, rows: Indices, propagation: Propagation, states, returns, estimate):
         assert self.numbers is not None
         world, actions = self.mission.world, propagation.act(estimate, t)
         if self.trace:
             self.seen[rows, t] = states
-            self.believed[rows, t] = estimate if estimate.ndim == 1 else estimate.argmax(axis=1)
+            self.believed[rows, t] = likeliest(estimate)
         following = world.kernel(t).sample(states, actions, self.numbers[t, rows])
         returns = returns + world.reward(t).realised(states, actions, following)
         return following, returns, propagation.advance(estimate, actions, t)

@@ -60,13 +60,13 @@ def regret_scale(
 ) -> RegretScale:
     """Return the scale of a mission; with prices or beyond `CHEAP` only never updating and what is given.
 
-    Without `floor` the best possible is not computed either.
+    Without `floor` the best possible is not computed either; that of looks and plans apart must be given.
     """
     best = best or oracle(mission.world)
     never = never_updating(mission, best=best)
     if mission.prices is not None or not is_cheap(mission):
         return RegretScale(never, None, best_possible)
-    if floor and best_possible is None:
+    if floor and best_possible is None and not mission.apart:
         best_possible = float(feedback_regrets(mission, mission.limit)[-1])
     return RegretScale(never, regret(mission, Periodic(), best=best), best_possible)
 

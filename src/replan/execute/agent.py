@@ -14,6 +14,7 @@ only the budget can force an update.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.estimate.estimator import Estimator, Observation
+from replan.estimate.true_kernel import TrueKernel
 from replan.execute import snapshot
 from replan.execute.config import AgentConfig, Progress, Update
 from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit
@@ -33,8 +35,12 @@ from replan.execute.validation import validate_kernel, validate_look, validate_n
 from replan.model.kernel import Array, Kernel, prepare_kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import FORCED, decision_at, named_update
-from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.rule import Decision, Need, Rule
+from replan.skip.propagation import likeliest
+
+EVENTS = {Kind.BOTH: "update", Kind.LOOK: "look", Kind.PLAN: "plan"}
+"""Words of the log for the parts of an update."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -82,7 +88,12 @@ class Agent(AgentConfig):
         """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel."""
         state = validate_number(state, self.nominal.states)
         update = self.make_update(0, self.nominal)
-        self._memory = Memory(0, state, Progress(update, self.limit), update.propagation.begin(_row(state)))
+        self._memory = Memory(
+            0,
+            state,
+            Progress(update, self.budgets[0], plans_left=self.budgets[1]),
+            update.propagation.begin(_row(state)),
+        )
         self.log = [Event(0, "start", state=state)]
         self._decision, self._warned = None, False
 
@@ -128,32 +139,52 @@ class Agent(AgentConfig):
 
         (S,) probabilities may stand in place of the state: belief execution goes on from them, likeliest-cell
         execution from their mode. Estimator and rule are given the mode, as if it had been seen.
-        Returns True if a new plan is in force.
+        With two budgets it makes the part that is left once the other is spent. Returns True if a new plan is
+        in force.
         """
-        now = self._now
-        state, belief = validate_look(state, self.nominal.states)
+        return self._spend(self._left() or Kind.BOTH, state, previous)
+
+    def look(self, state: int | Array, previous: int | None = None) -> bool:
+        """Spend a look on the state seen now and keep the plan. Returns whether it was allowed."""
+        return self._spend(Kind.LOOK, state, previous)
+
+    def replan(self) -> bool:
+        """Spend a plan without a look: the estimate of the state is kept. Returns True if it is in force."""
+        return self._spend(Kind.PLAN)
+
+    def _spend(self, kind: Kind, state: int | Array | None = None, previous: int | None = None) -> bool:
+        """Make these parts of an update, with the state seen now where it is one of them."""
+        now, belief = self._now, None
+        if Kind.LOOK in kind:
+            state, belief = validate_look(state, self.nominal.states)
+        else:
+            state = int(likeliest(now.estimate)[0])
         if previous is not None:
             previous = validate_number(previous, self.nominal.states, "previous")
-        if refusal := self._refusal():
+        if refusal := self._refusal(kind):
             self._record("refused update", refusal, state=state)
             return False
-        decision = self.due()
+        decision, trouble = self.due(), None
         last = now.commanded[-1] if now.commanded else None
         seen = Observation(now.time, state, previous, last, tuple(now.commanded))
-        trouble = None
         try:
-            now.progress = now.progress.after(self._make(seen))
+            if Kind.PLAN in kind:
+                now.progress = now.progress.after(self._make(seen, kind), look=Kind.LOOK in kind)
+            else:
+                now.known = self._worker.run(self._learn(seen, kind), _same, timeout=self.time_limit)
+                now.progress = now.progress.keeping(now.time, kind)
         except Exception as error:
             trouble = f"{_described(error)}: the last plan stays in force"
-            now.progress = now.progress.keeping(now.time)
-        now.state, now.commanded, now.named_update, now.named = state, [], None, False
-        now.estimate = now.progress.update.propagation.begin(_row(state))
-        if belief is not None and self.execution == "belief":
-            now.estimate = belief[None, :]
+            now.progress = now.progress.keeping(now.time, kind)
+        now.state, now.named_update, now.named = state, None, False
+        if Kind.LOOK in kind:
+            now.commanded = []
+            now.estimate = now.progress.update.propagation.begin(_row(state))
+            if belief is not None and self.execution == "belief":
+                now.estimate = belief[None, :]
         self._decision = None
-        self._record(
-            "kept plan" if trouble else "update", trouble or decision.reason, state, decision=decision
-        )
+        what = EVENTS[kind] if trouble is None else "kept plan"
+        self._record(what, trouble or decision.reason, state, decision=decision)
         return trouble is None
 
     def act(self) -> int:
@@ -196,11 +227,20 @@ class Agent(AgentConfig):
         if self.busy:
             raise InputError("the late work of an update still runs: the estimator is not at rest")
 
-    def _refusal(self) -> str | None:
-        """Return why no update can be made now, or None."""
+    def _left(self) -> Kind:
+        """Return the parts of an update that are left."""
+        progress = self._now.progress
+        return Kind((progress.looks_left > 0) * Kind.LOOK + (progress.plans_left > 0) * Kind.PLAN)
+
+    def _refusal(self, kind: Kind) -> str | None:
+        """Return why no update of that kind can be made now, or None."""
         now = self._now
         if now.progress.budget_left == 0:
             return "the budget is spent"
+        if kind & ~self._left():
+            return f"no {'look' if Kind.LOOK in kind & ~self._left() else 'plan'} is left"
+        if kind != Kind.BOTH and not (self.apart or self.prices):
+            return "looks and plans have one budget: spend an update"
         if now.time < FIRST_UPDATE or self.done:
             return "updates begin at 1 and end with the horizon"
         if now.progress.last_update == now.time:
@@ -234,7 +274,7 @@ class Agent(AgentConfig):
             why = f"the rule failed: {_described(error)}"
             self._record("failed rule", why)
             forced = self.must_spend and 0 < self.budget_left >= self.horizon - now.time
-            return Decision(forced, FORCED if forced else why)
+            return Decision(forced, FORCED if forced else why).restrict(self._left() if forced else Kind(0))
 
     def _ask(self, now: Memory) -> tuple[int | None, Decision]:
         """Return the next update time that the rule names, and its decision; changes nothing."""
@@ -243,21 +283,33 @@ class Agent(AgentConfig):
             named = named_update(self.rule, context(), now.state, seed=self.seed, spend_all=self.must_spend)
         return named, decision_at(self.rule, context(now.time), named, spend_all=self.must_spend)
 
-    def _make(self, seen: Observation) -> Update:
+    def _make(self, seen: Observation, kind: Kind) -> Update:
         """Estimate, forecast and plan within the time limit."""
-        before = self._now.progress.update
+        now, before = self._now, self._now.progress.update
         earlier = (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
 
         def make(kernel: Kernel) -> Update:
             return self.make_update(seen.time, validate_kernel(kernel, like=self.nominal), earlier)
 
-        return self._worker.run(partial(self.estimator.estimate, seen), make, timeout=self.time_limit)
+        made = self._worker.run(self._learn(seen, kind), make, timeout=self.time_limit)
+        now.known = made.kernel
+        return made
+
+    def _learn(self, seen: Observation, kind: Kind) -> Callable[[], Kernel]:
+        """Return what estimates: the estimator, or after a plan alone what it said of the last look.
+
+        In the paper's simulator a plan shows the kernel of the step before, without a look.
+        """
+        if Kind.LOOK in kind or isinstance(self.estimator, TrueKernel):
+            return partial(self.estimator.estimate, seen)
+        return lambda known=self._now.known: self.nominal if known is None else known
 
     def _try_out(self) -> None:
         prepare_kernel(self.nominal)
         first = FIRST_UPDATE if self.prices is None else 0
         update = replace(self.make_update(0, self.nominal), time=first)
-        progress = Progress(update, self.limit - first)
+        looks, plans = self.budgets
+        progress = Progress(update, looks - first, plans_left=plans - first)
         if progress.budget_left == 0 or self.horizon <= first + 1:
             return
         context = partial(self.context, self.rule, progress, 0)

@@ -18,9 +18,11 @@ from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan, plan, plan_ahead
 from replan.planning.ties import Ties
-from replan.schedule.budget import FIRST_UPDATE, Prices, check_budget
+from replan.schedule.budget import FIRST_UPDATE, Kind, Prices, check_budgets
 from replan.schedule.rule import Context, Drift, Need, Rule
 from replan.skip.propagation import Execution, Propagation, make_propagation
+
+Key = tuple[int, int, int, int, int, tuple[int, ...]]
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
 """(kernel, reward, time, horizon, ties) -> plan."""
@@ -53,30 +55,76 @@ class Progress:
 
     update: Update
     """In force."""
-    budget_left: int
+    looks_left: int
     earlier: Update | None = None
     """In force before, None if that was the free plan of t = 0."""
     last_update: int = -1
-    """Time of the last update; -1: that of the plan in force. Later if that update kept the plan."""
+    """Time of the last look or plan; -1: that of the plan in force. Later if the plan was kept."""
+    plans_left: int = -1
+    """-1: as many as looks."""
+    last_look: int = -1
+    """-1: at the last update."""
+    plans_since_look: tuple[int, ...] = ()
+    """Times of the plans in force since the last look, that at the look first; (): the one in force."""
 
     def __post_init__(self) -> None:
         if self.last_update < 0:
             object.__setattr__(self, "last_update", self.update.time)
+        if self.plans_left < 0:
+            object.__setattr__(self, "plans_left", self.looks_left)
+        if self.last_look < 0:
+            object.__setattr__(self, "last_look", self.last_update)
+        if not self.plans_since_look:
+            object.__setattr__(self, "plans_since_look", (self.update.time,))
 
-    def after(self, update: Update) -> Progress:
-        """Return the progress after a further update."""
-        earlier = self.update if self.update.time >= FIRST_UPDATE else None
-        return Progress(update, self.budget_left - 1, earlier)
+    @property
+    def budget_left(self) -> int:
+        """Updates left; where looks and plans have budgets of their own, the larger rest."""
+        return max(self.looks_left, self.plans_left)
 
-    def keeping(self, time: int) -> Progress:
-        """Return the progress after an update at `time` that made no plan."""
-        return Progress(self.update, self.budget_left - 1, self.earlier, time)
+    def left_after(self, kind: Kind) -> int:
+        """Return the updates left after one more of that kind."""
+        return max(self.looks_left - (Kind.LOOK in kind), self.plans_left - (Kind.PLAN in kind))
 
-    def key(self, rule: Rule) -> tuple[int, int, int]:
-        """Last update, updates left and earlier update: equal keys are equal contexts for the rule."""
+    @property
+    def kind(self) -> Kind:
+        """The parts of the last update."""
+        looked, planned = self.last_look == self.last_update, self.update.time == self.last_update
+        return Kind(looked * Kind.LOOK + planned * Kind.PLAN)
+
+    def after(self, update: Update, *, look: bool = True) -> Progress:
+        """Return the progress after a plan, with a look or alone."""
+        return Progress(
+            update,
+            self.looks_left - look,
+            self.update if self.update.time >= FIRST_UPDATE else None,
+            plans_left=self.plans_left - 1,
+            last_look=update.time if look else self.last_look,
+            plans_since_look=() if look else (*self.plans_since_look, update.time),
+        )
+
+    def keeping(self, time: int, kind: Kind = Kind.BOTH) -> Progress:
+        """Return the progress after an update at `time` that made no plan: a look, or a plan that failed."""
+        look, plan = Kind.LOOK in kind, Kind.PLAN in kind
+        return Progress(
+            self.update,
+            self.looks_left - look,
+            self.earlier,
+            time,
+            self.plans_left - plan,
+            time if look else self.last_look,
+            () if look else self.plans_since_look,
+        )
+
+    def key(self, rule: Rule) -> Key:
+        """Return all that tells contexts of the rule apart, and estimates of robots that saw one state.
+
+        The first entry is the last update.
+        """
         compares = Need.EARLIER_ESTIMATE in rule.needs and self.earlier is not None
         earlier = self.earlier.time if compares and self.earlier else self.update.compared
-        return self.last_update, self.budget_left, earlier
+        left = self.looks_left, self.plans_left
+        return self.last_update, *left, earlier, self.last_look, self.plans_since_look
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -88,7 +136,7 @@ class AgentConfig:
     planning_horizon: int
     """H."""
     budget: int | None
-    """B; None: prices alone."""
+    """B; None: prices alone, or two budgets."""
     reward: Callable[[int], Reward]
     nominal: Kernel
     """Planned on before the first update."""
@@ -102,6 +150,10 @@ class AgentConfig:
     """Spend exactly B updates; False: at most B. With prices B is a limit in any case."""
     prices: Prices | None = None
     """Of looks and plans. With prices the first update is not forced."""
+    looks: int | None = None
+    """Budget of looks, where looks and plans have budgets of their own."""
+    plans: int | None = None
+    """Budget of plans, where looks and plans have budgets of their own."""
     planner: Planner = plan_by_induction
     current_kernel: Callable[[int], Kernel] | None = None
     """t -> P_t, for rules that need it."""
@@ -111,7 +163,7 @@ class AgentConfig:
     """Of which every kernel is a member."""
 
     def __post_init__(self) -> None:
-        check_budget(self.budget, self.horizon, self.prices)
+        self.budgets  # noqa: B018, which checks them
         bounds = np.asarray(self.drift_bounds, dtype=float)
         if bounds.shape != (self.horizon - 1,) or not (bounds >= 0).all():
             raise InputError(f"drift_bounds must be {self.horizon - 1} numbers of at least 0")
@@ -130,8 +182,20 @@ class AgentConfig:
 
     @property
     def limit(self) -> int:
-        """The most updates that can be made: B, or T - 1."""
-        return check_budget(self.budget, self.horizon, self.prices)
+        """The most updates that can be made: B, or T - 1; of two budgets the larger."""
+        return max(self.budgets)
+
+    @property
+    def budgets(self) -> tuple[int, int]:
+        """The most looks and the most plans that can be made."""
+        return check_budgets(
+            self.budget, self.horizon, prices=self.prices, looks=self.looks, plans=self.plans
+        )
+
+    @property
+    def apart(self) -> bool:
+        """Whether looks and plans have budgets of their own."""
+        return self.looks is not None
 
     @property
     def must_spend(self) -> bool:
@@ -178,12 +242,12 @@ class AgentConfig:
     def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
         """Return the context at `time` (None: at the last update itself) for a rule."""
         time = progress.last_update if time is None else time
-        update = progress.update
+        update, (looks, plans) = progress.update, self.budgets
         return Context(
             time=time,
             horizon=self.horizon,
             planning_horizon=self.planning_horizon,
-            budget=self.limit,
+            budget=max(looks, plans),
             budget_left=progress.budget_left,
             last_update=progress.last_update,
             kernel=update.kernel,
@@ -197,6 +261,10 @@ class AgentConfig:
             given={need: self._given(rule, need, progress, state, time) for need in rule.needs},
             cache=update.cache,
             prices=self.prices,
+            looks=looks,
+            plans=plans,
+            looks_left=progress.looks_left,
+            plans_left=progress.plans_left,
         )
 
     def _given(self, rule: Rule, need: Need, progress: Progress, state: int, time: int) -> Any:
@@ -209,9 +277,9 @@ class AgentConfig:
         if need is Need.EARLIER_ESTIMATE:
             return None if progress.earlier is None else (progress.earlier.time, progress.earlier.kernel)
         if need is Need.BUDGET:
-            if self.budget is None:
+            if self.budget is None and not self.apart:
                 raise InputError(f"the rule {rule.name} needs a budget: give one with the price")
-            return self.budget
+            return self.limit
         if self.current_kernel is None:
             raise InputError("current_kernel is needed by the rule")
         return self.current_kernel(time)

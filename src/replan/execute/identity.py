@@ -35,6 +35,8 @@ def describe_arguments(agent: Agent) -> dict[str, str]:
         "budget": str(agent.budget),
         "spend_all": str(agent.spend_all),
         "prices": str(agent.prices),
+        "looks": str(agent.looks),
+        "plans": str(agent.plans),
         "execution": agent.execution,
         "ties": str(agent.ties),
         "seed": str(agent.seed),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replan.execute.config import Progress
+from replan.model.kernel import Kernel
 from replan.schedule.rule import Decision
 
 
@@ -15,7 +16,7 @@ class Event:
 
     time: int
     what: str
-    """start, update, kept plan, refused update, failed rule or act."""
+    """start, update, look, plan, kept plan, refused update, failed rule or act."""
     why: str = ""
     state: int | None = None
     action: int | None = None
@@ -37,4 +38,6 @@ class Memory:
     named: bool = False
     """Whether the rule was asked for it since the last update."""
     commanded: list[int] = field(default_factory=list)
-    """Actions since the last update."""
+    """Actions since the last look."""
+    known: Kernel | None = None
+    """The last estimate, made at a look or a plan; None before the first."""

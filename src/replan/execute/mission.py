@@ -15,7 +15,7 @@ from replan.forecast.frozen import Frozen
 from replan.model.kernel import Kernel
 from replan.model.tvmdp import TVMDP
 from replan.planning.ties import Ties
-from replan.schedule.budget import Prices, check_budget, check_times
+from replan.schedule.budget import Kind, Prices, check_budgets, check_times
 from replan.schedule.rule import Context, Rule
 from replan.skip.propagation import Execution
 
@@ -29,7 +29,7 @@ class Mission:
 
     world: TVMDP
     budget: int | None
-    """B; None: prices alone."""
+    """B; None: prices alone, or two budgets."""
     planning_horizon: int
     """H."""
     ties: Ties = field(default_factory=Ties)
@@ -40,9 +40,18 @@ class Mission:
     """Of looks and plans. With prices the first update is not forced."""
     forecast: Forecast = field(default_factory=Frozen)
     """What the robot expects of the kernels after an update."""
+    looks: int | None = None
+    """Budget of looks, where looks and plans have budgets of their own."""
+    plans: int | None = None
+    """Budget of plans, where looks and plans have budgets of their own."""
 
     def __post_init__(self) -> None:
-        check_budget(self.budget, self.world.horizon, self.prices)
+        self._check_budgets()
+
+    def _check_budgets(self) -> tuple[int, int]:
+        return check_budgets(
+            self.budget, self.world.horizon, prices=self.prices, looks=self.looks, plans=self.plans
+        )
 
     @property
     def horizon(self) -> int:
@@ -69,6 +78,8 @@ class Mission:
             ties=self.ties,
             spend_all=self.spend_all,
             prices=self.prices,
+            looks=self.looks,
+            plans=self.plans,
             current_kernel=self.world.kernel,
             declared_successors=self.world.declared_successors,
             family=self.world.family,
@@ -92,9 +103,16 @@ class Mission:
         """
         return self._updates(time, earlier if self.forecast.compares else 0)
 
-    def with_budget(self, budget: int | None, *, prices: Prices | None = None) -> Mission:
-        """Return the mission with another budget, or with prices; both share their updates."""
-        other = replace(self, budget=budget, prices=prices)
+    def with_budget(
+        self,
+        budget: int | None,
+        *,
+        prices: Prices | None = None,
+        looks: int | None = None,
+        plans: int | None = None,
+    ) -> Mission:
+        """Return the mission with another budget, with prices or two budgets; both share their updates."""
+        other = replace(self, budget=budget, prices=prices, looks=looks, plans=plans)
         vars(other)["_updates"] = self._updates
         return other
 
@@ -102,13 +120,18 @@ class Mission:
     def required_budget(self) -> int:
         """B; raises `InputError` on a mission that has prices."""
         if self.budget is None or self.prices is not None:
-            raise InputError("this needs a budget without a price")
+            raise InputError("this needs one budget, without a price")
         return self.budget
 
     @property
     def limit(self) -> int:
-        """The most updates that can be made: B, or T - 1."""
-        return self.config.limit
+        """The most updates that can be made: B, or T - 1; of two budgets the larger."""
+        return max(self._check_budgets())
+
+    @property
+    def apart(self) -> bool:
+        """Whether looks and plans have budgets of their own."""
+        return self.looks is not None
 
     def check_times(self, times: Iterable[int]) -> tuple[int, ...]:
         """Return the update times as a tuple, or raise an `InputError` if this mission cannot take them."""
@@ -122,16 +145,19 @@ class Mission:
 
     def beginning(self) -> Progress:
         """Return the bookkeeping before the first update."""
-        return self.progress(0, self.limit)
+        looks, plans = self._check_budgets()
+        return Progress(self.update(0), looks, plans_left=plans)
 
     def progress(self, last_update: int, budget_left: int, earlier_update: int = 0) -> Progress:
         """Return the bookkeeping after an update at `last_update`, the one before it at `earlier_update`."""
         earlier = self.update(earlier_update) if earlier_update else None
         return Progress(self.update(last_update, earlier_update), budget_left, earlier)
 
-    def after(self, progress: Progress, time: int) -> Progress:
-        """Return the progress after a further update at `time`."""
-        return progress.after(self.update(time, progress.update.time))
+    def after(self, progress: Progress, time: int, kind: Kind = Kind.BOTH) -> Progress:
+        """Return the progress after a further update at `time`, or after a part of one."""
+        if Kind.PLAN not in kind:
+            return progress.keeping(time, kind)
+        return progress.after(self.update(time, progress.update.time), look=Kind.LOOK in kind)
 
     def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
         """Return the context at `time` (None: at the last update itself) for a rule."""

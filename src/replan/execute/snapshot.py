@@ -14,6 +14,7 @@ from replan.execute.config import Progress, Update
 from replan.execute.identity import kernel_arrays, kernel_from
 from replan.execute.memory import Event, Memory
 from replan.execute.validation import validate_kernel, validate_number
+from replan.model.kernel import Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Decision
@@ -37,8 +38,10 @@ def write(path: str | Path, agent: Agent) -> None:
         "named_update": now.named_update,
         "named": now.named,
         "commanded": now.commanded,
-        "budget_left": progress.budget_left,
+        "looks_left": progress.looks_left,
+        "plans_left": progress.plans_left,
         "last_update": progress.last_update,
+        "last_look": progress.last_look,
         "plan_time": progress.update.time,
         "earlier_time": None if progress.earlier is None else progress.earlier.time,
         "log": [_event_fields(event) for event in agent.log[-(agent.log_length or len(agent.log)) :]],
@@ -49,6 +52,8 @@ def write(path: str | Path, agent: Agent) -> None:
             plan = update.plan
             arrays |= {f"{prefix}policy": plan.policy, f"{prefix}next_values": plan.next_values}
             arrays |= _prefixed(f"{prefix}kernel_", kernel_arrays(update.kernel))
+    if now.known is not None:
+        arrays |= _prefixed("known_kernel_", kernel_arrays(now.known))
     unfinished = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
@@ -98,17 +103,24 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
     time = validate_number(header["time"], agent.horizon + 1, "time")
     last = validate_number(header["last_update"], min(time, agent.horizon - 1) + 1, "last_update")
     plan_time = validate_number(header["plan_time"], last + 1, "plan_time")
-    left = validate_number(header["budget_left"], agent.limit + 1, "budget_left")
+    last_look = validate_number(header["last_look"], last + 1, "last_look")
+    (looks, plans), names = agent.budgets, ("looks_left", "plans_left")
+    left = [
+        validate_number(header[name], most + 1, name) for name, most in zip(names, agent.budgets, strict=True)
+    ]
+    spent = looks - left[0], plans - left[1]
     commanded = [validate_number(action, actions, "commanded") for action in header["commanded"]]
-    if len(commanded) != time - last or (left == agent.limit) != (last < FIRST_UPDATE):
+    if len(commanded) != time - last_look or any(spent) != (last >= FIRST_UPDATE):
         raise ValueError("time, last update, commands and budget do not fit together")
-    if agent.limit - left > last:
-        raise ValueError(f"{agent.limit - left} updates by time {last}")
+    if max(spent) > last or (not agent.apart and agent.prices is None and spent[0] != spent[1]):
+        raise ValueError(f"{spent[0]} looks and {spent[1]} plans by time {last}")
     earlier = None
     if header["earlier_time"] is not None:
         when = validate_number(header["earlier_time"], plan_time, "earlier_time")
         earlier = _update(_named("earlier_", arrays), when, agent, None)
-    progress = Progress(_update(arrays, plan_time, agent, earlier), left, earlier, last)
+    progress = Progress(
+        _update(arrays, plan_time, agent, earlier), left[0], earlier, last, left[1], last_look
+    )
     if not (isinstance(header["named"], bool) and isinstance(header["log"], list)):
         raise ValueError("named or log has another type")
     named = header["named_update"]
@@ -122,6 +134,7 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
         named,
         header["named"],
         commanded,
+        _known(arrays, agent),
     )
 
 
@@ -130,6 +143,11 @@ def _update(arrays: dict[str, np.ndarray], time: int, agent: Agent, earlier: Upd
     plan = Plan(time, arrays["policy"], arrays["next_values"], kernel, agent.reward(time), agent.ties)
     before = (earlier.time, earlier.kernel) if earlier else None
     return agent.make_update(time, kernel, before, kept=plan)
+
+
+def _known(arrays: dict[str, np.ndarray], agent: Agent) -> Kernel | None:
+    found = _named("known_kernel_", arrays)
+    return validate_kernel(kernel_from(found), like=agent.nominal) if found else None
 
 
 def _estimate(estimate: np.ndarray, states: int, execution: str) -> np.ndarray:

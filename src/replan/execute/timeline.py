@@ -8,7 +8,7 @@ from functools import partial
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.schedule.ask import decision_at, named_update
-from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.rule import Decision, Need, Rule
 
 
@@ -16,9 +16,19 @@ from replan.schedule.rule import Decision, Need, Rule
 class Timeline:
     """Update times and the decisions behind them."""
 
-    times: tuple[int, ...]
+    made: tuple[tuple[int, Kind], ...]
+    """(t, kind) of every update."""
     decisions: tuple[tuple[int, Decision], ...] = field(repr=False)
     """(t, decision), as far as the rule was asked."""
+
+    @property
+    def times(self) -> tuple[int, ...]:
+        """Times of looks and plans."""
+        return tuple(time for time, _ in self.made)
+
+    def times_of(self, part: Kind) -> tuple[int, ...]:
+        """Return the times of looks, or of plans."""
+        return tuple(time for time, kind in self.made if part in kind)
 
 
 def make_timeline(
@@ -37,17 +47,17 @@ def make_timeline(
     if Need.STATE in rule.needs:
         raise InputError(f"{rule.name} depends on the states seen: its times come from a rollout")
     spend_all, start, progress = mission.config.must_spend, mission.world.start, mission.beginning()
-    times: list[int] = []
+    made: list[tuple[int, Kind]] = []
     decisions: list[tuple[int, Decision]] = []
     if mission.prices is None:
-        times.append(FIRST_UPDATE)
+        made.append((FIRST_UPDATE, Kind.BOTH))
         decisions.append((FIRST_UPDATE, Decision(True, "the first update is at 1")))
-    while len(times) < mission.limit:
-        if times:
-            progress = mission.after(progress, times[-1])
+    while not made or progress.left_after(made[-1][1]):
+        if made:
+            progress = mission.after(progress, *made[-1])
         context = partial(mission.context, rule, progress, start)
         named = named_update(rule, context(), start, seed=seed, spend_all=spend_all)
-        following = mission.horizon
+        following, kind = mission.horizon, context().kinds_left
         for t in range(progress.last_update + 1, mission.horizon) if named is None else [named]:
             if t == mission.horizon or (named is not None and not explain):
                 following = t
@@ -56,9 +66,9 @@ def make_timeline(
             if decision.update or not only_updates:
                 decisions.append((t, decision))
             if decision.update:
-                following = t
+                following, kind = t, decision.kind
                 break
         if following == mission.horizon:
             break
-        times.append(following)
-    return Timeline(tuple(times), tuple(decisions))
+        made.append((following, kind))
+    return Timeline(tuple(made), tuple(decisions))

@@ -15,6 +15,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.model.streams import RULE, uniforms
+from replan.schedule.budget import Kind
 from replan.schedule.rule import Context, Decision, Need, Rule
 
 ContextAt = Callable[[int, int | None], Context]
@@ -22,16 +23,24 @@ ContextAt = Callable[[int, int | None], Context]
 FORCED = "as many updates are left as steps"
 
 
-def next_updates(rule: Rule, context_at: ContextAt, states: Indices, *, spend_all: bool) -> Array:
-    """(R, T + 1) probability of each next update time after an update that reveals `states`; T: none."""
+def next_updates(
+    rule: Rule, context_at: ContextAt, states: Indices, *, spend_all: bool
+) -> tuple[Array, Indices]:
+    """(R, T + 1) probability of each next update time after an update that reveals `states`; T: none.
+
+    And (R,) the kind of that update.
+    """
     asked = states if Need.STATE in rule.needs else states[:1]
     at_update = context_at(int(asked[0]), None)
     named = _named(rule, at_update, asked, spend_all=spend_all)
+    kinds = np.full(len(asked), int(at_update.kinds_left))
     if named is None:
-        named = np.array([_first_yes(rule, context_at, int(s), at_update, spend_all) for s in asked])
+        found = [_first_yes(rule, context_at, int(s), at_update, spend_all) for s in asked]
+        named, kinds = np.array([time for time, _ in found]), np.array([int(kind) for _, kind in found])
     if named.ndim == 1:
         named = (named[:, None] == np.arange(at_update.horizon + 1)).astype(float)
-    return np.broadcast_to(named, (len(states), at_update.horizon + 1))
+    count = len(states)
+    return np.broadcast_to(named, (count, at_update.horizon + 1)), np.broadcast_to(kinds, (count,))
 
 
 def named_update(
@@ -55,10 +64,12 @@ def decision_at(rule: Rule, context: Context, named: int | None, *, spend_all: b
         raise TypeError(f"{rule.name} decided {decision!r}, not a Decision")
     if named is not None:
         reason = decision.reason if decision.update else FORCED
-        return replace(decision, update=True, reason=f"planned at {context.last_update}: {reason}")
-    if not decision.update and spend_all and context.budget_left >= context.horizon - context.time:
-        return replace(decision, update=True, reason=FORCED)
-    return decision
+        planned = replace(decision, update=True, reason=f"planned at {context.last_update}: {reason}")
+        return planned.restrict(context.kinds_left)
+    kind = (decision.kind | (_forced(context) if spend_all else 0)) & context.kinds_left
+    if kind == decision.kind:
+        return decision
+    return replace(decision, reason=decision.reason if decision.update else FORCED).restrict(kind)
 
 
 def draw(distribution: Array, seed: int | None, *, after: int, rule: Rule) -> int:
@@ -95,8 +106,17 @@ def _named(rule: Rule, at_update: Context, states: Indices, *, spend_all: bool) 
     )
 
 
-def _first_yes(rule: Rule, context_at: ContextAt, state: int, at_update: Context, spend_all: bool) -> int:
+def _forced(context: Context) -> Kind:
+    """The parts of an update of which as many are left as steps."""
+    steps = context.horizon - context.time
+    return Kind((context.looks_left >= steps) * Kind.LOOK + (context.plans_left >= steps) * Kind.PLAN)
+
+
+def _first_yes(
+    rule: Rule, context_at: ContextAt, state: int, at_update: Context, spend_all: bool
+) -> tuple[int, Kind]:
     for t in range(at_update.last_update + 1, at_update.horizon):
-        if decision_at(rule, context_at(state, t), None, spend_all=spend_all).update:
-            return t
-    return at_update.horizon
+        decision = decision_at(rule, context_at(state, t), None, spend_all=spend_all)
+        if decision.update:
+            return t, decision.kind
+    return at_update.horizon, Kind(0)

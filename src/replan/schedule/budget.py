@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntFlag
 from itertools import pairwise
 from math import inf
 
 from replan.errors import InputError
 
 FIRST_UPDATE = 1
+
+
+class Kind(IntFlag):
+    """Parts of an update: a look shows the state, a plan makes estimate, forecast and policy."""
+
+    LOOK = 1
+    PLAN = 2
+    BOTH = 3
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,10 @@ class Prices:
         """Price of a look and a plan together."""
         return self.look + self.plan
 
+    def paid(self, looks: float, plans: float) -> float:
+        """Return the price of so many looks and plans."""
+        return self.look * looks + self.plan * plans
+
 
 def check_budget(budget: int | None, horizon: int, prices: Prices | None = None) -> int:
     """Return the most updates that can be made. Raises `InputError` without a budget and prices."""
@@ -42,6 +55,18 @@ def check_budget(budget: int | None, horizon: int, prices: Prices | None = None)
     if not 1 <= budget <= horizon - 1:
         raise InputError(f"budget must lie between 1 and {horizon - 1} (horizon - 1), not {budget}")
     return budget
+
+
+def check_budgets(
+    budget: int | None, horizon: int, *, prices: Prices | None, looks: int | None, plans: int | None
+) -> tuple[int, int]:
+    """Return the most looks and the most plans that can be made, or raise `InputError`."""
+    if looks is None and plans is None:
+        most = check_budget(budget, horizon, prices)
+        return most, most
+    if looks is None or plans is None or budget is not None:
+        raise InputError("looks and plans are two budgets: give both, and no other budget")
+    return check_budget(looks, horizon), check_budget(plans, horizon)
 
 
 def check_times(

@@ -33,7 +33,9 @@ EQUAL = 1e-12  # values this close are tied, and the earlier time wins
 class Lookahead(Rule):
     """Place the next update where it is worth most in the mission's forecast.
 
-    With prices it maximises the expected return minus the price of its updates.
+    With prices it maximises the expected return minus the price of its updates. Where looks and plans have
+    budgets of their own it does both together as long as there are both. Then it looks and keeps the plan, or
+    spaces plans evenly: a forecast that stands still expects nothing of a plan without a look.
 
     benchmarks/lookahead.py measures the effect of `tolerance` and `effort` on time and value.
     """
@@ -54,6 +56,9 @@ class Lookahead(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Decide whether this is the time that is best according to the last update."""
+        if context.looks_left == 0:
+            at = _even_time(context)
+            return Decision(context.time >= at, f"no look is left: the next plan is at {at}")
         times, worth = self._choice(context, np.array([context.state]))
         due = context.time >= times[0]
         reason = f"the best next update is at {times[0]}"
@@ -65,6 +70,8 @@ class Lookahead(Rule):
         States that a single decision hardly ever reaches are left out of it, so a decision for many states at
         once can differ from it by as much as the tolerance is worth.
         """
+        if context.looks_left == 0:
+            return np.full(len(states), _even_time(context))
         return self._choice(context, states)[0]
 
     def _choice(self, context: Context, states: Indices) -> tuple[Indices, float]:
@@ -72,8 +79,15 @@ class Lookahead(Rule):
         together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
         asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
         left = _limit(context)
-        most = left if left is None or len(states) == 1 else max(context.budget - 1, left)
-        key = (self, context.prices, left is None, self.stride(context), asked.tobytes())
+        most = left if left is None or len(states) == 1 else max(context.looks - 1, left)
+        key = (
+            self,
+            context.prices,
+            context.plans_left == 0,
+            left is None,
+            self.stride(context),
+            asked.tobytes(),
+        )
         key = key if together else (*key, most)
         if key not in context.cache or context.cache[key][0].shape[1] <= (most or 0):
             context.cache[key] = self._weigh(context, asked, most)
@@ -104,7 +118,7 @@ class Lookahead(Rule):
     def stride(self, context: Context) -> int:
         """Return the distance between the times at which later updates are weighed."""
         tau, horizon = context.last_update, context.horizon
-        columns, updates = context.budget, context.budget
+        columns, updates = context.looks, context.looks
         if _limit(context) is None:
             columns, updates = 1, UPDATES_WITHOUT_LIMIT
         work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * columns
@@ -118,8 +132,10 @@ class Lookahead(Rule):
         stays = len(along.successors) == 1
         later = _acting_on_the_estimate(context, future) if stays else _acting_on_the_future(context, future)
 
+        kept = context.plans_left == 0
+
         def acting_from(time: int) -> Propagation:
-            return context.propagation if time == begin else later(time)
+            return context.propagation if kept or time == begin else later(time)
 
         same_plans = stays and along.constant_reward and context.plan.ties.kind != "random"
         return Problem(
@@ -127,16 +143,21 @@ class Lookahead(Rule):
             acting_from,
             spend_all=context.prices is None,
             price=0.0 if context.prices is None else context.prices.update,
-            shared_until=horizon - context.planning_horizon if same_plans else -1,
+            shared_until=(horizon if kept else horizon - context.planning_horizon) if same_plans else -1,
             tolerance=self.tolerance,
         )
 
 
 def _limit(context: Context) -> int | None:
-    """Return the updates left; None on a priced mission that can make one at every step."""
-    if context.prices is not None and context.budget_left >= context.horizon - 1 - context.last_update:
+    """Return the looks left; None on a priced mission that can make one at every step."""
+    if context.prices is not None and context.looks_left >= context.horizon - 1 - context.last_update:
         return None
-    return context.budget_left
+    return context.looks_left
+
+
+def _even_time(context: Context) -> int:
+    """Return the time of the next plan where the rest of them is spaced evenly."""
+    return context.last_update + ceil((context.horizon - context.last_update) / (context.plans_left + 1))
 
 
 def _acting_on_the_estimate(context: Context, future: Future):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan
-from replan.schedule.budget import Prices
+from replan.schedule.budget import Kind, Prices
 from replan.skip.propagation import Execution, Propagation
 
 
@@ -68,11 +68,11 @@ class Context:
     planning_horizon: int
     """H."""
     budget: int
-    """B, or T - 1 on a mission that has prices alone."""
+    """B, or T - 1 on a mission that has prices alone; of two budgets the larger."""
     budget_left: int
-    """Updates not yet spent."""
+    """Updates not yet spent; of two budgets the larger rest."""
     last_update: int
-    """tau; 0 before the first update."""
+    """tau, the last look or plan; 0 before the first."""
     kernel: Kernel = field(repr=False)
     """The estimate made at tau."""
     plan: Plan = field(repr=False)
@@ -93,6 +93,27 @@ class Context:
     """Results that a rule keeps for as long as the update at tau is in force."""
     prices: Prices | None = None
     """Of a look and a plan; None: the budget must be spent."""
+    looks: int = -1
+    """Budget of looks; -1: that of updates."""
+    plans: int = -1
+    """Budget of plans; -1: that of updates."""
+    looks_left: int = -1
+    """Looks not yet spent; -1: as many as updates."""
+    plans_left: int = -1
+    """Plans not yet spent; -1: as many as updates."""
+
+    def __post_init__(self) -> None:
+        if self.looks < 0:
+            for name, value in (("looks", self.budget), ("plans", self.budget)):
+                object.__setattr__(self, name, value)
+        if self.looks_left < 0:
+            for name in ("looks_left", "plans_left"):
+                object.__setattr__(self, name, self.budget_left)
+
+    @property
+    def kinds_left(self) -> Kind:
+        """The parts of an update that are left."""
+        return Kind((self.looks_left > 0) * Kind.LOOK + (self.plans_left > 0) * Kind.PLAN)
 
     @property
     def estimate_time(self) -> int:
@@ -101,7 +122,7 @@ class Context:
 
     @property
     def state(self) -> int:
-        """The state seen at tau."""
+        """The state seen at tau; after a plan alone the likeliest one."""
         return self._get(Need.STATE)
 
     @property
@@ -135,11 +156,31 @@ class Decision:
     """Whether to update, and why."""
 
     update: bool
+    """Whether to look, to plan or both."""
     reason: str
     score: float | None = None
     threshold: float | None = None
     terms: Mapping[str, float] = field(default_factory=dict)
     """The terms of the score by name."""
+    look: bool | None = None
+    """Part of an update: see the state. None: as `update`."""
+    plan: bool | None = None
+    """Part of an update: estimate and plan anew. None: as `update`."""
+
+    def __post_init__(self) -> None:
+        parts = [self.update and part is not False for part in (self.look, self.plan)]
+        look, plan = parts if any(parts) else (self.update, self.update)
+        object.__setattr__(self, "look", look)
+        object.__setattr__(self, "plan", plan)
+
+    @property
+    def kind(self) -> Kind:
+        """The parts of the update; 0 for none."""
+        return Kind(bool(self.look) * Kind.LOOK + bool(self.plan) * Kind.PLAN)
+
+    def restrict(self, kind: Kind) -> Decision:
+        """Return the decision with these parts alone; without any there is no update."""
+        return replace(self, update=bool(kind), look=Kind.LOOK in kind, plan=Kind.PLAN in kind)
 
 
 class Rule(ABC):

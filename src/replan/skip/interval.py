@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ class SkipStep:
     before: Array  # (R, S) distribution of the true state at `time`
     after: Array  # (R, S) and one step later
     reward: Array  # (R,) expected reward of the step
+    estimate: Any = None  # of the propagation, at `time`
 
 
 def skip_interval(
@@ -37,12 +39,27 @@ def skip_interval(
     end: int,
 ) -> Iterator[SkipStep]:
     """The steps begin..end-1 of robots that saw `states` (R,) at `begin` and nothing since."""
-    estimate = propagation.begin(states)
     before = np.zeros((len(states), kernel(begin).states))
     before[np.arange(len(states)), states] = 1.0
+    return continue_interval(
+        kernel, reward, propagation, before, propagation.begin(states), begin=begin, end=end
+    )
+
+
+def continue_interval(
+    kernel: Callable[[int], Kernel],
+    reward: Callable[[int], Reward],
+    propagation: Propagation,
+    before: Array,
+    estimate: Any,
+    *,
+    begin: int,
+    end: int,
+) -> Iterator[SkipStep]:
+    """The steps begin..end-1 of robots that are distributed as (R, S) `before` and have that estimate."""
     for t in range(begin, end):
         actions = propagation.act(estimate, t)
         after = kernel(t).push(before, actions)
-        yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after))
+        yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after), estimate)
         estimate = propagation.advance(estimate, actions, t)
         before = after

@@ -124,6 +124,11 @@ class BeliefPropagation:
         return self.kernel_at(time).push(estimate, actions)
 
 
+def likeliest(estimate: Any) -> Indices:
+    """(R,) the likeliest states of an estimate: the states themselves, or the modes of (R, S) beliefs."""
+    return estimate if estimate.ndim == 1 else estimate.argmax(axis=1)
+
+
 def make_propagation(
     execution: Execution, plan: Plan, kernel: Kernel, kernel_at: Callable[[int], Kernel] | None = None
 ) -> Propagation:

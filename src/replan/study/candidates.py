@@ -24,7 +24,7 @@ from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array
 from replan.schedule.best_offset import BestOffset, offset_candidates
-from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.drift_threshold import PACE_WEIGHTS, DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
@@ -109,7 +109,10 @@ def log_thresholds(paper: Iterable[float], low: float, high: float, count: int) 
 
 def schedule_of(mission: Mission, rule: Rule) -> Rule:
     """The fixed times that a rule makes of a mission; a rule that depends on the states seen, itself."""
-    return rule if Need.STATE in rule.needs else FixedTimes(make_timeline(mission, rule, explain=False).times)
+    if Need.STATE in rule.needs:
+        return rule
+    timeline = make_timeline(mission, rule, explain=False)
+    return FixedTimes(timeline.times_of(Kind.LOOK), timeline.times_of(Kind.PLAN))
 
 
 def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[Rule, list[Rule]]:

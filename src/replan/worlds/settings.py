@@ -41,7 +41,7 @@ PAPER_SETTINGS = (
 )
 
 
-SPENDING = ("budget", "price", "look_price", "plan_price")
+SPENDING = ("budget", "price", "look_price", "plan_price", "looks", "plans")
 """Keys of a setting that say how many updates there are, or what they cost."""
 
 Price = Annotated[float, Field(ge=0, strict=False)]
@@ -60,6 +60,10 @@ class MissionParameters(Parameters):
     """Price of a look, where looks and plans have prices of their own."""
     plan_price: Price | None = None
     """Price of a plan, where looks and plans have prices of their own."""
+    looks: int | None = None
+    """Budget of looks, where looks and plans have budgets of their own."""
+    plans: int | None = None
+    """Budget of plans, where looks and plans have budgets of their own."""
     ties: str = "first"
     """Action taken among tied ones: first, last or random(SEED)."""
     forecast: ForecastParameters | None = None
@@ -83,7 +87,11 @@ class MissionParameters(Parameters):
             raise ValueError(
                 "price is that of a look and a plan together: give it, or look_price and plan_price"
             )
-        if self.budget is None and self.prices is None:
+        if (self.looks is None) != (self.plans is None) or (
+            self.looks is not None and self.budget is not None
+        ):
+            raise ValueError("looks and plans are two budgets: give both, and no other budget")
+        if self.budget is None and self.looks is None and self.prices is None:
             raise ValueError("missing key 'budget'")
         return self
 
@@ -240,6 +248,8 @@ def make_mission(
         world=world,
         budget=setting.budget,
         prices=setting.prices,
+        looks=setting.looks,
+        plans=setting.plans,
         planning_horizon=setting.planning_horizon,
         ties=Ties.parse(setting.ties),
         execution=execution,

@@ -1,0 +1,236 @@
+"""Looks and plans with budgets of their own, against enumeration of all trajectories."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enumeration import BOTH, LOOK, NOTHING, PLAN, best_objective, expected_return
+from replan.errors import InputError
+from replan.evaluation import decompose, evaluate, regret, rollout, run_agent
+from replan.evaluation.look_plan_optimum import look_plan_floors, look_plan_optimum, looks_regrets
+from replan.execute.timeline import make_timeline
+from replan.planning.optimal_values import oracle_return
+from replan.schedule import RULES, Decision, FixedTimes, Lookahead, Need, Periodic, Prices, Rule, make_rule
+from replan.schedule.budget import Kind
+from replan.schedule.periodic import periodic_times
+from replan.worlds.settings import load_setting, make_mission
+from tiny_worlds import tiny_missions
+
+
+@st.composite
+def missions_apart(draw, **options):
+    """A tiny mission with two budgets, and times of looks and plans that spend them."""
+    mission = draw(tiny_missions(**options))
+    drawn = []
+    for _ in range(2):
+        later = draw(st.sets(st.integers(2, mission.horizon - 1)) if mission.horizon > 2 else st.just(set()))
+        drawn.append((1, *sorted(later)))
+    looks, plans = drawn
+    return mission.with_budget(None, looks=len(looks), plans=len(plans)), looks, plans
+
+
+def kind_of(time, looks, plans):
+    return {(True, True): BOTH, (True, False): LOOK, (False, True): PLAN}.get(
+        (time in looks, time in plans), NOTHING
+    )
+
+
+@given(missions_apart(max_horizon=6))
+def test_given_times_of_looks_and_plans(case):
+    mission, looks, plans = case
+    found = evaluate(mission, FixedTimes(looks, plans))
+    enumerated = expected_return(mission, lambda t, seen: kind_of(t, looks, plans))
+    assert found.expected_return == pytest.approx(enumerated, abs=1e-9)
+    assert (found.expected_looks, found.expected_plans) == pytest.approx((len(looks), len(plans)), abs=1e-9)
+    assert found.expected_updates == pytest.approx(len({*looks, *plans}), abs=1e-9)
+    assert float(found.steps.loss.sum()) == pytest.approx(found.regret, abs=1e-9)
+
+
+@dataclass(frozen=True)
+class ByState(Rule):
+    """Looks, plans or does both by the time and the state that it knows of."""
+
+    seed: int
+    needs = frozenset({Need.STATE})
+
+    def wants(self, time: int, last: int, state: int) -> tuple[bool, bool]:
+        look, plan = np.random.default_rng([self.seed, time, last, state]).random(2) < 0.5
+        return bool(look), bool(plan)
+
+    def decide(self, context):
+        look, plan = self.wants(context.time, context.last_update, context.state)
+        return Decision(look or plan, "by the state", look=look, plan=plan)
+
+
+@given(missions_apart(max_horizon=5, executions=("map",)), st.integers(0, 1000))
+def test_a_rule_that_depends_on_the_state(case, seed):
+    mission, rule = case[0], ByState(seed)
+    found = evaluate(mission, rule)
+    agent_kinds = enumerated_kinds(mission, rule)
+    assert found.expected_return == pytest.approx(expected_return(mission, agent_kinds), abs=1e-9)
+    budgets = mission.looks, mission.plans
+    assert (found.expected_looks, found.expected_plans) == pytest.approx(budgets, abs=1e-9)
+
+
+def enumerated_kinds(mission, rule):
+    """What the rule makes of (time, looks so far), by its own bookkeeping from the start."""
+
+    def kind_at(time, seen):
+        looks, plans, last, plan_time = mission.looks, mission.plans, 0, 0
+        state = estimate = mission.world.start
+        known = dict(seen)
+        for t in range(time + 1):
+            kind = NOTHING
+            if t == 1:
+                kind = BOTH
+            elif t > 1:
+                wants = rule.wants(t, last, state)
+                left, steps = (looks, plans), mission.horizon - t
+                kind = tuple((want and b > 0) or b >= steps for want, b in zip(wants, left, strict=True))
+            if t == time:
+                return kind
+            looks, plans = looks - kind[0], plans - kind[1]
+            plan_time = t if kind[1] else plan_time
+            estimate = known[t] if kind[0] else estimate
+            if any(kind):
+                last, state = t, estimate
+            propagation = mission.update(plan_time).propagation
+            here = np.array([estimate])
+            estimate = int(propagation.advance(here, propagation.act(here, t), t)[0])
+        raise AssertionError
+
+    return kind_at
+
+
+@given(missions_apart(max_horizon=6), st.integers(0, 1000))
+def test_agents_and_rollouts_make_the_same_missions(case, seed):
+    mission, looks, plans = case
+    for rule in (FixedTimes(looks, plans), Periodic(), ByState(seed), Lookahead()):
+        run = run_agent(mission, rule, seed=seed)
+        rolled = rollout(mission, rule, [seed], trace=True)
+        assert rolled.returns[0] == pytest.approx(run.total_reward, abs=1e-9)
+        assert np.flatnonzero(rolled.updates[0]).tolist() == list(run.times)
+        parts = [Kind(decision.kind) for _, decision in run.decisions]
+        assert sum(Kind.LOOK in kind for kind in parts) == mission.looks
+        assert sum(Kind.PLAN in kind for kind in parts) == mission.plans
+
+
+def test_rollouts_average_to_the_exact_return():
+    mission = make_mission(load_setting("thin-ice-medium")).with_budget(None, looks=6, plans=3)
+    rule = Periodic()
+    exact = evaluate(mission, rule)
+    returns = rollout(mission, rule, range(4000)).returns
+    assert abs(returns.mean() - exact.expected_return) < 4 * returns.std() / len(returns) ** 0.5
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_equal_budgets_and_rules_that_say_both_change_nothing(name, execution):
+    mission = make_mission(load_setting("two-burst"), execution=execution)
+    apart = mission.with_budget(None, looks=mission.budget, plans=mission.budget)
+    rule = make_rule(name)
+    assert regret(apart, rule) == pytest.approx(regret(mission, rule), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_every_rule_spends_both_budgets(name):
+    mission = make_mission(load_setting("thin-ice-medium")).with_budget(None, looks=5, plans=2)
+    for each in (mission, mission.with_budget(None, looks=2, plans=5)):
+        found = evaluate(each, make_rule(name))
+        assert (found.expected_looks, found.expected_plans) == pytest.approx(
+            (each.looks, each.plans), abs=1e-6
+        )
+
+
+def test_periodic_has_a_raster_for_each():
+    mission = make_mission(load_setting("two-burst")).with_budget(None, looks=3, plans=5)
+    timeline = make_timeline(mission, Periodic())
+    assert timeline.times_of(Kind.LOOK) == periodic_times(50, 3)
+    assert timeline.times_of(Kind.PLAN) == periodic_times(50, 5)
+
+
+def test_prices_charge_looks_and_plans_apart():
+    mission = make_mission(load_setting("two-burst"))
+    priced = mission.with_budget(None, looks=3, plans=5, prices=Prices(look=0.1, plan=0.01))
+    found = evaluate(priced, FixedTimes((1, 20, 40), (1, 10, 20, 30, 40)))
+    assert found.objective == pytest.approx(found.expected_return - 0.35, abs=1e-9)
+
+
+def test_two_budgets_are_given_together_and_alone():
+    mission = make_mission(load_setting("two-burst"))
+    for wrong in ({"looks": 3}, {"plans": 3}, {"looks": 3, "plans": 0}):
+        with pytest.raises(InputError):
+            mission.with_budget(None, **wrong)
+    with pytest.raises(InputError, match="no other budget"):
+        mission.with_budget(4, looks=3, plans=3)
+    with pytest.raises(InputError, match="one budget"):
+        decompose(mission.with_budget(None, looks=3, plans=3), Periodic())
+
+
+def any_kind(mission):
+    """The kinds that leave exactly both budgets spent at the end."""
+
+    def kinds(time, looks, plans):
+        if time <= 1:
+            return [BOTH if time else NOTHING]
+        later = mission.horizon - 1 - time
+        return [
+            (look, plan)
+            for look, plan in (NOTHING, LOOK, PLAN, BOTH)
+            if 0 <= mission.looks - looks - look <= later and 0 <= mission.plans - plans - plan <= later
+        ]
+
+    return kinds
+
+
+def best_return(mission):
+    return float(oracle_return(mission.world)[mission.world.start])
+
+
+@settings(max_examples=50)
+@given(missions_apart(max_horizon=5))
+def test_the_optimum_equals_enumeration_of_all_schedules(case):
+    mission = case[0]
+    found = look_plan_optimum(mission)
+    assert found.label == "optimal"
+    enumerated = best_objective(mission, any_kind(mission))
+    assert best_return(mission) - found.regret == pytest.approx(enumerated, abs=1e-9)
+
+
+@given(missions_apart(max_horizon=6))
+def test_no_rule_and_no_schedule_beats_the_optimum(case):
+    mission, looks, plans = case
+    least = look_plan_optimum(mission).regret
+    for rule in (FixedTimes(looks, plans), Periodic(), Lookahead()):
+        assert regret(mission, rule) >= least - 1e-9
+    assert looks_regrets(mission, plans, mission.looks)[-1] >= least - 1e-9
+
+
+@settings(max_examples=50)
+@given(missions_apart(max_horizon=6))
+def test_the_best_looks_for_given_plans_equal_enumeration(case):
+    mission, _, plans = case
+
+    def kinds(time, looks, made):
+        allowed = any_kind(mission.with_budget(None, looks=mission.looks, plans=len(plans)))
+        return [kind for kind in allowed(time, looks, made) if kind[1] == (time in plans)]
+
+    enumerated = best_objective(mission, kinds)
+    assert best_return(mission) - looks_regrets(mission, plans, mission.looks)[-1] == pytest.approx(
+        enumerated, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_on_larger_worlds_a_search_finds_no_worse_than_even_plans(execution):
+    mission = make_mission(load_setting("thin-ice-medium"), execution=execution)
+    floors = look_plan_floors(mission, (1, 4, 39), (1, 2))
+    for (looks, plans), found in floors.items():
+        even = regret(mission.with_budget(None, looks=looks, plans=plans), Periodic())
+        assert found.regret <= even + 1e-9
+        assert found.label == "best found"
+        times = FixedTimes(periodic_times(40, looks), found.plans)
+        assert found.regret <= regret(mission.with_budget(None, looks=looks, plans=plans), times) + 1e-9
