@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +25,10 @@ from replan.errors import InputError
 from replan.schedule.registry import parse_parameters
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from replan.evaluation.budget_curve import BudgetCurve
+    from replan.evaluation.look_plan_grid import LookPlanGrid
     from replan.execute.mission import Mission
     from replan.schedule.rule import Rule
 
@@ -48,16 +52,27 @@ def command(
     floor: Annotated[
         bool, typer.Option("--floor/--no-floor", help="Compute the least possible regret too.")
     ] = True,
+    looks: Annotated[
+        int | None, typer.Option(help="With --plans: the most looks, where looks and plans are spent apart.")
+    ] = None,
+    plans: Annotated[
+        int | None, typer.Option(help="With --looks: the most plans, where looks and plans are spent apart.")
+    ] = None,
     execution: ExecutionOption = "map",
     out: Annotated[Path | None, typer.Option(help="A PNG file for the figure.")] = None,
     as_json: JsonOption = False,
     *,
     expecting: Given,
 ) -> None:
-    """Print the regret of a rule for every budget, the floor, and what one more update is worth."""
+    """Print the regret of a rule for every budget, the floor, and what one more update is worth.
+
+    With --looks and --plans for every pair of budgets; --out draws a heat map.
+    """
     from replan.evaluation.budget_curve import budget_curve
+    from replan.evaluation.look_plan_grid import look_plan_grid
     from replan.evaluation.scale import never_updating
     from replan.planning import oracle
+    from replan.report.look_plan_tables import look_plan_figure
     from replan.schedule.budget import check_budget
     from replan.study.protocol import Bench
     from replan.study.rule_source import find_rule
@@ -71,6 +86,23 @@ def command(
     check_budget(most, mission.horizon)
     best = oracle(mission.world)
     source, given = find_rule(rule), parse_parameters(assignments or [])
+    if looks is not None or plans is not None:
+        if looks is None or plans is None or regret is not None or price is not None:
+            raise InputError("--looks and --plans go together, and not with --regret or --price")
+        with waiting(quiet=as_json) as doing:
+            doing(f"{looks} by {plans} budgets of looks and plans")
+            grid = look_plan_grid(
+                mission,
+                lambda apart: choose_parameters(lambda: Bench(apart), source, given).rule,
+                range(1, check_budget(looks, mission.horizon) + 1),
+                range(1, check_budget(plans, mission.horizon) + 1),
+                floor=floor,
+                best=best,
+            )
+        if out is not None:
+            _save(look_plan_figure(grid, title=f"{setting}, {execution}"), out)
+        emit({**named.record(), **_pairs(grid)}, as_json=as_json, lines=[*_table(grid), *named.lines()])
+        return
     with waiting(quiet=as_json) as doing:
 
         def rule_for(spending: Mission) -> Rule:
@@ -136,10 +168,41 @@ def _updates(budget: int) -> str:
 
 def _draw(curve: BudgetCurve, setting: str, execution: str, answer: dict[str, Any], path: Path) -> None:
     from replan.report.budget_figure import budget_figure
-    from replan.report.style import save_png
 
     chosen = answer.get("smallest_budget") or answer.get("budget_at_price")
-    figure = budget_figure(curve, title=f"{setting}, {execution}", chosen=chosen)
+    _save(budget_figure(curve, title=f"{setting}, {execution}", chosen=chosen), path)
+
+
+def _pairs(grid: LookPlanGrid) -> dict[str, Any]:
+    from replan.study.protocol import parameters
+
+    pairs = []
+    for index, (looks, plans) in enumerate(product(grid.looks, grid.plans)):
+        row = {"looks": looks, "plans": plans, "regret": grid.regrets.flat[index]}
+        if grid.optima is not None:
+            best = grid.optima[looks, plans]
+            row |= {"floor": best.regret, "label": best.label, "plan_times": best.plans}
+        pairs.append(row | {"parameters": parameters(grid.rules[index])})
+    return {"rule": grid.rules[0].name, "pairs": pairs, "plans_per_look": grid.plans_per_look.tolist()}
+
+
+def _table(grid: LookPlanGrid) -> list[str]:
+    """Return the regrets as lines, looks to the right and plans downwards."""
+    tables = {f"regret of {grid.rules[0].name}": grid.regrets}
+    if grid.floors is not None:
+        tables["least found"] = grid.floors
+    lines = []
+    for words, values in tables.items():
+        lines.append(f"{words}, looks to the right, plans downwards")
+        lines.append(" " * 6 + "".join(f"{looks:>9}" for looks in grid.looks))
+        for plans, column in zip(grid.plans, values.T, strict=True):
+            lines.append(f"{plans:>6}" + "".join(f"{value:>z9.4f}" for value in column))
+    return lines
+
+
+def _save(figure: Figure, path: Path) -> None:
+    from replan.report.style import save_png
+
     if path.suffix != ".png":
         raise InputError(f"--out must be a .png file, not {path}")
     try:

@@ -44,13 +44,14 @@ PARTS = {
     "learning": Part("learning", "regret when the model is learned from what is seen", "15 minutes"),
     "certificates": Part("certificates", "what can be promised, beside the paper's bound", "2 minutes"),
     "rats": Part("rats", "the bridge of RATS, its published returns beside exact ones", "10 seconds"),
+    "looks-and-plans": Part("looks-and-plans", "budgets of looks and of plans apart", "10 minutes"),
 }
 HELP = "\n".join(
     [
         "Tables and figures of the paper with its numbers beside ours, and what lies past it.",
         "",
         "\b",
-        *(f"{name:<14}{part.makes}: {part.takes}" for name, part in PARTS.items()),
+        *(f"{name:<17}{part.makes}: {part.takes}" for name, part in PARTS.items()),
         "",
         "Every part writes its tables, its cells as CSV and the page report.html into OUT. Times are rough,",
         "on two cores. Stopped by Ctrl-C, the same command goes on from where it was.",

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from replan.evaluation.exact import regret
-from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.optimal_schedule import best_feedback, feedback_regrets
 from replan.execute.config import Update
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
@@ -26,12 +26,13 @@ from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import periodic_times
+from replan.schedule.rule import Rule
 from replan.skip.interval import continue_interval
 from replan.skip.propagation import BeliefPropagation, MapPropagation, Propagation
 
 NODES = 20_000
 """Sets of plans, times and budgets left up to which the exact programme is solved."""
-SEARCHED = 40
+SEARCHED = 16
 """Schedules of plans that are tried for one budget of plans at most."""
 STRIDES = (8, 4, 2, 1)
 """Distances by which the search moves a plan."""
@@ -47,7 +48,8 @@ class LookPlanOptimum:
     plans: tuple[int, ...] | None
     """Times of the plans; None where they are chosen by the states seen."""
     label: Literal["optimal", "best found"]
-    """`optimal`: nothing does better. `best found`: looks are the best for these plans, found by search."""
+    """`optimal`: nothing does better. `best found`: the best looks for plans at times that a search finds, or
+    updates that are both, with what is left over at the end."""
 
 
 def look_plan_optimum(mission: Mission, *, best: Oracle | None = None) -> LookPlanOptimum:
@@ -61,7 +63,8 @@ def look_plan_floors(
 ) -> dict[tuple[int, int], LookPlanOptimum]:
     """Return the optimum for all of these budgets, by the exact programme where the world is small enough.
 
-    Elsewhere plans are at fixed times that are searched for, together for all budgets of looks.
+    Elsewhere plans are at fixed times that are searched for, together for all budgets of looks, unless
+    updates that are both do better.
     """
     best = best or oracle(mission.world)
     search = _PlanSearch(mission, tuple(looks), best)
@@ -114,6 +117,7 @@ class _PlanSearch:
     def __init__(self, mission: Mission, looks: tuple[int, ...], best: Oracle) -> None:
         self.mission, self.looks, self.best = mission, looks, best
         self.known: dict[tuple[int, ...], Array] = {}
+        self.updates: dict[int, Rule] = {}  # the best updates by their number
 
     def best_with(self, count: int) -> dict[int, LookPlanOptimum]:
         """Return the best that was found with so many plans, by budget of looks."""
@@ -128,11 +132,20 @@ class _PlanSearch:
         for column, looks in enumerate(self.looks):
             plans = min(found, key=lambda plans: found[plans][column])
             best[looks] = LookPlanOptimum(float(found[plans][column]), plans, "best found")
-            if looks == count < horizon - 1:
-                together = float(feedback_regrets(self.mission, looks)[-1])
-                if together < best[looks].regret:
-                    best[looks] = LookPlanOptimum(together, None, "best found")
+            together = self._together(looks, count)
+            if together < best[looks].regret:
+                best[looks] = LookPlanOptimum(together, None, "best found")
         return best
+
+    def _together(self, looks: int, plans: int) -> float:
+        """Return the regret of the best updates that are both, with what is left over at the end."""
+        both = min(looks, plans)
+        if both in (1, self.mission.horizon - 1):
+            return np.inf
+        if both not in self.updates:
+            self.updates[both] = best_feedback(self.mission.with_budget(both))
+        apart = self.mission.with_budget(None, looks=looks, plans=plans)
+        return regret(apart, self.updates[both], best=self.best)
 
     def regrets(self, plans: tuple[int, ...]) -> Array:
         """(L,) least regret with plans at these times, for each budget of looks."""

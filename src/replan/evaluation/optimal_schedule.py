@@ -71,7 +71,7 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     value = gained + float(arrival[programme.states] @ programme.best[:, -1])
     updates = float(mission.limit)
     if programme.later is not None:
-        updates = from_start(mission, _BestFeedback(programme), None)[1].update_probability.sum()
+        updates = from_start(mission, BestFeedback(programme), None)[1].update_probability.sum()
     search = _FixedSearch(mission, programme, nodes)
     search.extend(times, gained, arrival)
     return Optimum(
@@ -112,6 +112,12 @@ def feedback(
     return solve(problem, begin, states, left, with_later=with_later)
 
 
+def best_feedback(mission: Mission) -> BestFeedback:
+    """Return the best feedback schedule of updates as a rule."""
+    _, _, arrival = _opening(mission)
+    return BestFeedback(feedback(mission, np.flatnonzero(arrival), with_later=True))
+
+
 def feedback_value(mission: Mission) -> float:
     """Return the objective of the best feedback schedule from the start."""
     _, gained, arrival = _opening(mission)
@@ -149,8 +155,8 @@ def _opening(mission: Mission) -> tuple[tuple[int, ...], float, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class _BestFeedback(Rule):
-    """The best feedback schedule where the number of updates is free."""
+class BestFeedback(Rule):
+    """The best feedback schedule as a rule. Looks or plans that are left over are forced at the end."""
 
     programme: Programme
 
@@ -158,10 +164,13 @@ class _BestFeedback(Rule):
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) the best next update times."""
+        left = min(context.looks_left, context.plans_left)
+        if left == 0:
+            return np.full(len(states), context.horizon)
         if context.last_update == self.programme.table.begin:
             return self.programme.next_times[np.searchsorted(self.programme.states, states), -1]
         assert self.programme.later is not None
-        column = min(context.budget_left, self.programme.later.shape[2] - 1)
+        column = min(left, self.programme.later.shape[2] - 1)
         return self.programme.later[context.last_update, states, column]
 
     def decide(self, context: Context) -> Decision:

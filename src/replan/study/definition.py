@@ -41,6 +41,7 @@ Measure = Literal[
     "certificate",
     "candidates",
     "flight",
+    "looks-and-plans",
 ]
 StatedBounds = Literal["right", "too-small", "too-large", "shifted"]
 
