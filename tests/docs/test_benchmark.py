@@ -1,7 +1,8 @@
 """The benchmark's page: the leaderboard is that of the cards, and what the text says of it is so."""
 
 from doc_pages import ROOT
-from replan.report.benchmark_tables import leaderboard_tables
+from replan.report.benchmark_page import leaderboard_markdown
+from replan.report.benchmark_tables import summary
 from replan.suite import reference_cards, suite_hash
 from replan.suite.catalogue import VERSION, WORLDS_OF_A_FAMILY
 
@@ -9,8 +10,8 @@ PAGE = (ROOT / "docs" / "benchmark.md").read_text()
 
 
 def test_the_leaderboard_is_made_from_the_cards():
-    made = "\n".join(table.markdown() for table in leaderboard_tables(reference_cards()))
-    assert (ROOT / "docs" / "tables" / "leaderboard.md").read_text() == made
+    made = (ROOT / "docs" / "tables" / "leaderboard.md").read_text()
+    assert made == leaderboard_markdown(reference_cards())
 
 
 def test_every_card_is_of_this_suite():
@@ -19,6 +20,22 @@ def test_every_card_is_of_this_suite():
     assert {card.suite.version for card in cards} == {VERSION}
     assert all(card.hash == card.content_hash() for card in cards)
     assert len({card.name for card in cards}) == len(cards)
+
+
+def test_what_the_page_says_of_the_rules_is_on_their_cards():
+    cards = {card.name: card for card in reference_cards()}
+    text = " ".join(PAGE.split())
+    told = {name: f"{summary(cards[name]).iqm.value:.2f}" for name in ("lookahead", "regret-guided")}
+    assert f"Look-ahead has {told['lookahead']} of the range" in text
+    assert (
+        f"worse than even spacing in {summary(cards['lookahead']).worse.value:.0%}".replace("%", " %") in text
+    )
+    kernels = [summary(cards["lookahead"], "kernels", kind).iqm.value for kind in ("map", "belief")]
+    assert "`kernels`: {:.2f} with the likeliest cell, {:.2f} with a belief".format(*kernels) in text
+    worse = f"worse in {summary(cards['regret-guided']).worse.value:.0%}".replace("%", " %")
+    assert f"({told['regret-guided']}, {worse} of the worlds)" in text
+    assert f"{summary(cards['drift-threshold, tuned']).iqm.value:.2f} with one threshold" in text
+    assert f"has {summary(cards['fixed-rate, tuned']).iqm.value:.2f}: even spacing" in text
 
 
 def test_the_page_counts_the_worlds():

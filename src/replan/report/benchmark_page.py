@@ -65,12 +65,16 @@ def write_benchmark_page(cards: Sequence[Card], folder: Path, *, own: Card) -> P
     return assemble(folder, f"{own.name} on suite {VERSION}", _sentence(own), tables, [], figures=[figure])
 
 
+def leaderboard_markdown(cards: Sequence[Card]) -> str:
+    """Return the leaderboard as Markdown, the tables after the first one a level below a page's sections."""
+    return "\n".join(table.markdown() for table in leaderboard_tables(cards)).replace("\n# ", "\n### ")
+
+
 def write_leaderboard(cards: Sequence[Card], folder: Path) -> list[Path]:
     """Write leaderboard.md, the profile as PNG and SVG, and report.html; their paths."""
-    tables = leaderboard_tables(cards)
+    tables, markdown = leaderboard_tables(cards), leaderboard_markdown(cards)
     best = next(card for card in cards if card.name == tables[0].cells[0][0].text)
     figure = profile_figure(cards)
-    markdown = "\n".join(table.markdown() for table in tables)
     page = assemble(
         folder, f"Leaderboard of suite {VERSION}", _sentence(best), tables, [],
         figures=[svg_text(figure)],
