@@ -243,3 +243,18 @@ def test_a_price_takes_the_place_of_the_budget(cells, tmp_path):
 def test_a_rule_that_cannot_decide_is_refused_before_the_first_path(setting, cells):
     with pytest.raises(InputError, match="instance"):
         scheduler(setting, cells, Lookahead)
+
+
+@pytest.mark.parametrize("forecast", ["trend", "given", "mixture"])
+def test_a_forecast_of_the_setting_is_taken_into_the_mission(cells, tmp_path, forecast):
+    expecting = parse_setting(SETTING | {"forecast": forecast})
+    robot = scheduler(expecting, cells, Lookahead())
+    robot.on_path(AWAY, 0.0)
+    assert robot.ask(1.0).due
+    robot.on_path(AWAY, 1.2, stamp=1.0)
+    assert robot.drive.agent.forecast.moves
+    assert not robot.peek(1.5).due
+    save(robot, tmp_path)
+    again = scheduler(expecting, cells, Lookahead())
+    assert restore(again, tmp_path)
+    assert again.status(12.0) == robot.status(12.0)

@@ -2,8 +2,8 @@
 
 A mission begins with the first path to a new goal, and ends at the goal or after its T steps. A step is the
 time for one cell of the map, so that decisions follow the clock. Each new path is an update, whoever asked
-for it: the path is the plan in force until the next one comes. An update that is due stays due until a path
-comes.
+for it: the path is the plan in force until the next one comes; with a forecast that moves, the plan in force
+is the one made on the forecast. An update that is due stays due until a path comes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.execute import Agent, Mission
+from replan.execute import Agent
 from replan.execute.config import plan_by_induction
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
@@ -23,7 +23,7 @@ from replan.planning.ties import Ties
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.worlds.cell_map import CellMap
-from replan.worlds.settings import MapSetting
+from replan.worlds.settings import MapSetting, make_mission
 
 PATIENCE = 5.0  # seconds
 
@@ -181,21 +181,17 @@ class Nav2Scheduler:
         """Return a mission that has not started yet; `trial` as in `Agent`."""
         world = self.setting.world_on(cells, start=start, goal=goal, moves=moves)
         budget = self.setting.budget
-        mission = Mission(
-            world=world,
-            budget=None if budget is None else min(budget, world.horizon - 1),
-            prices=self.setting.prices,
-            planning_horizon=self.setting.planning_horizon,
-            ties=Ties.parse(self.setting.ties),
-            execution=self.execution,
-        )
+        limit = None if budget is None else min(budget, world.horizon - 1)
+        setting = self.setting.model_copy(update={"budget": limit})
+        mission = make_mission(setting, world=world, execution=self.execution)
 
         def planner(kernel: Kernel, reward, time: int, horizon: int, ties: Ties) -> Plan:
             made = plan_by_induction(kernel, reward, time, horizon, ties)
             return replace(made, policy=cells.policy_along(drive.way, made.policy))
 
         drive = Drive(cells, start, goal, moves, now, path, way)
-        drive.agent = Agent.on(mission, self.rule, planner=planner, trial=trial, **self._options)
+        options = self._options if mission.forecast.moves else {"planner": planner, **self._options}
+        drive.agent = Agent.on(mission, self.rule, trial=trial, **options)
         return drive
 
     def _try_out(self) -> None:

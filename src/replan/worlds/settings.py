@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator, model
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.forecast import Frozen
+from replan.model import TVMDP
 from replan.planning.ties import Ties
 from replan.schedule.budget import Prices
 from replan.skip.propagation import Execution
@@ -239,11 +240,12 @@ def make_mission(
     *,
     execution: Execution = "map",
     forecast: ForecastParameters | None = None,
+    world: TVMDP | None = None,
     **spending: Any,
 ) -> Mission:
-    """Return the mission of a setting, with another forecast and other keys of `SPENDING` where given."""
+    """Return the mission of a setting, with another forecast, world or keys of `SPENDING` where given."""
     setting = with_spending(setting, **spending)
-    world, forecast = setting.build(), forecast or setting.forecast
+    world, forecast = world or setting.build(), forecast or setting.forecast
     return Mission(
         world=world,
         budget=setting.budget,
