@@ -1,5 +1,6 @@
 """A suite of a few small worlds in place of the whole, and rules of one's own in files."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ class Cheat(Rule):
 '''
 
 
+@cache
 def _few_worlds() -> tuple:
     worlds = catalogue._all_worlds()
     drawn = [

@@ -7,7 +7,7 @@ from replan import InputError, find_rule, make_rule, regret
 from replan.evaluation.exact import regret as exact_regret
 from replan.study.protocol import Bench, choose
 from replan.suite import suite_worlds
-from replan.suite.benchmark import benchmark
+from replan.suite.benchmark import make_card
 from replan.suite.catalogue import EXECUTIONS
 from replan.suite.score import mean_score, score_matrix
 
@@ -21,7 +21,7 @@ def scores_of(rule, part="tune"):
 
 
 def test_a_card_holds_the_exact_regret_of_every_world(compute):
-    card = benchmark(find_rule("periodic"), {}, compute)
+    card = make_card(find_rule("periodic"), {}, compute)
     for world in suite_worlds("test"):
         for kind in EXECUTIONS:
             assert card.regrets[world.name, kind] == pytest.approx(world.even[kind], abs=1e-8)
@@ -36,7 +36,7 @@ def test_a_card_holds_the_exact_regret_of_every_world(compute):
 
 
 def test_given_parameters_are_used_and_named(compute):
-    card = benchmark(find_rule("drift-threshold"), {"threshold": "0.3"}, compute)
+    card = make_card(find_rule("drift-threshold"), {"threshold": "0.3"}, compute)
     world = suite_worlds("test")[0]
     expected = regret(world.mission("belief"), make_rule("drift-threshold", threshold=0.3))
     assert card.regrets[world.name, "belief"] == pytest.approx(expected, abs=1e-8)
@@ -46,7 +46,7 @@ def test_given_parameters_are_used_and_named(compute):
 
 def test_tuning_takes_the_best_mean_score_on_the_tune_part_for_all_worlds(compute, own_rule):
     source = find_rule(f"{own_rule}:Mine")
-    card = benchmark(source, {}, compute, tune=True)
+    card = make_card(source, {}, compute, tune=True)
     means = {rule.every: mean_score(scores_of(rule)) for rule in source.kind.candidates()}
     best = max(means, key=lambda every: means[every])
     assert card.parameters == {"every": best}
@@ -59,13 +59,13 @@ def test_tuning_takes_the_best_mean_score_on_the_tune_part_for_all_worlds(comput
 
 
 def test_a_card_holds_the_source_of_a_rule_of_ones_own(compute, own_rule):
-    card = benchmark(find_rule(f"{own_rule}:Mine"), {}, compute)
+    card = make_card(find_rule(f"{own_rule}:Mine"), {}, compute)
     assert card.source == own_rule.read_text()
     assert card.rule == f"{own_rule}:Mine" and card.name == "mine"
 
 
 def test_best_offset_is_tuned_on_its_own_world_and_says_so(compute):
-    card = benchmark(find_rule("best-offset"), {}, compute)
+    card = make_card(find_rule("best-offset"), {}, compute)
     assert card.own_world and card.parameters == {}
     world = suite_worlds("test")[0]
     bench = Bench(world.mission())
@@ -75,23 +75,28 @@ def test_best_offset_is_tuned_on_its_own_world_and_says_so(compute):
 
 def test_a_rule_without_candidates_cannot_be_tuned(compute, own_rule):
     with pytest.raises(InputError, match="candidates"):
-        benchmark(find_rule(f"{own_rule}:Plain"), {}, compute, tune=True)
+        make_card(find_rule(f"{own_rule}:Plain"), {}, compute, tune=True)
+
+
+def test_tuning_and_given_parameters_exclude_each_other(own_rule):
+    with pytest.raises(InputError, match="leave --set out"):
+        make_card(find_rule(f"{own_rule}:Mine"), {"every": "2"}, lambda study: pytest.fail("run"), tune=True)
 
 
 def test_a_rule_that_looks_at_a_future_it_did_not_declare_is_refused(cheat):
     with pytest.raises(InputError, match="looks ahead"):
-        benchmark(find_rule(f"{cheat}:Cheat"), {}, lambda study: pytest.fail("it was scored"))
+        make_card(find_rule(f"{cheat}:Cheat"), {}, lambda study: pytest.fail("it was scored"))
 
 
 def test_a_rule_in_two_files_is_refused(own_rule):
     own_rule.write_text("import beside\n" + own_rule.read_text())
     (own_rule.parent / "beside.py").write_text("")
     with pytest.raises(InputError, match=r"beside\.py"):
-        benchmark(find_rule(f"{own_rule}:Mine"), {}, lambda study: pytest.fail("it was scored"))
+        make_card(find_rule(f"{own_rule}:Mine"), {}, lambda study: pytest.fail("it was scored"))
 
 
 def test_a_robot_that_expects_the_true_future_has_a_card_of_its_own(compute):
-    card = benchmark(find_rule("periodic"), {}, compute, forecast="given")
+    card = make_card(find_rule("periodic"), {}, compute, forecast="given")
     assert (card.name, card.forecast) == ("periodic, given", "given")
     (world,) = (world for world in suite_worlds("test") if world.family == "kernels")
     expected = regret(world.mission("map", "given"), make_rule("periodic"))
@@ -100,7 +105,7 @@ def test_a_robot_that_expects_the_true_future_has_a_card_of_its_own(compute):
 
 
 def test_scores_of_lookahead_lie_between_even_spacing_and_the_floor_on_average(compute):
-    card = benchmark(find_rule("lookahead"), {}, compute)
+    card = make_card(find_rule("lookahead"), {}, compute)
     found = score_matrix(suite_worlds("test"), card.regrets)
     assert 0 < mean_score(found) < 1
     assert np.nanmax(found) <= 1 + 1e-6

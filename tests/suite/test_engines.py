@@ -6,7 +6,7 @@ from replan import find_rule
 from replan.study.engine import make_engine
 from replan.study.records import read_run
 from replan.study.runner import run_study
-from replan.suite.benchmark import benchmark
+from replan.suite.benchmark import make_card
 from replan.suite.cards import TIMES
 
 
@@ -24,7 +24,7 @@ def computing(engine, folder):
 @pytest.mark.slow
 def test_two_engines_write_the_same_card_apart_from_times(small_suite, own_rule, tmp_path):
     cards = [
-        benchmark(find_rule(f"{own_rule}:Mine"), {}, computing(engine, tmp_path / engine), tune=True)
+        make_card(find_rule(f"{own_rule}:Mine"), {}, computing(engine, tmp_path / engine), tune=True)
         for engine in ("local", "ray")
     ]
     one, other = (card.model_dump(exclude=TIMES) for card in cards)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from replan import InputError, find_rule
-from replan.suite.benchmark import benchmark
+from replan.suite.benchmark import make_card
 from replan.suite.cards import parse_card, read_card
 from replan.suite.verification import verify_card
 
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.usefixtures("small_suite")
 
 @pytest.fixture
 def card(compute):
-    return benchmark(find_rule("periodic"), {}, compute)
+    return make_card(find_rule("periodic"), {}, compute)
 
 
 @pytest.fixture
 def own_card(compute, own_rule):
-    return benchmark(find_rule(f"{own_rule}:Mine"), {"every": "4"}, compute)
+    return make_card(find_rule(f"{own_rule}:Mine"), {"every": "4"}, compute)
 
 
 def changed(card, pattern: str, replacement: str):

@@ -76,7 +76,7 @@ def score(
     from replan.report.files import write_whole
     from replan.schedule.registry import parse_parameters
     from replan.study.rule_source import find_rule
-    from replan.suite.benchmark import benchmark
+    from replan.suite.benchmark import make_card
     from replan.suite.cards import reference_cards
     from replan.worlds.forecasts import ForecastKind
 
@@ -88,7 +88,7 @@ def score(
     slug = _slug([rule.rpartition(":")[2], *map("=".join, given.items()), *unusual], source.digest)
     folder = output_folder(out or Path("runs") / "benchmark" / slug)
     options = EngineOptions(engine, address, workers, working_dir)
-    found = benchmark(source, given, _computing(folder, options, quiet=as_json), tune=tune, forecast=expected)
+    found = make_card(source, given, _computing(folder, options, quiet=as_json), tune=tune, forecast=expected)
     written = write_whole(card or folder / "card.json", found.text())
     page = write_benchmark_page([found, *reference_cards()], folder, own=found)
     if as_json:

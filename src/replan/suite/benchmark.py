@@ -33,7 +33,7 @@ Compute = Callable[[Study], Run]
 """Computes a study on some engine."""
 
 
-def benchmark(
+def make_card(
     source: RuleSource,
     given: dict[str, Any],
     compute: Compute,
@@ -51,6 +51,8 @@ def benchmark(
     forecast : what the robot expects of the steps ahead
     """
     require_one_file(source)
+    if tune and given:
+        raise InputError("--tune chooses all parameters: leave --set out")
     rule = build_given(source, given)
     missions = check_missions(forecast)
     require_valid_rule(rule, *missions)
