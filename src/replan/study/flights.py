@@ -30,6 +30,7 @@ from replan.worlds.crazyflie.world import crazyflie_mission
 
 VALIDATION_LAYOUTS = 3  # for each density
 LARGEST_BATCH = 900  # drones flown at once
+BATCH_UNIT = 512  # batches are filled up to a multiple, in which a drone flies alike in whatever place
 DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differently on it
 
 

@@ -21,7 +21,7 @@ from replan.model.kernel import Array
 from replan.model.slip import MOVES
 from replan.model.streams import WORLD, uniforms
 from replan.worlds.crazyflie.layouts import CELL_SIZE, GRID, centres, state_of
-from replan.worlds.crazyflie.wind import constant_wind
+from replan.worlds.crazyflie.wind import GUST_DEVIATION, constant_wind
 
 TABLES = {1: "calibration.csv", 3: "calibration_subcells.csv"}  # beside this file, by cuts of a cell
 REACHES = {1: 1, 3: 2}  # the most cells that wind adds to a move
@@ -91,7 +91,12 @@ def calibration(cuts: int = 1) -> Calibration:
 
 
 def calibrate(
-    *, forces: Sequence[float] = FORCES, drones: int = DRONES, stretches: int = 3, cuts: int = 1
+    *,
+    forces: Sequence[float] = FORCES,
+    drones: int = DRONES,
+    stretches: int = 3,
+    cuts: int = 1,
+    gust: float = GUST_DEVIATION,
 ) -> Calibration:
     """Fly in the simulator and count how far each move leads, in cells cut `cuts` x `cuts`."""
     from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
@@ -102,7 +107,9 @@ def calibrate(
     counts = np.zeros((len(forces), 2 * reach + 1))
     for stretch in range(stretches):
         winds = [
-            constant_wind(np.array([force, 0.0]), horizon=len(STRETCH), seed=stretch * physics.drones + k)
+            constant_wind(
+                np.array([force, 0.0]), horizon=len(STRETCH), gust=gust, seed=stretch * physics.drones + k
+            )
             for k, force in enumerate(np.repeat(forces, drones))
         ]
         flight = CrazyflowFlight(physics, winds, start=_anywhere_in(MIDDLE, physics.drones, seed=stretch))

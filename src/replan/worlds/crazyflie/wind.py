@@ -23,7 +23,7 @@ FORCES_PER_MOVE = 20  # the force is held for 0.1 s
 
 STRENGTH = 0.10  # N for a profile value of 1
 TURN = np.deg2rad(2.0)  # greatest turn of the direction per move, either way
-GUST_DEVIATION = 0.015  # N, standard deviation of each component
+GUST_DEVIATION = 0.020  # N, standard deviation of each component
 GUST_SECONDS = 1.0  # correlation time
 
 _GUST_STREAM, _DIRECTION_STREAM = 1 << 40, 1 << 41

@@ -42,7 +42,14 @@ FEW = 4  # kernels of sub-cells kept at a time; each takes megabytes
 SAMPLES = 5  # points along each side of a sub-cell, to measure its share of a safety radius
 
 
-def crazyflie_world(layout: Layout, wind: Wind, *, cuts: int = 1, table: Calibration | None = None) -> TVMDP:
+def crazyflie_world(
+    layout: Layout,
+    wind: Wind,
+    *,
+    cuts: int = 1,
+    table: Calibration | None = None,
+    collision_cost: float = COLLISION_COST,
+) -> TVMDP:
     """Return the time-varying decision process of one layout and wind, on cells cut `cuts` x `cuts`."""
     table = table or calibration(cuts)
     side = GRID * cuts
@@ -54,7 +61,7 @@ def crazyflie_world(layout: Layout, wind: Wind, *, cuts: int = 1, table: Calibra
         return GeneralKernel(successors, np.broadcast_to(law, (side * side, *law.shape)))
 
     cell = cells_at(centres(np.arange(side * side), cuts))  # of each state
-    reward = next_cell_reward(layout) if cuts == 1 else subcell_reward(layout, cuts)
+    reward = next_cell_reward(layout, collision_cost) if cuts == 1 else subcell_reward(layout, cuts, collision_cost)
     return TVMDP(
         horizon=wind.horizon,
         kernel=kernel,
@@ -76,9 +83,10 @@ def crazyflie_mission(
     planning_horizon: int = PLANNING_HORIZON,
     cuts: int = 1,
     table: Calibration | None = None,
+    collision_cost: float = COLLISION_COST,
 ) -> Mission:
     """Return the paper's mission, n/T/H/B = 12/60/7/6, on one layout and wind."""
-    world = crazyflie_world(layout, wind, cuts=cuts, table=table)
+    world = crazyflie_world(layout, wind, cuts=cuts, table=table, collision_cost=collision_cost)
     return Mission(world, budget, planning_horizon, ties or Ties(), execution)
 
 
@@ -107,23 +115,23 @@ def _reached(reach: int, cuts: int) -> np.ndarray:
     return _around_moves(np.ones((2 * reach + 1, 2 * reach + 1)), cuts).max(axis=0) > 0
 
 
-def next_cell_reward(layout: Layout) -> Array:
+def next_cell_reward(layout: Layout, collision_cost: float = COLLISION_COST) -> Array:
     """Return (S,) -(moves to the goal)/20, less the cost of a collision where a pole stands."""
     distances = layout.distances.copy()
     for s in np.flatnonzero(np.isinf(distances)):  # poles, and cells that poles shut in
         nearest = layout.distances[beside(int(s))].min()
         distances[s] = nearest + 1 if np.isfinite(nearest) else 2 * GRID
-    return -distances / DISTANCE_SCALE - COLLISION_COST * layout.blocked
+    return -distances / DISTANCE_SCALE - collision_cost * layout.blocked
 
 
-def subcell_reward(layout: Layout, cuts: int) -> Array:
+def subcell_reward(layout: Layout, cuts: int, collision_cost: float = COLLISION_COST) -> Array:
     """Return (S,) the reward of sub-cells: the distance of their cell, and their share of a safety radius."""
     middles = centres(np.arange((GRID * cuts) ** 2), cuts)
-    distance = next_cell_reward(layout) + COLLISION_COST * layout.blocked
+    distance = next_cell_reward(layout, 0.0)
     steps = (np.arange(SAMPLES) + 0.5) / SAMPLES - 0.5
     offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2) * (CELL_SIZE / cuts)
     inside = layout.pole_distance(middles[:, None] + offsets) < SAFETY_RADIUS
-    return distance[cells_at(middles)] - COLLISION_COST * inside.mean(axis=1)
+    return distance[cells_at(middles)] - collision_cost * inside.mean(axis=1)
 
 
 def _successors(shifts: Indices, side: int) -> Indices:
