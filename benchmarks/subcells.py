@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,7 +20,7 @@ from replan.skip.propagation import EXECUTIONS
 from replan.study.protocol import bootstrap_interval
 from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.flight import fly
-from replan.worlds.crazyflie.layouts import DENSITIES, cells_at, centres, layout
+from replan.worlds.crazyflie.layouts import DENSITIES, cells_at, layout, middles_at
 from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.physics import Physics
 from replan.worlds.crazyflie.wind import wind
@@ -34,15 +35,10 @@ def subcells_at(positions: Array) -> Indices:
     return cells_at(positions, CUTS)
 
 
-def middles_at(positions: Array) -> Indices:
-    """Return the middle sub-cells of positions' cells: there a move after an update starts in effect."""
-    return subcells_at(centres(cells_at(positions)))
-
-
 MODELS: dict[str, tuple[int, int, Callable[[Array], Indices]]] = {  # cuts of model and flight, and states
     "cells": (1, 1, cells_at),
     "sub-cells": (CUTS, CUTS, subcells_at),
-    "sub-cells, middle after an update": (CUTS, 1, middles_at),
+    "sub-cells, middle after an update": (CUTS, 1, partial(middles_at, cuts=CUTS)),
 }
 
 

@@ -14,7 +14,7 @@ from replan.report.flight_log import write_flight_log
 from replan.report.flight_table import drawn_tracks, table_3
 from replan.schedule import FixedTimes, Periodic
 from replan.study.candidates import candidates
-from replan.study.flights import VALIDATION_LAYOUTS, Job, choose_rule, track
+from replan.study.flights import VALIDATION_LAYOUTS, Job, Scene, choose_rule, track
 from replan.study.paper import TABLE_3
 from replan.worlds.crazyflie.flight import FlightLog, fly
 from replan.worlds.crazyflie.layouts import (
@@ -121,7 +121,7 @@ class Teleport:
 def test_a_flight_becomes_a_robot_log(tmp_path):
     from mcap.reader import make_reader
 
-    job = Job("dense", 3, Periodic())
+    job = Job(Scene("dense", 3), Periodic())
     mission = crazyflie_mission(layout("dense", 3), wind("dense", 3, strength=0.0))
     flown = fly(Teleport(), [Agent.on(mission, job.rule)])
     write_flight_log(tmp_path / "flight.mcap", flown, layout("dense", 3))

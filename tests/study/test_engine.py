@@ -13,6 +13,7 @@ from replan.study.work import Failure
 class FakeCell:
     key: int
     seeds: tuple[int, int] = (0, 10)
+    measure: tuple[str, ...] = ("exact",)
 
 
 @dataclass

@@ -92,7 +92,7 @@ def test_a_rule_is_known_by_its_source_and_what_it_imports_not_by_its_place(fold
 def test_the_source_travels_with_the_cell(folder):
     (cell,) = cells(folder)
     (folder / "mine.py").unlink()
-    found = compute(cell)
+    (found,) = compute(cell)
     assert isinstance(found, Result)
     assert json.loads(found.values["times"])[:3] == [1, 3, 6]
 

@@ -33,7 +33,7 @@ def mission_of(cell):
 
 
 def result(cell) -> Result:
-    found = compute(cell)
+    (found,) = compute(cell)
     assert isinstance(found, Result), found
     return found
 

@@ -33,6 +33,7 @@ def fly(
     rule: Annotated[str, typer.Option(help="The update rule.")] = "lookahead",
     assignments: SetOption = None,
     execution: ExecutionOption = "map",
+    cuts: Annotated[int, typer.Option(help="Cuts of a cell in the planner's model: 1, or 3 (3 x 3).")] = 1,
     backend: Annotated[str | None, typer.Option(help="crazyflow: simulated physics (the default).")] = None,
     link: Annotated[str | None, typer.Option(help="URI of a real drone, as udp://127.0.0.1:19850.")] = None,
     log: Annotated[Path | None, typer.Option(help="Write a robot log, FILE.mcap.")] = None,
@@ -45,6 +46,8 @@ def fly(
         raise InputError(f"--density must be one of {', '.join(DENSITIES)}, not {density!r}")
     if layout < 0:
         raise InputError(f"--layout must not be negative, not {layout}")
+    if cuts not in (1, 3):
+        raise InputError(f"--cuts must be 1 or 3, not {cuts}")
     if backend not in (None, "crazyflow"):
         raise InputError(f"--backend must be crazyflow, not {backend!r}; a real drone is given by --link")
     if backend is not None and link is not None:
@@ -55,13 +58,13 @@ def fly(
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.parent} to write {path.name} to")
     chosen = _chosen(rule, parse_parameters(assignments or []), density, check_execution(execution))
-    from replan.study.flights import Job, fly_one, track
+    from replan.study.flights import Job, Scene, fly_one, track
     from replan.worlds.crazyflie.flight import FlightStopped
 
-    job = Job(density, layout, chosen, execution)  # pyright: ignore[reportArgumentType]
+    job = Job(Scene(density, layout, execution, seed, cuts), chosen, seed)  # pyright: ignore[reportArgumentType]
     status = 0
     try:
-        flown, made = fly_one(job, seed=seed, link=link, progress=None if as_json else _progress)
+        flown, made = fly_one(job, link=link, progress=None if as_json else _progress)
     except FlightStopped as stop:
         flown, made, status = stop.flown, track(job, stop.flown), 128 + stop.number
     answer: dict[str, Any] = {"density": density, "layout": layout, "rule": rule, "execution": execution}

@@ -126,7 +126,8 @@ def _settings(block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
             for name, data in _setting_points(axis):
                 yield name, data if forecast is None else {**data, "forecast": forecast}
     for density in block.densities:
-        yield f"{density} obstacles", {"density": density, "layouts": block.layouts, "trial": block.trial}
+        flown = {"density": density, "layouts": block.layouts, "trial": block.trial, "cuts": block.cuts}
+        yield f"{density} obstacles" + (", sub-cells" if block.cuts > 1 else ""), flown
 
 
 def canonical(data: Any) -> str:

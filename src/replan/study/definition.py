@@ -65,6 +65,7 @@ class Block(StrictModel):
     densities: list[Density] = Field([])  # of obstacles: simulated flights in place of settings
     layouts: Annotated[int, Field(ge=1, le=FIRST_VALIDATION_LAYOUT)] = 15  # flown for each density
     trial: Annotated[int, Field(ge=0, le=LAST_SEED)] = 0  # of the wind, and of rules that draw in flight
+    cuts: Literal[1, 3] = 1  # of a cell in the planner's grid model of flights
     rules: Annotated[list[RuleAxis], Field(min_length=1)]
     executions: list[Execution] = Field(["map"], min_length=1)
     forecasts: list[ForecastParameters] = Field([])  # empty: that of each setting

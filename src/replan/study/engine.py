@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from replan.errors import InputError
 from replan.study.cells import Cell
+from replan.study.flights import flown_together
 from replan.study.work import Batch, Failure, Outcome
 
 BATCH_SECONDS = 1.0
@@ -83,6 +84,8 @@ class Batches:
         return batch
 
     def _size(self) -> int:
+        if self._cells[0].measure == ("flight",):
+            return min(flown_together(self._cells[0]), -(-len(self._cells) // self._workers))
         if not self._recent:
             return 1
         pace = max(sum(self._recent) / len(self._recent), 1e-6)

@@ -12,7 +12,7 @@ import numpy as np
 
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
-from replan.model.kernel import Array
+from replan.model.kernel import Array, Indices
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.skip.propagation import Execution
@@ -22,26 +22,50 @@ from replan.study.cells import Cell, canonical
 from replan.study.protocol import Bench, exact_regret, parameters, with_given
 from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.flight import Flight, Flown, Progress, fly
-from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout
+from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout, middles_at
 from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.physics import Physics
-from replan.worlds.crazyflie.wind import wind
+from replan.worlds.crazyflie.wind import Wind, wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 
 VALIDATION_LAYOUTS = 3  # for each density
-LARGEST_BATCH = 900  # drones flown at once
-BATCH_UNIT = 512  # batches are filled up to a multiple, in which a drone flies alike in whatever place
+LARGEST_BATCH = {1: 2048, 3: 512}  # drones flown at once, by cuts of a cell; their missions take memory
+FEWEST_CELLS = 10  # flown together, on some of their layouts at a time
+BATCH_UNIT = 512  # batches are filled up to a multiple: in those a drone flies alike in any place, to the bit
 DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differently on it
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A layout in its wind, and the grid model and execution of the drone that flies there."""
+
+    density: Density
+    number: int  # of the layout
+    execution: Execution = "map"
+    trial: int = 0  # of the wind
+    cuts: int = 1  # of a cell in the grid model
+
+    @property
+    def wind(self) -> Wind:
+        """The wind of the trial."""
+        return wind(self.density, self.number, trial=self.trial)
+
+    def mission(self) -> Mission:
+        """Return the mission in the grid model."""
+        made = layout(self.density, self.number)
+        return crazyflie_mission(made, self.wind, execution=self.execution, cuts=self.cuts)
+
+    def states_at(self, positions: Array) -> Indices:
+        """Return the states of positions that an update shows."""
+        return middles_at(positions, self.cuts)
 
 
 @dataclass(frozen=True)
 class Job:
     """A flight to be flown."""
 
-    density: Density
-    number: int  # of the layout
+    scene: Scene
     rule: Rule
-    execution: Execution = "map"
     draws: int = 0  # seed of a rule that draws its times
 
 
@@ -59,51 +83,67 @@ class Track:
     outcome: Outcome
 
 
-def fly_one(
-    job: Job,
-    *,
-    seed: int = 0,
-    link: str | None = None,
-    progress: Progress | None = None,
-) -> tuple[Flown, Track]:
+def fly_one(job: Job, *, link: str | None = None, progress: Progress | None = None) -> tuple[Flown, Track]:
     """One flight: in simulated physics, or over a cflib link with the wind simulated in its setpoints."""
-    air = wind(job.density, job.number, trial=seed)
-    agent = Agent.on(_mission(job.density, job.number, job.execution, seed), job.rule, seed=seed)
+    scene = job.scene
+    agent = Agent.on(scene.mission(), job.rule, seed=job.draws)
     if link is None:
         physics = Physics(1)
-        flown = fly(CrazyflowFlight(physics, [air]), [agent], progress=progress)
+        flight: Flight = CrazyflowFlight(physics, [scene.wind])
+        flown = fly(flight, [agent], progress=progress, locate=scene.states_at)
         physics.close()
     else:
         from replan.worlds.crazyflie.cflib_flight import CflibFlight
 
-        drone: Flight = CflibFlight(link, wind=air)
-        flown = fly(drone, [agent], progress=progress)
+        flight = CflibFlight(link, wind=scene.wind)
+        flown = fly(flight, [agent], progress=progress, locate=scene.states_at)
     return flown, track(job, flown)
 
 
-def fly_cell(cell: Cell) -> dict[str, Any]:
-    """Fly the layouts of one density with one rule; returns columns of the store's `results`.
+def flies_with(cell: Cell) -> int | None:
+    """Return the cuts of a cell of flights, which is flown together with others of the same; else None."""
+    return json.loads(cell.setting)["cuts"] if cell.measure == ("flight",) else None
 
-    The rule is chosen on layouts of its own, for the density and the execution. `trial` fixes the wind and,
+
+def flown_together(cell: Cell) -> int:
+    """Return the number of such cells in a batch of work: a step costs little more for many drones."""
+    return max(FEWEST_CELLS, LARGEST_BATCH[1] // json.loads(cell.setting)["layouts"])
+
+
+def fly_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Fly the layouts of cells with the same cuts together; returns columns of the store's `results` of each.
+
+    A rule is chosen on layouts of its own, for the density and the execution. `trial` fixes the wind and,
     with the number of the layout, what a rule draws. The way flown over one layout is kept for the figure.
     """
+    jobs = [_jobs(cell) for cell in cells]
+    tracks: list[list[Track]] = [[] for _ in cells]
+    together = max(1, LARGEST_BATCH[jobs[0][0].scene.cuts] // len(cells))  # layouts of each cell
+    for first in range(0, max(map(len, jobs)), together):
+        batch = [(k, job) for k, some in enumerate(jobs) for job in some[first : first + together]]
+        for (k, _), made in zip(batch, fly_batch([job for _, job in batch]), strict=True):
+            tracks[k].append(made)
+    return [_columns(some[0].rule, made) for some, made in zip(jobs, tracks, strict=True)]
+
+
+def _jobs(cell: Cell) -> list[Job]:
+    """The flights of a cell, one for each layout."""
     setting = json.loads(cell.setting)
     density, layouts, trial = setting["density"], setting["layouts"], setting["trial"]
+    execution: Execution = cell.execution  # pyright: ignore[reportAssignmentType]
     given = json.loads(cell.given)
     if cell.search is None:
         rule = given_rule(cell.rule, given, cell.source)
     else:
-        rule = choose_rule(cell.rule, density, cell.execution, given=given)  # pyright: ignore[reportArgumentType]
-    jobs = [
-        Job(density, number, rule, cell.execution, draws=trial * layouts + number)  # pyright: ignore[reportArgumentType]
+        rule = choose_rule(cell.rule, density, execution, given=given)
+    return [
+        Job(Scene(density, number, execution, trial, setting["cuts"]), rule, draws=trial * layouts + number)
         for number in range(layouts)
     ]
-    tracks = [
-        made
-        for first in range(0, layouts, LARGEST_BATCH)
-        for made in _fly(jobs[first:][:LARGEST_BATCH], trial)
-    ]
-    drawn = tracks[min(DRAWN_LAYOUT, layouts - 1)]
+
+
+def _columns(rule: Rule, tracks: Sequence[Track]) -> dict[str, Any]:
+    drawn = tracks[min(DRAWN_LAYOUT, len(tracks) - 1)]
     flights = {
         "outcomes": [asdict(made.outcome) for made in tracks],
         "drawn": {
@@ -143,19 +183,21 @@ def choose_rule(
 @lru_cache(maxsize=1)
 def _validation(density: Density, execution: Execution) -> list[Bench]:
     numbers = range(FIRST_VALIDATION_LAYOUT, FIRST_VALIDATION_LAYOUT + VALIDATION_LAYOUTS)
-    return [Bench(_mission(density, number, execution, 0)) for number in numbers]
+    return [Bench(Scene(density, number, execution).mission()) for number in numbers]
 
 
-def _fly(jobs: Sequence[Job], trial: int) -> list[Track]:
-    """Fly the jobs as one batch of simulated drones."""
+def fly_batch(jobs: Sequence[Job]) -> list[Track]:
+    """Fly jobs with the same cuts as one batch of simulated drones. Jobs in one scene share its plans."""
+    missions = {scene: scene.mission() for scene in {job.scene: None for job in jobs}}
     agents = []
     for job in jobs:
-        mission = _mission(job.density, job.number, job.execution, trial)
+        mission = missions[job.scene]
         agents.append(
             Agent.on(mission, job.rule, planner=_shared_planner(mission), seed=job.draws, trial=False)
         )
-    winds = [wind(job.density, job.number, trial=trial) for job in jobs]
-    flown = fly(CrazyflowFlight(_physics(len(jobs)), winds), agents)
+    physics = _physics(-(-len(jobs) // BATCH_UNIT) * BATCH_UNIT)
+    flight = CrazyflowFlight(physics, [job.scene.wind for job in jobs])
+    flown = fly(flight, agents, locate=jobs[0].scene.states_at)
     return [track(job, flown, k) for k, job in enumerate(jobs)]
 
 
@@ -167,17 +209,13 @@ def _physics(drones: int) -> Physics:
 
 def track(job: Job, flown: Flown, drone: int = 0) -> Track:
     """What one drone of a flight did."""
-    made = outcome(layout(job.density, job.number), flown.log, drone)
+    scene = job.scene
+    made = outcome(layout(scene.density, scene.number), flown.log, drone)
     times = tuple(time for time, _ in flown.updates(drone))
     places = [flown.log.after_move(t - 1)[drone, :2] for t in times if t <= made.moves]
     updates = np.array(places).reshape(-1, 2)
     path = flown.log.positions[flown.log.moves < made.moves, drone, :2]
-    return Track(job.density, job.number, job.rule.name, job.execution, path, updates, times, made)
-
-
-@lru_cache(maxsize=64)
-def _mission(density: Density, number: int, execution: Execution, trial: int) -> Mission:
-    return crazyflie_mission(layout(density, number), wind(density, number, trial=trial), execution=execution)
+    return Track(scene.density, scene.number, job.rule.name, scene.execution, path, updates, times, made)
 
 
 def _shared_planner(mission: Mission):

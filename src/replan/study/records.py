@@ -86,7 +86,7 @@ def rule_of(record: Record) -> Rule | None:
 def _record(row: dict[str, Any], settings: Mapping[str, dict[str, Any]]) -> Record:
     read = {name: json.loads(row[name]) for name in JSON_COLUMNS if row.get(name) is not None}
     flown = settings[row["setting"]]
-    flown = {key: flown[key] for key in ("density", "layouts", "trial") if "density" in flown}
+    flown = {key: flown[key] for key in ("density", "layouts", "trial", "cuts") if "density" in flown}
     return {**dict.fromkeys(JSON_COLUMNS), "stated_bounds": "right", **row, **read, **flown}
 
 

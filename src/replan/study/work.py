@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Decision, Rule
 from replan.study.axes import given_rule
 from replan.study.cells import BEST_POSSIBLE, Cell, canonical
-from replan.study.flights import fly_cell
+from replan.study.flights import flies_with, fly_cells
 from replan.study.measures import MEASURES, Stage, Trial, Values, best_possible, stage_of
 from replan.study.protocol import choose, parameters
 from replan.study.versions import code_version
@@ -59,28 +60,35 @@ Outcome = Result | Failure
 
 
 def compute_batch(batch: Batch) -> list[Outcome]:
-    """Compute the cells of the batch one after the other."""
-    return [compute(cell) for cell in batch]
+    """Compute the cells of the batch one after the other, but flights together."""
+    groups = groupby(batch, key=lambda cell: flies_with(cell) or cell.identity)
+    return [outcome for _, cells in groups for outcome in compute(*cells)]
 
 
-def compute(cell: Cell) -> Outcome:
-    """Compute one cell; a fault in it is its outcome."""
-    if cell.version != code_version():
-        raise InputError(f"a worker has replan {code_version()}, but the study is run by {cell.version}")
+def compute(*cells: Cell) -> list[Outcome]:
+    """Compute one cell, or flights together; a fault in a cell is its outcome."""
+    if cells[0].version != code_version():
+        raise InputError(f"a worker has replan {code_version()}, but the study is run by {cells[0].version}")
     began, cpu = time.perf_counter(), time.process_time()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     try:
-        result = _compute(cell)
+        flights = flies_with(cells[0]) is not None
+        results = [{"values": made} for made in fly_cells(cells)] if flights else [_compute(*cells)]
     except Exception as error:
+        if len(cells) > 1:
+            return [outcome for cell in cells for outcome in compute(cell)]
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return Failure(cell.key, time.perf_counter() - began, worker, reason)
+        return [Failure(cells[0].key, time.perf_counter() - began, worker, reason)]
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    return Result(key=cell.key, seconds=seconds, cpu_seconds=cpu, worker=worker, **result)
+    return [
+        Result(
+            key=cell.key, seconds=seconds / len(cells), cpu_seconds=cpu / len(cells), worker=worker, **result
+        )
+        for cell, result in zip(cells, results, strict=True)
+    ]
 
 
 def _compute(cell: Cell) -> dict[str, Any]:
-    if cell.measure == ("flight",):
-        return {"values": fly_cell(cell)}
     stage = stage_of(cell.setting, cell.execution)
     if cell.rule == BEST_POSSIBLE:
         return {"values": _with_share(best_possible(stage), stage)}

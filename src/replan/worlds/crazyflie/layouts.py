@@ -128,6 +128,14 @@ def cells_at(positions: ArrayLike, cuts: int = 1) -> Indices:
     return (row * side + column).astype(np.int64)
 
 
+def middles_at(positions: ArrayLike, cuts: int = 1) -> Indices:
+    """Return (...,) the middle states, of cells cut `cuts` x `cuts`, of the cells of (..., 2) positions.
+
+    A move after an update ends as if it had started there.
+    """
+    return cells_at(centres(cells_at(positions)), cuts)
+
+
 def moves_to(goal: Cell, blocked: np.ndarray) -> Array:
     """Return (S,) least numbers of moves to the goal over cells that are not blocked."""
     return CellMap(CELL_SIZE, (GRID, GRID), blocked).moves_to(state_of(goal))

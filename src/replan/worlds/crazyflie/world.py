@@ -61,7 +61,11 @@ def crazyflie_world(
         return GeneralKernel(successors, np.broadcast_to(law, (side * side, *law.shape)))
 
     cell = cells_at(centres(np.arange(side * side), cuts))  # of each state
-    reward = next_cell_reward(layout, collision_cost) if cuts == 1 else subcell_reward(layout, cuts, collision_cost)
+    reward = (
+        next_cell_reward(layout, collision_cost)
+        if cuts == 1
+        else subcell_reward(layout, cuts, collision_cost)
+    )
     return TVMDP(
         horizon=wind.horizon,
         kernel=kernel,
