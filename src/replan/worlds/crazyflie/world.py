@@ -9,13 +9,14 @@ over from move to move, is part of the state.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
 from replan.execute.mission import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant
-from replan.model.kernel import Array, Indices
+from replan.model.kernel import Array, Indices, merge_successors
 from replan.model.slip import MOVES
 from replan.planning.ties import Ties
 from replan.skip.propagation import Execution
@@ -53,12 +54,13 @@ def crazyflie_world(
     """Return the time-varying decision process of one layout and wind, on cells cut `cuts` x `cuts`."""
     table = table or calibration(cuts)
     side = GRID * cuts
-    successors = _successors(shifts(table.reach, cuts), side)
+    successors, merging = _merged(table.reach, cuts)
 
     @lru_cache(maxsize=wind.horizon if cuts == 1 else FEW)
     def kernel(t: int) -> GeneralKernel:
-        law = displacement_law(table, wind.mean[t], cuts)
-        return GeneralKernel(successors, np.broadcast_to(law, (side * side, *law.shape)))
+        merged = merging @ displacement_law(table, wind.mean[t], cuts).T
+        by_action = merged.reshape(*successors.shape, -1).swapaxes(1, 2)
+        return GeneralKernel.of_merged(successors, np.ascontiguousarray(by_action))
 
     cell = cells_at(centres(np.arange(side * side), cuts))  # of each state
     reward = (
@@ -136,6 +138,18 @@ def subcell_reward(layout: Layout, cuts: int, collision_cost: float = COLLISION_
     offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2) * (CELL_SIZE / cuts)
     inside = layout.pole_distance(middles[:, None] + offsets) < SAFETY_RADIUS
     return distance[cells_at(middles)] - collision_cost * inside.mean(axis=1)
+
+
+@cache
+def _merged(reach: int, cuts: int) -> tuple[Indices, Any]:
+    """Return (S, w) distinct successors and a sparse matrix (S w, k) from a law of shifts to their share."""
+    from scipy.sparse import csr_array
+
+    by_shift = shifts(reach, cuts)
+    successors = _successors(by_shift, GRID * cuts)
+    each = np.broadcast_to(np.eye(len(by_shift)), (len(successors), len(by_shift), len(by_shift)))
+    merged, shares = merge_successors(successors, each)
+    return merged, csr_array(shares.swapaxes(1, 2).reshape(-1, len(by_shift)))
 
 
 def _successors(shifts: Indices, side: int) -> Indices:
