@@ -122,12 +122,13 @@ def _cells(
 def _settings(block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and data of every setting of a block; a density of obstacles stands for its layouts."""
     for forecast in [each.model_dump(exclude_none=True) for each in block.forecasts] or [None]:
+        expected = {} if forecast is None else {"forecast": forecast}
         for axis in block.settings:
             for name, data in _setting_points(axis):
-                yield name, data if forecast is None else {**data, "forecast": forecast}
-    for density in block.densities:
-        flown = {"density": density, "layouts": block.layouts, "trial": block.trial, "cuts": block.cuts}
-        yield f"{density} obstacles" + (", sub-cells" if block.cuts > 1 else ""), flown
+                yield name, data | expected
+        for density in block.densities:
+            flown = {"density": density, "layouts": block.layouts, "trial": block.trial, "cuts": block.cuts}
+            yield f"{density} obstacles" + (", sub-cells" if block.cuts > 1 else ""), flown | expected
 
 
 def canonical(data: Any) -> str:

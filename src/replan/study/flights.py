@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from replan.execute.agent import Agent
+from replan.execute.config import Planner, plan_by_induction
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.schedule.regret_guided import RegretGuided
@@ -27,6 +28,7 @@ from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.physics import Physics
 from replan.worlds.crazyflie.wind import Wind, wind
 from replan.worlds.crazyflie.world import crazyflie_mission
+from replan.worlds.forecasts import ForecastParameters
 
 VALIDATION_LAYOUTS = 3  # for each density
 LARGEST_BATCH = {1: 2048, 3: 512}  # drones flown at once, by cuts of a cell; their missions take memory
@@ -44,6 +46,7 @@ class Scene:
     execution: Execution = "map"
     trial: int = 0  # of the wind
     cuts: int = 1  # of a cell in the grid model
+    forecast: ForecastParameters | None = None  # of the grid model's kernels; None: that they stay
 
     @property
     def wind(self) -> Wind:
@@ -52,8 +55,9 @@ class Scene:
 
     def mission(self) -> Mission:
         """Return the mission in the grid model."""
-        made = layout(self.density, self.number)
-        return crazyflie_mission(made, self.wind, execution=self.execution, cuts=self.cuts)
+        poles = layout(self.density, self.number)
+        made = crazyflie_mission(poles, self.wind, execution=self.execution, cuts=self.cuts)
+        return made if self.forecast is None else replace(made, forecast=self.forecast.build(made.world))
 
     def states_at(self, positions: Array) -> Indices:
         """Return the states of positions that an update shows."""
@@ -130,16 +134,15 @@ def _jobs(cell: Cell) -> list[Job]:
     """The flights of a cell, one for each layout."""
     setting = json.loads(cell.setting)
     density, layouts, trial = setting["density"], setting["layouts"], setting["trial"]
+    forecast = ForecastParameters(**setting["forecast"]) if "forecast" in setting else None
     execution: Execution = cell.execution  # pyright: ignore[reportAssignmentType]
     given = json.loads(cell.given)
     if cell.search is None:
         rule = given_rule(cell.rule, given, cell.source)
     else:
         rule = choose_rule(cell.rule, density, execution, given=given)
-    return [
-        Job(Scene(density, number, execution, trial, setting["cuts"]), rule, draws=trial * layouts + number)
-        for number in range(layouts)
-    ]
+    scenes = [Scene(density, k, execution, trial, setting["cuts"], forecast) for k in range(layouts)]
+    return [Job(scene, rule, draws=trial * layouts + k) for k, scene in enumerate(scenes)]
 
 
 def _columns(rule: Rule, tracks: Sequence[Track]) -> dict[str, Any]:
@@ -189,12 +192,16 @@ def _validation(density: Density, execution: Execution) -> list[Bench]:
 def fly_batch(jobs: Sequence[Job]) -> list[Track]:
     """Fly jobs with the same cuts as one batch of simulated drones. Jobs in one scene share its plans."""
     missions = {scene: scene.mission() for scene in {job.scene: None for job in jobs}}
-    agents = []
-    for job in jobs:
-        mission = missions[job.scene]
-        agents.append(
-            Agent.on(mission, job.rule, planner=_shared_planner(mission), seed=job.draws, trial=False)
+    agents = [
+        Agent.on(
+            missions[job.scene],
+            job.rule,
+            planner=_shared_planner(missions[job.scene]),
+            seed=job.draws,
+            trial=False,
         )
+        for job in jobs
+    ]
     physics = _physics(-(-len(jobs) // BATCH_UNIT) * BATCH_UNIT)
     flight = CrazyflowFlight(physics, [job.scene.wind for job in jobs])
     flown = fly(flight, agents, locate=jobs[0].scene.states_at)
@@ -218,6 +225,8 @@ def track(job: Job, flown: Flown, drone: int = 0) -> Track:
     return Track(scene.density, scene.number, job.rule.name, scene.execution, path, updates, times, made)
 
 
-def _shared_planner(mission: Mission):
-    """All agents of a mission plan alike at a time, so each plan is made once."""
+def _shared_planner(mission: Mission) -> Planner:
+    """All agents of a mission plan alike at a time, so each plan is made once, but on moving forecasts."""
+    if mission.forecast.moves:
+        return plan_by_induction
     return lambda kernel, reward, time, horizon, ties: mission.update(time).plan
