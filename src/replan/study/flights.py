@@ -31,7 +31,8 @@ from replan.worlds.crazyflie.world import crazyflie_mission
 from replan.worlds.forecasts import ForecastParameters
 
 VALIDATION_LAYOUTS = 3  # for each density
-LARGEST_BATCH = {1: 2048, 3: 512}  # drones flown at once, by cuts of a cell; their missions take memory
+LARGEST_BATCH = 1536  # drones flown at once; with their missions they take about 2 GB
+HEAVY_BATCH = 256  # of drones that plan on sub-cells or on a forecast, which take 10 to 15 MB each
 FEWEST_CELLS = 10  # flown together, on some of their layouts at a time
 BATCH_UNIT = 512  # batches are filled up to a multiple: in those a drone flies alike in any place, to the bit
 DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differently on it
@@ -104,25 +105,27 @@ def fly_one(job: Job, *, link: str | None = None, progress: Progress | None = No
     return flown, track(job, flown)
 
 
-def flies_with(cell: Cell) -> int | None:
-    """Return the cuts of a cell of flights, which is flown together with others of the same; else None."""
-    return json.loads(cell.setting)["cuts"] if cell.measure == ("flight",) else None
+def flies_with(cell: Cell) -> tuple[int, bool] | None:
+    """Return cuts and whether there is a forecast, of a cell of flights; equal ones are flown together."""
+    setting = json.loads(cell.setting)
+    return (setting["cuts"], "forecast" in setting) if cell.measure == ("flight",) else None
 
 
 def flown_together(cell: Cell) -> int:
     """Return the number of such cells in a batch of work: a step costs little more for many drones."""
-    return max(FEWEST_CELLS, LARGEST_BATCH[1] // json.loads(cell.setting)["layouts"])
+    return max(FEWEST_CELLS, LARGEST_BATCH // json.loads(cell.setting)["layouts"])
 
 
 def fly_cells(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Fly the layouts of cells with the same cuts together; returns columns of the store's `results` of each.
+    """Fly the layouts of cells that go together; returns columns of the store's `results` of each.
 
     A rule is chosen on layouts of its own, for the density and the execution. `trial` fixes the wind and,
     with the number of the layout, what a rule draws. The way flown over one layout is kept for the figure.
     """
     jobs = [_jobs(cell) for cell in cells]
     tracks: list[list[Track]] = [[] for _ in cells]
-    together = max(1, LARGEST_BATCH[jobs[0][0].scene.cuts] // len(cells))  # layouts of each cell
+    largest = LARGEST_BATCH if flies_with(cells[0]) == (1, False) else HEAVY_BATCH
+    together = max(1, largest // len(cells))  # layouts of each cell
     for first in range(0, max(map(len, jobs)), together):
         batch = [(k, job) for k, some in enumerate(jobs) for job in some[first : first + together]]
         for (k, _), made in zip(batch, fly_batch([job for _, job in batch]), strict=True):

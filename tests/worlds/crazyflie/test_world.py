@@ -92,6 +92,25 @@ def test_entering_a_pole_costs_what_is_stated():
     assert reward[pole] == pytest.approx(-(nearest + 1) / 20 - COLLISION_COST)
 
 
+@pytest.mark.parametrize("cuts", [1, 3])
+def test_a_kernel_adds_up_the_shifts_that_end_in_one_cell(cuts):
+    air, side = wind("dense", 1), GRID * cuts
+    kernel = crazyflie_world(layout("dense", 1), air, cuts=cuts).kernel(20)
+    law, moved = (
+        displacement_law(calibration(cuts), air.mean[20], cuts),
+        shifts(calibration(cuts).reach, cuts),
+    )
+    for s in (0, side - 1, side * side // 2, side * side - 2):
+        wanted = np.zeros((5, side * side))
+        for shares, (i, j) in zip(law.T, moved, strict=True):
+            wanted[:, np.clip(s // side + i, 0, side - 1) * side + np.clip(s % side + j, 0, side - 1)] += (
+                shares
+            )
+        found = np.zeros_like(wanted)
+        np.add.at(found.T, kernel.successors[s], kernel.probabilities[s].T)
+        assert found == pytest.approx(wanted, abs=1e-15)
+
+
 def test_sub_cells_make_a_valid_world_of_moves_of_three():
     world = crazyflie_world(layout("dense", 1), wind("dense", 1), cuts=3)
     assert not check_tvmdp(world)
