@@ -13,8 +13,11 @@ from replan.study.engine import Batches
 from replan.study.flights import Job, Scene, Track, fly_cells
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result, compute_batch
+from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.layouts import cells_at, centres
 from replan.worlds.crazyflie.metrics import Outcome
+from replan.worlds.crazyflie.physics import Physics
+from replan.worlds.crazyflie.wind import wind
 from replan.worlds.forecasts import ForecastParameters
 
 
@@ -113,3 +116,17 @@ def test_a_report_is_the_true_future_of_the_grid_model():
     (job, *_) = flights._jobs(cell)
     assert job.scene.forecast == ForecastParameters(kind="given", error=0.5)
     assert job.rule == Periodic()
+
+
+@pytest.mark.slow
+def test_a_drone_flies_alike_to_the_bit_in_any_full_batch():
+    paths = []
+    for size, place in ((1, 0), (2, 0), (2, 700)):
+        physics = Physics(size * flights.BATCH_UNIT)
+        flight = CrazyflowFlight(physics, [wind("dense", k) for k in (*range(100, 100 + place), 0, 1, 2)])
+        flight.take_off()
+        for action in (0, 2, 0):
+            flight.move(np.full(place + 3, action))
+        paths.append(flight.log().positions[:, place:])
+        physics.close()
+    assert (paths[1] == paths[0]).all() and (paths[2] == paths[0]).all()
