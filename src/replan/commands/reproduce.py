@@ -40,6 +40,9 @@ PARTS = {
     "table2": Part("table1", "where the paper's rules place their updates", "a minute"),
     "figures": Part("table1", "the paper's two figures", "a minute", ("table1",)),
     "table3": Part("table3", "simulated flights of a Crazyflie (needs the extra crazyflow)", "10 minutes"),
+    "table3-report": Part(
+        "table3-report", "such flights with a weather report, right and wrong", "10 minutes"
+    ),
     "beyond": Part("beyond", "every rule on harder worlds too, and what regret is made of", "5 minutes"),
     "learning": Part("learning", "regret when the model is learned from what is seen", "15 minutes"),
     "certificates": Part("certificates", "what can be promised, beside the paper's bound", "2 minutes"),
@@ -66,8 +69,10 @@ def reproduce(
     part: Annotated[str, typer.Argument(help="One of the parts above.")] = "all",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
     search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",
-    layouts: Annotated[int, typer.Option(help="Layouts per density of `table3`.")] = 15,
-    seed: Annotated[int, typer.Option(help="Seed of `table3`: wind and draws.")] = 0,
+    layouts: Annotated[
+        int | None, typer.Option(help="Layouts per density of `table3` (15) and `table3-report` (64).")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of flights: wind and draws.")] = 0,
     seeds: Annotated[int, typer.Option(help="Held-out seeds of `learning`, at most 1000.")] = 1000,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
     as_json: JsonOption = False,
@@ -88,8 +93,8 @@ def reproduce(
         study = "table1-equal"
     elif study == "learning":
         replaced = {"seeds": {"first": 0, "count": seeds}}
-    elif study == "table3":
-        replaced = {"layouts": layouts, "trial": seed}
+    elif study.startswith("table3"):
+        replaced = {"trial": seed} if layouts is None else {"layouts": layouts, "trial": seed}
     loaded, text = load_study(study, **replaced)
     engine = EngineOptions(workers=workers)
     run = computed_run(loaded, text, folder / RUNS / study, engine=engine, quiet=as_json)

@@ -26,6 +26,7 @@ EQUAL = "-equal"  # end of the names of studies with as many candidates for ever
 
 TABLES: dict[str, Callable[[Run], Tables]] = {
     "table3": lambda run: {"table3": table_3(run)},
+    "table3-report": lambda run: {"table3-report": table_3(run)},
     "beyond": lambda run: {"beyond": [regret_table(run)], "beyond-parts": [causes_table(run)]},
     "learning": lambda run: {
         "learning": [learned_table(run)],

@@ -32,7 +32,7 @@ from replan.worlds.forecasts import ForecastParameters
 
 VALIDATION_LAYOUTS = 3  # for each density
 LARGEST_BATCH = 1536  # drones flown at once; with their missions they take about 2 GB
-HEAVY_BATCH = 128  # of drones that plan on sub-cells or on a forecast, which take up to 20 MB each
+HEAVY_BATCH = 64  # of drones that plan on sub-cells or on a forecast, which take up to 30 MB each
 FEWEST_CELLS = 10  # flown together, on some of their layouts at a time
 BATCH_UNIT = 512  # batches are filled up to a multiple: in those a drone flies alike in any place, to the bit
 DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differently on it
