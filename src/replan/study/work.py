@@ -65,27 +65,30 @@ def compute_batch(batch: Batch) -> list[Outcome]:
     return [outcome for _, cells in groups for outcome in compute(*cells)]
 
 
-def compute(*cells: Cell) -> list[Outcome]:
+def compute(first: Cell, *others: Cell) -> list[Outcome]:
     """Compute one cell, or flights together; a fault in a cell is its outcome."""
-    if cells[0].version != code_version():
-        raise InputError(f"a worker has replan {code_version()}, but the study is run by {cells[0].version}")
+    if first.version != code_version():
+        raise InputError(f"a worker has replan {code_version()}, but the study is run by {first.version}")
+    cells = (first, *others)
     began, cpu = time.perf_counter(), time.process_time()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     try:
-        flights = flies_with(cells[0]) is not None
-        results = [{"values": made} for made in fly_cells(cells)] if flights else [_compute(*cells)]
+        results = _fly(cells) if flies_with(first) is not None else [_compute(first)]
     except Exception as error:
-        if len(cells) > 1:
+        if others:
             return [outcome for cell in cells for outcome in compute(cell)]
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return [Failure(cells[0].key, time.perf_counter() - began, worker, reason)]
-    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+        return [Failure(first.key, time.perf_counter() - began, worker, reason)]
+    seconds = (time.perf_counter() - began) / len(cells)
+    cpu = (time.process_time() - cpu) / len(cells)
     return [
-        Result(
-            key=cell.key, seconds=seconds / len(cells), cpu_seconds=cpu / len(cells), worker=worker, **result
-        )
+        Result(key=cell.key, seconds=seconds, cpu_seconds=cpu, worker=worker, **result)
         for cell, result in zip(cells, results, strict=True)
     ]
+
+
+def _fly(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    return [{"values": values} for values in fly_cells(cells)]
 
 
 def _compute(cell: Cell) -> dict[str, Any]:
