@@ -1,12 +1,15 @@
 """The paper's study: sampled means beside exact values, and what the tables say of them."""
 
 import csv
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from doc_pages import ROOT
 from replan import Lookahead, Periodic, optimum, regret
+from replan.report.page import sentence, write_page
 from replan.report.paper_tables import OBLIVIOUS, as_good, differences, table_1, table_2
 from replan.report.reproduction import write_reproduction
 from replan.schedule.drift_threshold import PACE_WEIGHTS
@@ -89,6 +92,33 @@ def test_table_1_ends_with_look_ahead_the_best_possible_and_acting_on_the_belief
         assert rows[label][-2].text == f"{regret(mission, Lookahead()):.3f}" and rows[label][-2].best
         assert rows[label][3].text == f"{regret(mission, Periodic()):.3f}"
     assert [cell.text for cell in rows["belief"][4:-2]] == [""] * 7
+
+
+def test_page_and_docs_say_the_same_numbers_as_the_table(run, past, tmp_path):
+    """Every exact figure of Table 1 stands in the page, and the headline follows from them."""
+    table = table_1(run, past)
+    text = write_page(replace(run, settings={}), tmp_path, past=past).read_text()  # tables alone
+    (shown,) = re.findall(r'<table id="regrets".*?</table>', text, re.DOTALL)
+    rows = dict(re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', shown, re.DOTALL))
+    docs = (ROOT / "docs" / "tables" / "table1.md").read_text()
+    named, ratios = "", {"map": [], "paper": [], "belief": []}
+    for row in table.cells:
+        named = row[0].text.split(" ")[0] or named
+        if row[1].text in ("exact", "belief"):
+            figures = [cell.text for cell in row[2:] if cell.text]
+            assert all(f">{figure}<" in rows[named] for figure in figures), (named, figures)
+            assert all(f"{figure}" in docs for figure in figures)
+            best = dict(zip(table.columns, (cell.value for cell in row), strict=True))
+            if row[1].text == "exact":
+                even = best["Per."]
+                ratios["map"].append(best["lookahead"] / even)
+                ratios["paper"].append(best["Adapt"] / even)
+            else:
+                ratios["belief"].append(best["lookahead"] / even)
+    said = sentence(run, past)
+    for values in ratios.values():
+        assert f"{1 - np.mean(values):.0%} less" in said
+    assert said in text
 
 
 def test_it_says_plainly_where_the_adaptive_rule_does_not_win(run):

@@ -74,7 +74,8 @@ def sentence(run: Run, past: Run | None = None) -> str:
 def _all_records(run: Run, past: Run | None) -> list[Record]:
     """Return the records of the run, and those of its settings in `past` that it does not hold itself."""
     own = {(record["setting"], _label(record)) for record in run.records}
-    more = [] if past is None else [r for r in past.records if r["setting"] in run.settings]
+    names = {record["setting"] for record in run.records}
+    more = [] if past is None else [record for record in past.records if record["setting"] in names]
     return [*run.records, *(record for record in more if (record["setting"], _label(record)) not in own)]
 
 
