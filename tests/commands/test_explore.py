@@ -42,7 +42,9 @@ def test_a_name_that_is_none_is_one_line(capsys):
 def test_without_marimo_the_extra_is_named(monkeypatch, capsys):
     monkeypatch.setattr(explore, "find_spec", lambda name: None)
     assert run(["explore", "two-burst", "--no-browser"]) == 2
-    assert capsys.readouterr().err == "replan: explore needs marimo: pip install 'replan[app]'\n"
+    assert (
+        capsys.readouterr().err == "replan: explore needs marimo: pip install -e '.[app]' in the checkout\n"
+    )
 
 
 def test_a_port_in_use_is_one_line(capsys):

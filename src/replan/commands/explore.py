@@ -26,7 +26,7 @@ def command(
 ) -> int:
     """Serve the explorer as a page on this machine until Ctrl-C."""
     if find_spec("marimo") is None:
-        raise InputError("explore needs marimo: pip install 'replan[app]'")
+        raise InputError("explore needs marimo: pip install -e '.[app]' in the checkout")
     from replan import explore as package
     from replan.explore.link import open_screen
 

@@ -66,7 +66,9 @@ def command(
         from replan.robots.dds import Bus
         from replan.robots.ros2 import Names, Ros2Scheduler
     except ImportError as error:
-        raise InputError(f"replan ros needs the extra 'ros': pip install 'replan[ros]' ({error})") from None
+        raise InputError(
+            f"replan ros needs the extra 'ros': pip install -e '.[ros]' in the checkout ({error})"
+        ) from None
     from replan.robots.scheduler_service import SchedulerService
 
     def make_service(publish, clock) -> SchedulerService:

@@ -42,7 +42,9 @@ def mcap_writer():
     try:
         from mcap.writer import Writer
     except ImportError as error:
-        raise InputError(f"flight logs need the extra: pip install 'replan[mcap]' ({error})") from None
+        raise InputError(
+            f"flight logs need the extra: pip install -e '.[mcap]' in the checkout ({error})"
+        ) from None
     return Writer
 
 

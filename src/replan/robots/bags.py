@@ -65,7 +65,9 @@ def read_bag(
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
-        raise InputError(f"bags need the extra 'ros': pip install 'replan[ros]' ({error})") from None
+        raise InputError(
+            f"bags need the extra 'ros': pip install -e '.[ros]' in the checkout ({error})"
+        ) from None
     poses, commands, tree = [], [], TransformTree()
     try:
         with AnyReader([Path(path)], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:

@@ -206,5 +206,5 @@ def _import_ray() -> Any:
         import ray
         import ray.exceptions
     except ImportError:
-        raise InputError("--engine ray needs Ray: pip install 'replan[ray]'") from None
+        raise InputError("--engine ray needs Ray: pip install -e '.[ray]' in the checkout") from None
     return ray

@@ -45,7 +45,9 @@ class CflibCraft:
         try:
             from replan.worlds.crazyflie.cflib_link import CflibLink
         except ImportError as error:
-            raise InputError(f"flights over a link need: pip install 'replan[cflib]' ({error})") from None
+            raise InputError(
+                f"flights over a link need: pip install -e '.[cflib]' in the checkout ({error})"
+            ) from None
         self._link: CflibLink = CflibLink(uri)
         self._clock = clock
         self._on_sample = on_sample

@@ -30,7 +30,9 @@ class Physics:
 
     def __init__(self, drones: int) -> None:
         if importlib.util.find_spec("crazyflow") is None:
-            raise InputError("simulated flights need the extra: pip install 'replan[crazyflow]'")
+            raise InputError(
+                "simulated flights need the extra: pip install -e '.[crazyflow]' in the checkout"
+            )
         self.drones = drones
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         environment = os.environ | {
