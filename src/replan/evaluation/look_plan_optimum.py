@@ -122,25 +122,25 @@ class _PlanSearch:
     def best_with(self, count: int) -> dict[int, LookPlanOptimum]:
         """Return the best that was found with so many plans, by budget of looks."""
         horizon, before = self.mission.horizon, len(self.known)
-        starts = [periodic_times(horizon, count), (1, *range(horizon - count + 1, horizon))]
-        chosen = min(starts, key=self._total)
-        everywhere = tuple(range(1, horizon))
-        if 1 < count < horizon - 1 and (self.regrets(chosen) > self.regrets(everywhere) + NEGLIGIBLE).any():
-            self._climb(chosen, before + SEARCHED)
+        even, late = periodic_times(horizon, count), (1, *range(horizon - count + 1, horizon))
+        everywhere = self.regrets(tuple(range(1, horizon)))
+        searched = 1 < count < horizon - 1 and bool((self.regrets(even) > everywhere + NEGLIGIBLE).any())
+        if searched:
+            self._climb(min((even, late), key=self._total), before + SEARCHED)
+        self.regrets(even)
         found = {plans: regrets for plans, regrets in self.known.items() if len(plans) == count}
         best = {}
         for column, looks in enumerate(self.looks):
             plans = min(found, key=lambda plans: found[plans][column])
             best[looks] = LookPlanOptimum(float(found[plans][column]), plans, "best found")
-            together = self._together(looks, count)
-            if together < best[looks].regret:
+            if searched and (together := self._together(looks, count)) < best[looks].regret:
                 best[looks] = LookPlanOptimum(together, None, "best found")
         return best
 
     def _together(self, looks: int, plans: int) -> float:
         """Return the regret of the best updates that are both, with what is left over at the end."""
         both = min(looks, plans)
-        if both in (1, self.mission.horizon - 1):
+        if both == 1:
             return np.inf
         if both not in self.updates:
             self.updates[both] = best_feedback(self.mission.with_budget(both))
