@@ -47,7 +47,12 @@ PARTS = {
     "learning": Part("learning", "regret when the model is learned from what is seen", "15 minutes"),
     "certificates": Part("certificates", "what can be promised, beside the paper's bound", "2 minutes"),
     "rats": Part("rats", "the bridge of RATS, its published returns beside exact ones", "10 seconds"),
-    "looks-and-plans": Part("looks-and-plans", "budgets of looks and of plans apart", "10 minutes"),
+    "looks-and-plans": Part(
+        "looks-and-plans",
+        "what looks and plans are worth apart, and budgets of both",
+        "5 minutes",
+        ("looks-and-plans", "looks-and-plans-budgets"),
+    ),
 }
 HELP = "\n".join(
     [

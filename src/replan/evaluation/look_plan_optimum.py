@@ -33,7 +33,7 @@ from replan.skip.propagation import BeliefPropagation, MapPropagation, Propagati
 NODES = 20_000
 """Sets of plans, times and budgets left up to which the exact programme is solved."""
 SEARCHED = 16
-"""Schedules of plans that are tried for one budget of plans at most."""
+"""Moves of a plan that are tried for one budget of plans at most."""
 STRIDES = (8, 4, 2, 1)
 """Distances by which the search moves a plan."""
 NEGLIGIBLE = 5e-4
@@ -118,24 +118,43 @@ class _PlanSearch:
         self.mission, self.looks, self.best = mission, looks, best
         self.known: dict[tuple[int, ...], Array] = {}
         self.updates: dict[int, Rule] = {}  # the best updates by their number
+        self.searched: set[int] = set()  # numbers of plans whose times were searched for
 
     def best_with(self, count: int) -> dict[int, LookPlanOptimum]:
         """Return the best that was found with so many plans, by budget of looks."""
-        horizon, before = self.mission.horizon, len(self.known)
-        even, late = periodic_times(horizon, count), (1, *range(horizon - count + 1, horizon))
-        everywhere = self.regrets(tuple(range(1, horizon)))
-        searched = 1 < count < horizon - 1 and bool((self.regrets(even) > everywhere + NEGLIGIBLE).any())
-        if searched:
-            self._climb(min((even, late), key=self._total), before + SEARCHED)
-        self.regrets(even)
-        found = {plans: regrets for plans, regrets in self.known.items() if len(plans) == count}
         best = {}
-        for column, looks in enumerate(self.looks):
-            plans = min(found, key=lambda plans: found[plans][column])
-            best[looks] = LookPlanOptimum(float(found[plans][column]), plans, "best found")
-            if searched and (together := self._together(looks, count)) < best[looks].regret:
+        for looks, plans in zip(self.looks, self._search(count), strict=True):
+            found = float(self.regrets(plans)[self.looks.index(looks)])
+            best[looks] = LookPlanOptimum(found, plans, "best found")
+            if self._matters(count) and (together := self._together(looks, count)) < found:
                 best[looks] = LookPlanOptimum(together, None, "best found")
         return best
+
+    def _matters(self, count: int) -> bool:
+        """Return whether times of plans can be chosen, and even ones are worse than plans at every step."""
+        horizon = self.mission.horizon
+        if count in (1, horizon - 1):
+            return False
+        even, everywhere = periodic_times(horizon, count), tuple(range(1, horizon))
+        return bool((self.regrets(even) > self.regrets(everywhere) + NEGLIGIBLE).any())
+
+    def _search(self, count: int) -> list[tuple[int, ...]]:
+        """Return the best times found for so many plans, for each budget of looks."""
+        horizon = self.mission.horizon
+        self.regrets(periodic_times(horizon, count))
+        if self._matters(count) and count not in self.searched:
+            self.searched.add(count)
+            starts = [periodic_times(horizon, count), (1, *range(horizon - count + 1, horizon))]
+            starts += self._extended(count)
+            self._climb(min(starts, key=self._total), len(self.known) + SEARCHED)
+        found = {plans: regrets for plans, regrets in self.known.items() if len(plans) == count}
+        return [min(found, key=lambda plans: found[plans][column]) for column in range(len(self.looks))]
+
+    def _extended(self, count: int) -> Iterator[tuple[int, ...]]:
+        """Yield the best of half as many plans with the others as late as possible, where they do no harm."""
+        for plans in self._search(count // 2) if count > 2 else []:
+            unused = [t for t in range(1, self.mission.horizon) if t not in plans]
+            yield tuple(sorted({*plans, *unused[len(plans) - count :]}))
 
     def _together(self, looks: int, plans: int) -> float:
         """Return the regret of the best updates that are both, with what is left over at the end."""

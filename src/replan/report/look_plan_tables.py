@@ -48,7 +48,8 @@ def worth_table(run: Run) -> Table:
         rows=rows,
         notes=(
             f"Exact regret, ties {run.ties}. Share of looks: what they save with one plan and with one at "
-            "every step, averaged, of what both save together. Above 100 %: plans alone make it worse.",
+            "every step, averaged, of what both save together. Above 100 %: plans alone make it worse; below "
+            "0 %: looks alone do, under a plan that is out of date.",
         ),
     )
 

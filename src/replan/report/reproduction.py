@@ -35,7 +35,10 @@ TABLES: dict[str, Callable[[Run], Tables]] = {
     },
     "certificates": lambda run: {"certificates": [certificate_table(run)]},
     "rats": lambda run: {"rats": [published_table(), budget_table(run)]},
-    "looks-and-plans": lambda run: {"looks-and-plans": [worth_table(run), budgets_table(run)]},
+    "looks-and-plans": lambda run: {
+        "looks-and-plans": [worth_table(run)],
+        "looks-and-plans-budgets": [budgets_table(run)],
+    },
 }
 FIGURES: dict[str, Callable[[Run, Path], object]] = {
     "table1": write_figures,
