@@ -62,7 +62,8 @@ def test_a_file_is_read(written):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("budget = 3", "budgett = 3"), "missing key 'budget'"),
+        (("budget = 3", "budgett = 3"), "unknown key 'budgett'"),
+        (("budget = 3", ""), "missing key 'budget'"),
         (("budget = 3", "budget = 3\ncolour = 1"), "unknown key 'colour'"),
         (("quiet = 0.001", "quiet = 0.001\nloud = 1"), "unknown key 'drift.loud'"),
         (("slip = 0.03\n", ""), "missing key 'drift.slip'"),
