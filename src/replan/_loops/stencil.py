@@ -124,14 +124,33 @@ def most_likely(rows, columns, blocked, slip, law):
         count = _merged_law(around, law, cells, weights)
         rho = slip[s * field]
         for a in range(ACTIONS):
-            commanded = around[a]
-            best = 0.0
-            for k in range(count):
-                best = max(best, rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0))
-            for k in range(count):
-                if rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0) >= best - 1e-9:
-                    out[s, a] = cells[k]
-                    break
+            out[s, a] = _likeliest(rho, around[a], cells, weights, count)
+    return out
+
+
+@jit
+def _likeliest(rho, commanded, cells, weights, count):
+    """The likeliest of the cells, ties within 1e-9 to the first."""
+    best = 0.0
+    for k in range(count):
+        best = max(best, rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0))
+    for k in range(count):
+        if rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0) >= best - 1e-9:
+            return cells[k]
+    return commanded
+
+
+@jit
+def most_likely_of(rows, columns, blocked, slip, law, states, actions):
+    """(R,) MAP successors of states under actions, as `most_likely`."""
+    field = 0 if slip.size == 1 else 1
+    cells, weights = np.empty(ACTIONS, dtype=np.int64), np.empty(ACTIONS)
+    out = np.empty(states.size, dtype=np.int64)
+    for row in range(states.size):
+        s = states[row]
+        around = neighbours(rows, columns, blocked, s // columns, s % columns)
+        count = _merged_law(around, law, cells, weights)
+        out[row] = _likeliest(slip[s * field], around[actions[row]], cells, weights, count)
     return out
 
 

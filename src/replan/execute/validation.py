@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array, GeneralKernel, Kernel
+from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import Plan
 from replan.skip.propagation import Execution
 
@@ -50,6 +52,8 @@ def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> 
             f"the kernel of the {origin} has {kernel.states} states and {kernel.actions} actions, "
             f"not {like.states} and {like.actions}"
         )
+    if isinstance(kernel, SlipKernel):
+        return kernel  # its constructor has checked it
     if isinstance(kernel, GeneralKernel):
         rows, least = kernel.probabilities.sum(axis=2), kernel.probabilities.min()
     else:
@@ -85,4 +89,6 @@ def _actions_within(policy: Any, states: int, actions: int) -> bool:
 
 
 def _finite(values: Any, shape: tuple[int, ...]) -> bool:
-    return isinstance(values, np.ndarray) and values.shape == shape and bool(np.isfinite(values).all())
+    if not isinstance(values, np.ndarray) or values.shape != shape:
+        return False
+    return isfinite(values.sum()) or bool(np.isfinite(values).all())  # the sum is finite only if they are

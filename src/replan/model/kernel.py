@@ -69,6 +69,10 @@ class Kernel(Protocol):
         """(S, A) the MAP successor; among tied ones the lowest state index."""
         ...
 
+    def most_likely_of(self, states: Indices, actions: Indices) -> Indices:
+        """(R,) the MAP successor of each state under its action."""
+        ...
+
     def entrywise_distance(self, other: Kernel) -> Array:
         """(S, A) max over s' of |P - P'|."""
         ...
@@ -229,6 +233,12 @@ class GeneralKernel:
         slot = (self.probabilities >= best - MAP_TOLERANCE).argmax(axis=2)
         return np.take_along_axis(self.successors, slot, axis=1)
 
+    def most_likely_of(self, states: Indices, actions: Indices) -> Indices:
+        """(R,) the MAP successor of each state under its action."""
+        rows = self.probabilities[states, actions]
+        slot = (rows >= rows.max(axis=1, keepdims=True) - MAP_TOLERANCE).argmax(axis=1)
+        return self.successors[states, slot]
+
     def entrywise_distance(self, other: Kernel) -> Array:
         """(S, A) max over s' of |P - P'|."""
         return np.abs(self._difference(other)).max(axis=2)
@@ -269,6 +279,7 @@ def prepare_kernel(kernel: Kernel) -> None:
     kernel.push(np.eye(1, kernel.states), row)
     kernel.sample(row, row, np.zeros(1))
     kernel.most_likely()
+    kernel.most_likely_of(row, row)
     kernel.entrywise_distance(kernel)
     if isinstance(kernel, GeneralKernel):
         kernel.induction(0, None, values, MAP_TOLERANCE)

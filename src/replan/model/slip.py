@@ -133,6 +133,10 @@ class SlipKernel:
         """(S, A) the MAP successor; among tied ones the lowest state index."""
         return _loops.stencil.most_likely(*self._grid)
 
+    def most_likely_of(self, states: Indices, actions: Indices) -> Indices:
+        """(R,) the MAP successor of each state under its action."""
+        return _loops.stencil.most_likely_of(*self._grid, states, actions)
+
     def entrywise_distance(self, other: Kernel) -> Array:
         """(S, A) max over s' of |P - P'|."""
         return self._distance(other)[0]

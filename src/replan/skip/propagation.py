@@ -21,6 +21,9 @@ from replan.planning.backward_induction import Plan
 Execution = Literal["map", "belief"]
 EXECUTIONS: tuple[Execution, ...] = ("map", "belief")
 
+FEW = 8
+"""Robots times this below the number of states: their successors are worked out one by one."""
+
 
 class Propagation(Protocol):
     """Actions and state estimates of R robots that act on one plan without seeing their states."""
@@ -46,8 +49,15 @@ class MapPropagation:
     """Of the update."""
     policy: Indices = field(repr=False)
     """(L, S) of the times from the update on; the last one is kept."""
-    following: Indices = field(repr=False)
-    """(L, S) MAP successor under the policy."""
+    kernels: tuple[Kernel, ...] = field(repr=False)
+    """(L,) expected at these times."""
+
+    @cached_property
+    def following(self) -> Indices:
+        """(L, S) MAP successor under the policy."""
+        everyone = np.arange(self.policy.shape[1])
+        parts = zip(self.kernels, self.policy, strict=True)
+        return np.stack([kernel.most_likely_of(everyone, policy) for kernel, policy in parts])
 
     def begin(self, states: Indices) -> Indices:
         """(R,) the states themselves."""
@@ -58,8 +68,11 @@ class MapPropagation:
         return self.policy[self.row(time)][estimate]
 
     def advance(self, estimate: Indices, actions: Indices, time: int) -> Indices:
-        """(R,) most likely successors."""
-        return self.following[self.row(time)][estimate]
+        """(R,) most likely successors; where many ask, those of all states are worked out once."""
+        row = self.row(time)
+        if FEW * len(estimate) < self.policy.shape[1]:
+            return self.kernels[row].most_likely_of(estimate, actions)
+        return self.following[row][estimate]
 
     def row(self, time: Any) -> Any:
         """Return the row of `policy` that is followed at a time, or at each of several."""
@@ -138,12 +151,9 @@ def make_propagation(
     """
     if execution == "map":
         plans = (plan, *plan.later)
-        kernels = [kernel] if kernel_at is None else [kernel_at(each.time) for each in plans]
-        everyone = np.arange(kernel.states)
-        following = [
-            here.most_likely()[everyone, each.policy] for here, each in zip(kernels, plans, strict=True)
-        ]
-        return MapPropagation(plan.time, np.stack([each.policy for each in plans]), np.stack(following))
+        kernels = (kernel,) if kernel_at is None else tuple(kernel_at(each.time) for each in plans)
+        policy = plan.policy[None] if not plan.later else np.stack([each.policy for each in plans])
+        return MapPropagation(plan.time, policy, kernels)
     if execution == "belief":
         return BeliefPropagation(plan, kernel_at or (lambda t: kernel))
     raise InputError(f'execution must be "map" or "belief", not {execution!r}')
