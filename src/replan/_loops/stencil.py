@@ -62,6 +62,41 @@ def push(rows, columns, blocked, slip, law, distributions, actions):
 
 
 @jit
+def push_lists(rows, columns, blocked, slip, law, offsets, cells, masses, actions):
+    """`push` for rows as lists of occupied cells, compressed as in a sparse matrix."""
+    field = 0 if slip.size == 1 else 1
+    ahead, touched = np.zeros(rows * columns), np.empty(rows * columns, dtype=np.int32)
+    out_offsets = np.zeros(actions.size + 1, dtype=np.int32)
+    out_cells = np.empty(2 * cells.size + ACTIONS, dtype=np.int32)
+    out_masses = np.empty(out_cells.size)
+    used = 0
+    for row in range(actions.size):
+        count = 0
+        for e in range(offsets[row], offsets[row + 1]):
+            s = cells[e]
+            to = neighbours(rows, columns, blocked, s // columns, s % columns)
+            rho = slip[s * field]
+            for a in range(ACTIONS):
+                gain = masses[e] * (rho * law[a] + (1.0 - rho if a == actions[row] else 0.0))
+                if gain > 0.0:
+                    if ahead[to[a]] == 0.0:
+                        touched[count] = to[a]
+                        count += 1
+                    ahead[to[a]] += gain
+        if used + count > out_cells.size:
+            more = out_cells.size + count
+            out_cells = np.concatenate((out_cells, np.empty(more, dtype=np.int32)))
+            out_masses = np.concatenate((out_masses, np.empty(more)))
+        for i in range(count):
+            out_cells[used + i] = touched[i]
+            out_masses[used + i] = ahead[touched[i]]
+            ahead[touched[i]] = 0.0
+        used += count
+        out_offsets[row + 1] = used
+    return out_masses[:used], out_cells[:used], out_offsets
+
+
+@jit
 def made_move(commanded, uniform, rho, reach, last):
     """The move that is made: as commanded for a uniform number below 1 - rho, else by the law.
 

@@ -57,9 +57,8 @@ def command(
     expecting: Given,
 ) -> None:
     """Print the exact regret of a schedule or rule, how it compares, and the loss of every step."""
-    from replan.evaluation.exact import evaluate
+    from replan.evaluation.exact import evaluate, reach_and_oracle
     from replan.evaluation.scale import best_objective, regret_scale
-    from replan.planning import oracle
 
     if rollouts is not None and rollouts < 2:
         raise InputError(f"--rollouts must be at least 2, not {rollouts}")
@@ -69,14 +68,14 @@ def command(
     mission = named.mission
     with waiting(quiet=as_json) as doing:
         doing("solving the world for the oracle")
-        best = oracle(mission.world)
+        reach, best = reach_and_oracle(mission, None)
         doing("choosing the rule's parameters")
         chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
         doing("computing the regret of every step")
-        exact = evaluate(mission, chosen.rule, best=best)
-        update_times = _times(mission, chosen.rule, seed)
+        exact = evaluate(reach, chosen.rule, best=best)
+        update_times = _times(reach, chosen.rule, seed)
         doing("computing the best possible")
-        scale = regret_scale(mission, best=best)
+        scale = regret_scale(reach, best=best)
         most = None if mission.prices is None else best_objective(mission)
         notes = _notes(mission, chosen.rule, exact, seed)
     answer: dict[str, Any] = {
@@ -104,7 +103,7 @@ def command(
     if rollouts is not None:
         with waiting(quiet=as_json) as doing:
             doing(f"sampling {rollouts} rollouts")
-            sampled = _sampled(mission, chosen.rule, best, range(seed, seed + rollouts))
+            sampled = _sampled(reach, chosen.rule, best, range(seed, seed + rollouts))
         answer["rollouts"] = vars(sampled)
         lines.append(
             f"sampled         {sampled.regret:.4f} +- {sampled.standard_error:.4f}   ({rollouts} rollouts)"

@@ -19,8 +19,10 @@ import numpy as np
 
 from replan.execute.config import Key, Progress
 from replan.execute.mission import Mission
+from replan.execute.reach import within_reach
 from replan.model.kernel import Array, Indices
 from replan.model.memory import require_memory
+from replan.model.reward import expectation
 from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.ask import next_updates
 from replan.schedule.budget import FIRST_UPDATE, Kind, Prices
@@ -122,7 +124,9 @@ class UpdateTimes:
         if new := [row for row, state in enumerate(asked) if state not in known]:
             context_at = partial(mission.context, self.rule, progress)
             new = new if self.by_state else new[:1]
-            found = next_updates(self.rule, context_at, states[new], spend_all=mission.config.must_spend)
+            found = next_updates(
+                self.rule, context_at, mission.seen(states[new]), spend_all=mission.config.must_spend
+            )
             known.update(zip([asked[row] for row in new], zip(*found, strict=True), strict=True))
         return np.stack([known[state][0] for state in asked]), np.array([known[state][1] for state in asked])
 
@@ -143,6 +147,12 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
     return False
 
 
+def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
+    """Return the mission on the states that its robot can reach, and the oracle's values there."""
+    within = within_reach(mission)
+    return within, oracle(within.world) if best is None or within is not mission else best
+
+
 def evaluate(
     mission: Mission, rule: Rule, *, best: Oracle | None = None, all_starts: bool = True
 ) -> Evaluation:
@@ -150,11 +160,12 @@ def evaluate(
 
     Without `all_starts`, or with two budgets, the dynamic regret is left out.
     """
-    best = best or oracle(mission.world)
+    mission, best = reach_and_oracle(mission, best)
     update_times = UpdateTimes(mission, rule)
     expected_return, steps = _forwards(update_times, best)
     dynamic = None
-    if all_starts and not mission.apart and mission.world.states <= ALL_STARTS_LIMIT:
+    small = mission.is_whole and mission.world.states <= ALL_STARTS_LIMIT
+    if all_starts and not mission.apart and small:
         dynamic = worst_regret(mission, best.values[0] - _backwards(update_times))
     return Evaluation(
         float(best.values[0][mission.world.start]), expected_return, steps, dynamic, mission.prices
@@ -168,13 +179,13 @@ def evaluate_times(mission: Mission, times, *, best: Oracle | None = None) -> Ev
 
 def regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float:
     """Return the exact regret from the start state."""
-    best = best or oracle(mission.world)
+    mission, best = reach_and_oracle(mission, best)
     return float(best.values[0][mission.world.start]) - from_start(mission, rule, None)[0]
 
 
 def priced_regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float:
     """Return the exact regret from the start state plus the price of the updates."""
-    best = best or oracle(mission.world)
+    mission, best = reach_and_oracle(mission, best)
     expected_return, steps = from_start(mission, rule, None)
     looks, plans = float(steps.look_probability.sum()), float(steps.plan_probability.sum())
     paid = (mission.prices or Prices()).paid(looks, plans)
@@ -189,6 +200,9 @@ def worst_regret(mission: Mission, regrets: Array) -> float:
 
 def from_start(mission: Mission, rule: Rule, best: Oracle | None) -> tuple[float, Steps]:
     """Return the expected return from the start state and, given the oracle, the loss of every step."""
+    if best is None:
+        return _forwards(UpdateTimes(within_reach(mission), rule), None)
+    mission, best = reach_and_oracle(mission, best)
     return _forwards(UpdateTimes(mission, rule), best)
 
 
@@ -209,7 +223,7 @@ def _forwards(update_times: UpdateTimes, best: Oracle | None) -> tuple[float, St
             looks[step.time] += still.sum() * (Kind.LOOK in progress.kind)
             plans[step.time] += still.sum() * (Kind.PLAN in progress.kind)
         if best is not None:
-            lost = np.einsum("rs,rs->r", step.before, best.loss(step.time).T[step.actions])
+            lost = expectation(step.before, step.actions, best.loss(step.time))
             (update_loss if updated else skip_loss)[step.time] += float(still @ lost)
     return total, Steps(update_loss, skip_loss, updates, looks, plans)
 
@@ -247,7 +261,8 @@ def visits(
     `robots_at` tells how robots act that are distributed as (S,) mass at an update.
     """
     mission, states = update_times.mission, update_times.mission.world.states
-    require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * states, "exact evaluation")
+    occupied = states if mission.is_whole else min(states, 2 * mission.horizon**2)
+    require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * occupied, "exact evaluation")
     start = np.eye(1, mission.world.states, mission.world.start)[0]
     first = mission.beginning()
     arrivals = _Arrivals(mission, update_times.rule)
@@ -360,5 +375,12 @@ def _last_time(chances: Array) -> int:
 
 
 def _interval(mission: Mission, progress: Progress, rows: Indices, end: int) -> Iterator[SkipStep]:
-    world, propagation = mission.world, progress.update.propagation
-    return skip_interval(world.kernel, world.reward, propagation, rows, begin=progress.last_update, end=end)
+    return skip_interval(
+        mission.world.kernel,
+        mission.world.reward,
+        progress.update.propagation,
+        rows,
+        begin=progress.last_update,
+        end=end,
+        sparse=not mission.is_whole,
+    )

@@ -15,6 +15,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.evaluation.exact import from_start
 from replan.execute.mission import Mission
+from replan.execute.reach import within_reach
 from replan.model.kernel import Array, Indices
 from replan.planning.optimal_values import oracle_return
 from replan.schedule.budget import FIRST_UPDATE, Prices
@@ -64,6 +65,7 @@ class Optimum:
 
 def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     """The best fixed and the best feedback schedule."""
+    mission = within_reach(mission)
     best = float(oracle_return(mission.world)[mission.world.start])
     price = (mission.prices or Prices()).update
     times, gained, arrival = _opening(mission)
@@ -71,7 +73,8 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     value = gained + float(arrival[programme.states] @ programme.best[:, -1])
     updates = float(mission.limit)
     if programme.later is not None:
-        updates = from_start(mission, BestFeedback(programme), None)[1].update_probability.sum()
+        rule = BestFeedback(programme, mission)
+        updates = from_start(mission, rule, None)[1].update_probability.sum()
     search = _FixedSearch(mission, programme, nodes)
     search.extend(times, gained, arrival)
     return Optimum(
@@ -115,11 +118,12 @@ def feedback(
 def best_feedback(mission: Mission) -> BestFeedback:
     """Return the best feedback schedule of updates as a rule."""
     _, _, arrival = _opening(mission)
-    return BestFeedback(feedback(mission, np.flatnonzero(arrival), with_later=True))
+    return BestFeedback(feedback(mission, np.flatnonzero(arrival), with_later=True), mission)
 
 
 def feedback_value(mission: Mission) -> float:
     """Return the objective of the best feedback schedule from the start."""
+    mission = within_reach(mission)
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival))
     return gained + float(arrival[programme.states] @ programme.best[:, -1])
@@ -132,8 +136,8 @@ def feedback_regrets(
 
     `acting_from` as in `feedback`.
     """
+    mission = within_reach(mission).with_budget(largest) if acting_from is None else mission.with_budget(largest)
     best = float(oracle_return(mission.world)[mission.world.start])
-    mission = mission.with_budget(largest)
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival), acting_from=acting_from)
     return best - gained - arrival[programme.states] @ programme.best
@@ -159,6 +163,7 @@ class BestFeedback(Rule):
     """The best feedback schedule as a rule. Looks or plans that are left over are forced at the end."""
 
     programme: Programme
+    mission: Mission
 
     needs = frozenset({Need.STATE})
 
@@ -167,6 +172,7 @@ class BestFeedback(Rule):
         left = min(context.looks_left, context.plans_left)
         if left == 0:
             return np.full(len(states), context.horizon)
+        states = self.mission.unseen(states)
         if context.last_update == self.programme.table.begin:
             return self.programme.next_times[np.searchsorted(self.programme.states, states), -1]
         assert self.programme.later is not None

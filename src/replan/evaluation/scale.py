@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan.evaluation.exact import regret
+from replan.evaluation.exact import reach_and_oracle, regret
 from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value
 from replan.execute.mission import Mission
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.optimal_values import Oracle
 from replan.schedule.periodic import Periodic
 from replan.skip.interval import skip_interval
 
@@ -62,7 +62,7 @@ def regret_scale(
 
     Without `floor` the best possible is not computed either; that of looks and plans apart must be given.
     """
-    best = best or oracle(mission.world)
+    mission, best = reach_and_oracle(mission, best)
     never = never_updating(mission, best=best)
     if mission.prices is not None or not is_cheap(mission):
         return RegretScale(never, None, best_possible)

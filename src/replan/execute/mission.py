@@ -12,7 +12,7 @@ from replan.estimate.true_kernel import TrueKernel
 from replan.execute.config import AgentConfig, Progress, Update
 from replan.forecast.base import Forecast
 from replan.forecast.frozen import Frozen
-from replan.model.kernel import Kernel
+from replan.model.kernel import Indices, Kernel
 from replan.model.tvmdp import TVMDP
 from replan.planning.ties import Ties
 from replan.schedule.budget import Kind, Prices, check_budgets, check_times
@@ -54,6 +54,19 @@ class Mission:
         )
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the world has all states of the mission's, and is not part of a larger one."""
+        return True
+
+    def seen(self, states: Indices) -> Indices:
+        """Return states as rules see them."""
+        return states
+
+    def unseen(self, states: Indices) -> Indices:
+        """Return states that rules see as states of the world."""
+        return states
+
+    @property
     def horizon(self) -> int:
         """T."""
         return self.world.horizon
@@ -88,12 +101,13 @@ class Mission:
     @cached_property
     def _updates(self) -> Callable[[int, int], Update]:
         def update(time: int, earlier: int) -> Update:
-            before = (earlier, self._estimate(earlier)) if earlier else None
-            return self.config.make_update(time, self._estimate(time), before)
+            before = (earlier, self.estimate(earlier)) if earlier else None
+            return self.config.make_update(time, self.estimate(time), before)
 
         return lru_cache(maxsize=4 * self.horizon if self.world.states <= LARGE else 2)(update)
 
-    def _estimate(self, time: int) -> Kernel:
+    def estimate(self, time: int) -> Kernel:
+        """Return what an update at a time learns of the kernel."""
         return self.estimator.estimate(Observation(time, state=-1))
 
     def update(self, time: int, earlier: int = 0) -> Update:

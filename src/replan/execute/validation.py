@@ -91,4 +91,6 @@ def _actions_within(policy: Any, states: int, actions: int) -> bool:
 def _finite(values: Any, shape: tuple[int, ...]) -> bool:
     if not isinstance(values, np.ndarray) or values.shape != shape:
         return False
-    return isfinite(values.sum()) or bool(np.isfinite(values).all())  # the sum is finite only if they are
+    with np.errstate(invalid="ignore"):
+        total = values.sum()  # finite only if they are
+    return isfinite(total) or bool(np.isfinite(values).all())

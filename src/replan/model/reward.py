@@ -10,6 +10,15 @@ from replan.errors import InputError
 from replan.model.kernel import Array, Indices, Kernel
 
 
+def expectation(distributions: Array, actions: Indices, table: Array) -> Array:
+    """(R,) mean of (S, A) numbers over (R, S) distributions, dense or sparse, each under its action."""
+    if isinstance(distributions, np.ndarray):
+        return np.einsum("rs,rs->r", distributions, table.T[actions])
+    row = np.repeat(np.arange(len(actions)), np.diff(distributions.indptr))
+    weighted = distributions.data * table[distributions.indices, actions[row]]
+    return np.bincount(row, weights=weighted, minlength=len(actions))
+
+
 @dataclass(frozen=True)
 class Reward:
     """The reward of one step, r(s, a) + R(s'). Planning uses its expectation under the kernel at hand."""
@@ -43,11 +52,11 @@ class Reward:
 
     def along(self, distributions: Array, actions: Indices, pushed: Array) -> Array:
         """(R,) expected reward of (R, S) distributions that (R,) actions have pushed to `pushed`."""
-        total = np.zeros(len(distributions))
+        total = np.zeros(len(actions))
         if self.next_state is not None:
             total += pushed @ self.next_state
         if self.state_action is not None:
-            total += np.einsum("rs,rs->r", distributions, self.state_action.T[actions])
+            total += expectation(distributions, actions, self.state_action)
         return total
 
     def realised(self, states: Indices, actions: Indices, next_states: Indices) -> Array:

@@ -114,7 +114,12 @@ class SlipKernel:
         return out, chosen
 
     def push(self, distributions: Array, actions: Indices) -> Array:
-        """Move (R, S) distributions one step, row i under actions[i]."""
+        """Move (R, S) distributions one step, row i under actions[i]; a sparse matrix stays sparse."""
+        if not isinstance(distributions, np.ndarray):
+            lists = distributions.indptr, distributions.indices, distributions.data
+            return type(distributions)(
+                _loops.stencil.push_lists(*self._grid, *lists, actions), shape=distributions.shape
+            )
         distributions = np.ascontiguousarray(distributions)
         if self.blocked.size > 1:
             return _loops.stencil.push(*self._grid, distributions, actions)

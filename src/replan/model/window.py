@@ -20,6 +20,10 @@ from replan.model.tvmdp import TVMDP
 
 KEPT = 64
 """Kernels and rewards that are kept in their restricted form, those used last."""
+LARGE = 2_500
+"""States up to which a world is left whole."""
+WORTH_IT = 0.7
+"""Share of the whole that a window may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +52,9 @@ class Window:
         return self.shape[0] * self.shape[1]
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it is the whole grid."""
-        return self.shape == self.grid
+    def pays(self) -> bool:
+        """Whether it is so much smaller than the whole that work on it takes less."""
+        return self.states <= WORTH_IT * self.grid[0] * self.grid[1]
 
     def inside(self, states: Indices) -> Indices:
         """Return cells of the whole as cells of the window."""

@@ -20,6 +20,7 @@ from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
+from replan.schedule.window_context import within_window
 from replan.skip.propagation import Propagation, make_propagation
 from replan.skip.segments import stack_world
 
@@ -76,6 +77,7 @@ class Lookahead(Rule):
 
     def _choice(self, context: Context, states: Indices) -> tuple[Indices, float]:
         """(R,) best next update times, and the return expected from the last update on in the first state."""
+        context, states = within_window(context, states)
         together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
         asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
         left = _limit(context)

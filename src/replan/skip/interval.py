@@ -14,7 +14,7 @@ import numpy as np
 
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.skip.propagation import Propagation
+from replan.skip.propagation import BeliefPropagation, Propagation
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,20 @@ def skip_interval(
     *,
     begin: int,
     end: int,
+    sparse: bool = False,
 ) -> Iterator[SkipStep]:
-    """The steps begin..end-1 of robots that saw `states` (R,) at `begin` and nothing since."""
-    before = np.zeros((len(states), kernel(begin).states))
-    before[np.arange(len(states)), states] = 1.0
-    return continue_interval(
-        kernel, reward, propagation, before, propagation.begin(states), begin=begin, end=end
-    )
+    """The steps begin..end-1 of robots that saw `states` (R,) at `begin` and nothing since.
+
+    With `sparse`, for slip kernels, distributions are sparse matrices: their size is that of what is reached.
+    """
+    if sparse:
+        before = _certain(states, kernel(begin).states)
+        estimate = before if isinstance(propagation, BeliefPropagation) else propagation.begin(states)
+    else:
+        estimate = propagation.begin(states)
+        before = np.zeros((len(states), kernel(begin).states))
+        before[np.arange(len(states)), states] = 1.0
+    return continue_interval(kernel, reward, propagation, before, estimate, begin=begin, end=end)
 
 
 def continue_interval(
@@ -63,3 +70,11 @@ def continue_interval(
         yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after), estimate)
         estimate = propagation.advance(estimate, actions, t)
         before = after
+
+
+def _certain(states: Indices, size: int) -> Any:
+    """(R, S) sparse rows of robots that know where they are."""
+    from scipy.sparse import csr_array
+
+    offsets = np.arange(len(states) + 1, dtype=np.int32)
+    return csr_array((np.ones(len(states)), states.astype(np.int32), offsets), shape=(len(states), size))

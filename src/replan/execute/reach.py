@@ -1,0 +1,118 @@
+"""Missions on the part of a large grid that their robot can reach.
+
+T steps lead at most T cells away, and a plan looks at most H - 1 steps further. On a window with that margin
+returns, optimal values and plans of every state that the robot can come to are those of the whole world, to
+the last digit. Rules still see the whole: their contexts are those of the whole mission.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from replan.execute.config import Progress
+from replan.execute.mission import Mission
+from replan.forecast.base import Evidence, Forecast, Future
+from replan.forecast.frozen import Frozen
+from replan.forecast.trend import Trend
+from replan.model.kernel import Indices, Kernel
+from replan.model.slip import SlipKernel
+from replan.model.window import LARGE, Window
+from replan.schedule.rule import Context, Need, Rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowMission(Mission):
+    """A mission on a window of its world; states are cells of the window, except those that rules see."""
+
+    whole: Mission = field(repr=False)
+    window: Window = field(repr=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the world has all states of the mission's: no."""
+        return False
+
+    def seen(self, states: Indices) -> Indices:
+        """Return the states as rules see them, cells of the whole."""
+        return self.window.outside(states)
+
+    def unseen(self, states: Indices) -> Indices:
+        """Return cells of the whole as cells of the window."""
+        return self.window.inside(states)
+
+    def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
+        """Return the context of the whole mission, for a cell of the whole."""
+        whole, update, earlier = self._outside, progress.update, progress.earlier
+        before = whole.update(earlier.time) if earlier and Need.EARLIER_ESTIMATE in rule.needs else None
+        there = replace(progress, update=whole.update(update.time, update.compared), earlier=before)
+        return whole.context(rule, there, state, time)
+
+    @cached_property
+    def _outside(self) -> Mission:
+        """The whole mission with the options of this one."""
+        same = {each.name: vars(self)[each.name] for each in fields(Mission)}
+        same |= {"world": self.whole.world, "forecast": self.whole.forecast}
+        return (
+            self.whole
+            if same == {name: vars(self.whole)[name] for name in same}
+            else replace(self.whole, **same)
+        )
+
+
+@dataclass(frozen=True)
+class WindowForecast(Forecast):
+    """The forecast of a whole mission, cut to a window."""
+
+    whole: Mission = field(repr=False)
+    window: Window = field(repr=False)
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the whole mission's."""
+        return self.whole.forecast.name
+
+    @property
+    def compares(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the futures depend on the update before the last one."""
+        return self.whole.forecast.compares
+
+    def futures(self, evidence: Evidence) -> tuple[Future, ...]:
+        """Return the futures of the whole in the window."""
+        whole, earlier = self.whole, evidence.earlier
+        before = None if earlier is None else (earlier[0], whole.estimate(earlier[0]))
+        seen = whole.config.evidence(evidence.time, whole.estimate(evidence.time), before)
+        return tuple(replace(future, kernel=self._cut(future)) for future in whole.forecast.futures(seen))
+
+    def _cut(self, future: Future):
+        def kernel(time: int) -> Kernel:
+            return self.window.kernel(future.kernel(time))
+
+        return kernel
+
+
+def within_reach(mission: Mission, *, larger_than: int = LARGE) -> Mission:
+    """Return an equal mission on the window that its robot can reach; a small mission is left as it is.
+
+    Random ties are drawn by state, so such a mission is left as it is; so is one with a forecast that may
+    expect longer moves than to the next cell, and one whose world is no grid of slip kernels.
+    """
+    world = mission.world
+    if type(mission) is not Mission or world.states <= larger_than or mission.ties.kind == "random":
+        return mission
+    if mission.apart:
+        return mission
+    if world.grid is None or not isinstance(mission.forecast, Frozen | Trend):
+        return mission
+    window = Window.around(world.grid, np.array([world.start]), world.horizon + mission.planning_horizon)
+    if not window.pays:
+        return mission
+    if not all(isinstance(world.kernel(t), SlipKernel) for t in range(world.horizon)):
+        return mission
+    same = {each.name: vars(mission)[each.name] for each in fields(Mission)}
+    same["world"] = window.world(world)
+    if mission.forecast.moves:
+        same["forecast"] = WindowForecast(mission, window)
+    return WindowMission(**same, whole=mission, window=window)

@@ -1,0 +1,160 @@
+"""Evaluation on the cells that a robot can reach equals evaluation on the whole grid."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replan.evaluation import evaluate, optimum, rollout
+from replan.evaluation.exact import from_start
+from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.execute.mission import Mission
+from replan.execute.reach import within_reach
+from replan.forecast import Trend
+from replan.model import TVMDP, Reward, SlipKernel
+from replan.planning.ties import Ties
+from replan.schedule import FixedTimes, Need, make_rule
+from replan.schedule.budget import Prices
+from replan.worlds import rover
+
+
+def grid_mission(seed, n, *, execution="map", ties="first", forecast=None, prices=None):
+    """A drifting grid, sometimes with walls, with one slip for each cell or a reward of the action."""
+    rng = np.random.default_rng(seed)
+    horizon, size = int(rng.integers(4, 9)), n * n
+    blocked = rng.uniform(size=size) < rng.choice([0.0, 0.2])
+    start = int(rng.integers(size))
+    blocked[start] = False
+    shapes = (horizon, size if rng.uniform() < 0.5 else 1)
+    slips, law = rng.uniform(0, 0.6, shapes), rng.dirichlet(np.ones(5))
+    kernels = [
+        SlipKernel((n, n), slip, law=law, blocked=blocked if blocked.any() else None) for slip in slips
+    ]
+    rewards = [
+        Reward(
+            next_state=rng.integers(-2, 3, size).astype(float),
+            state_action=rng.normal(size=(size, 5)) if rng.uniform() < 0.3 else None,
+        )
+        for _ in range(int(rng.integers(1, 3)))
+    ]
+    world = TVMDP(
+        horizon, lambda t: kernels[t], lambda t: rewards[t % len(rewards)], start=start, grid=(n, n)
+    )
+    more = {} if forecast is None else {"forecast": forecast}
+    budget = int(rng.integers(1, min(4, horizon)))
+    return Mission(
+        world, budget, int(rng.integers(1, 4)), ties=Ties(ties), execution=execution, prices=prices, **more
+    )
+
+
+def cut(mission):
+    part = within_reach(mission, larger_than=0)
+    assert not part.is_whole and part.world.states < mission.world.states
+    return part
+
+
+cases = given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(26, 50),
+    execution=st.sampled_from(["map", "belief"]),
+    ties=st.sampled_from(["first", "last"]),
+)
+
+
+@cases
+@settings(max_examples=30)
+def test_regret_and_the_loss_of_each_step_are_those_of_the_whole_grid(seed, n, execution, ties):
+    mission = grid_mission(seed, n, execution=execution, ties=ties)
+    for name in ("periodic", "drift-threshold", "lazy-value", "random"):
+        whole = evaluate(mission, make_rule(name), all_starts=False)
+        part = evaluate(cut(mission), make_rule(name))
+        assert part.regret == pytest.approx(whole.regret, abs=1e-10)
+        np.testing.assert_allclose(part.steps.loss, whole.steps.loss, rtol=0, atol=1e-10)
+        assert part.dynamic_regret is None
+
+
+@cases
+@settings(max_examples=15)
+def test_a_forecast_that_moves_is_that_of_the_whole_grid(seed, n, execution, ties):
+    mission = grid_mission(seed, n, execution=execution, ties=ties, forecast=Trend())
+    rule = make_rule("periodic")
+    assert evaluate(cut(mission), rule).regret == pytest.approx(
+        evaluate(mission, rule, all_starts=False).regret, abs=1e-10
+    )
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(26, 40), priced=st.booleans())
+@settings(max_examples=10)
+def test_the_optimum_is_that_of_the_whole_grid(seed, n, priced):
+    mission = grid_mission(seed, n, prices=Prices(look=0.05, plan=0.05) if priced else None)
+    whole, part = optimum(mission), optimum(cut(mission))
+    assert part.fixed_regret == pytest.approx(whole.fixed_regret, abs=1e-9)
+    assert part.feedback_regret == pytest.approx(whole.feedback_regret, abs=1e-9)
+    if not priced:
+        np.testing.assert_allclose(
+            feedback_regrets(cut(mission), 2), feedback_regrets(mission, 2), rtol=0, atol=1e-9
+        )
+
+
+class Watching(FixedTimes):
+    """Fixed times of a rule that looks at all that it is given."""
+
+    needs = frozenset({Need.STATE, Need.CURRENT_KERNEL})
+    watched: list = []  # noqa: RUF012
+
+    def next_update(self, context, states):
+        self.watched.append((context.kernel.states, context.plan.policy.size, states.max()))
+        return super().next_update(context, states)
+
+
+def test_rules_see_the_whole_grid():
+    mission = Mission(rover(40, np.linspace(0.1, 0.4, 6), start=(30, 30)), 3, 2)
+    Watching.watched.clear()
+    part = cut(mission)
+    assert evaluate(part, Watching((1, 2, 4))).regret == pytest.approx(
+        evaluate(mission, FixedTimes((1, 2, 4))).regret, abs=1e-12
+    )
+    assert {each[:2] for each in Watching.watched} == {(1600, 1600)}
+    assert max(each[2] for each in Watching.watched) > part.world.states
+
+
+def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(monkeypatch):
+    mission = Mission(rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22)), 3, 2)
+    rule = make_rule("lookahead", tolerance=0.0)
+    whole = evaluate(mission, rule, all_starts=False)
+    monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
+    for execution in ("map", "belief"):
+        mission = replace(mission, execution=execution)
+        part = evaluate(cut(mission), rule)
+        monkeypatch.setattr("replan.schedule.window_context.LARGE", 10_000)
+        whole = evaluate(mission, rule, all_starts=False)
+        monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
+        assert part.regret == pytest.approx(whole.regret, abs=1e-10)
+
+
+def test_rollouts_on_the_window_are_those_on_the_whole_grid():
+    mission = Mission(rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22)), 3, 2)
+    for name in ("periodic", "lookahead"):
+        whole = rollout(mission, make_rule(name), np.arange(20))
+        part = rollout(cut(mission), make_rule(name), np.arange(20))
+        np.testing.assert_allclose(part.returns, whole.returns, rtol=0, atol=1e-12)
+
+
+def test_what_depends_on_the_numbers_of_states_is_left_whole():
+    world = rover(60, np.linspace(0.1, 0.4, 6), start=(30, 30))
+    assert within_reach(Mission(world, 3, 2, ties=Ties("random"))).is_whole
+    assert within_reach(Mission(rover(60, np.full(60, 0.1), start=(30, 30)), 3, 2)).is_whole
+    general = replace(world, kernel=lambda t: world.kernel(t).general())
+    assert within_reach(Mission(general, 3, 2)).is_whole
+    part = within_reach(Mission(world, 3, 2))
+    assert not part.is_whole and within_reach(part) is part
+
+
+def test_another_budget_on_the_window_is_another_budget_for_rules():
+    mission = Mission(rover(40, np.linspace(0.1, 0.4, 12), start=(30, 30)), 2, 2)
+    part, whole = cut(mission).with_budget(5), mission.with_budget(5)
+    assert from_start(part, make_rule("periodic"), None)[0] == pytest.approx(
+        from_start(whole, make_rule("periodic"), None)[0], abs=1e-12
+    )
