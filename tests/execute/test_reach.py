@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from replan.evaluation import evaluate, optimum, rollout
 from replan.evaluation.exact import from_start
 from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.execute import Agent
 from replan.execute.mission import Mission
 from replan.execute.reach import within_reach
 from replan.forecast import Trend
@@ -158,3 +159,26 @@ def test_another_budget_on_the_window_is_another_budget_for_rules():
     assert from_start(part, make_rule("periodic"), None)[0] == pytest.approx(
         from_start(whole, make_rule("periodic"), None)[0], abs=1e-12
     )
+
+
+def test_a_belief_on_a_large_grid_holds_what_can_be_reached_and_acts_as_any_other(tmp_path, monkeypatch):
+    slip = np.linspace(0.1, 0.5, 12)
+    mission = Mission(rover(60, slip, start=(30, 30), goal=(33, 34)), 3, 4, execution="belief")
+    agents = [Agent.on(mission, FixedTimes((1, 5, 8))) for _ in range(2)]
+    actions = []
+    for agent, limit in zip(agents, (0, 10_000), strict=True):
+        monkeypatch.setattr("replan.skip.propagation.LARGE", limit)
+        agent.start(mission.world.start)
+        while agent.time < 10:
+            if agent.due().update:
+                agent.update(mission.world.start + agent.time)
+            actions.append(agent.act())
+    assert actions[:10] == actions[10:]
+    sparse, dense = agents
+    np.testing.assert_allclose(sparse.estimate, dense.estimate, atol=1e-15)
+    sparse.save(tmp_path / "saved.npz")
+    monkeypatch.setattr("replan.skip.propagation.LARGE", 0)
+    again = Agent.on(mission, FixedTimes((1, 5, 8)))
+    again.restore(tmp_path / "saved.npz")
+    np.testing.assert_allclose(again.estimate, dense.estimate, atol=1e-15)
+    assert again.act() == dense.act()

@@ -44,6 +44,23 @@ def expect(rows, columns, blocked, slip, law, values):
 
 
 @jit
+def expect_at(rows, columns, blocked, slip, law, values, plus, cells):
+    """(C, A) expectation of values + plus for some cells alone; an empty `plus` stands for none."""
+    field = 0 if slip.size == 1 else 1
+    out, ahead = np.empty((cells.size, ACTIONS)), np.empty(ACTIONS)
+    for i in range(cells.size):
+        s = cells[i]
+        to = neighbours(rows, columns, blocked, s // columns, s % columns)
+        rho, mean = slip[s * field], 0.0
+        for a in range(ACTIONS):
+            ahead[a] = values[to[a]] + plus[to[a]] if plus.size else values[to[a]]
+            mean += law[a] * ahead[a]
+        for a in range(ACTIONS):
+            out[i, a] = (1.0 - rho) * ahead[a] + rho * mean
+    return out
+
+
+@jit
 def push(rows, columns, blocked, slip, law, distributions, actions):
     """Move each row's mass, 1 - rho of it as commanded, rho of it by the law, with blocked cells."""
     field = 0 if slip.size == 1 else 1

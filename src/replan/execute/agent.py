@@ -115,7 +115,8 @@ class Agent(AgentConfig):
     @property
     def estimate(self) -> Any:
         """The likeliest state (map) or the (S,) belief about the state."""
-        return self._now.estimate[0]
+        estimate = self._now.estimate
+        return estimate[0] if isinstance(estimate, np.ndarray) else estimate.toarray()[0]
 
     @property
     def plan(self) -> Plan:
@@ -306,6 +307,9 @@ class Agent(AgentConfig):
 
     def _try_out(self) -> None:
         prepare_kernel(self.nominal)
+        acting = self.make_update(0, self.nominal).propagation
+        estimate = acting.begin(_row(0))
+        acting.advance(estimate, acting.act(estimate, 0), 0)
         first = FIRST_UPDATE if self.prices is None else 0
         update = replace(self.make_update(0, self.nominal), time=first)
         looks, plans = self.budgets

@@ -46,7 +46,8 @@ def write(path: str | Path, agent: Agent) -> None:
         "earlier_time": None if progress.earlier is None else progress.earlier.time,
         "log": [_event_fields(event) for event in agent.log[-(agent.log_length or len(agent.log)) :]],
     }
-    arrays = {"estimate": now.estimate, **_prefixed("learned_", agent.estimator.save())}
+    estimate = now.estimate if isinstance(now.estimate, np.ndarray) else now.estimate.toarray()
+    arrays = {"estimate": estimate, **_prefixed("learned_", agent.estimator.save())}
     for prefix, update in (("", progress.update), ("earlier_", progress.earlier)):
         if update is not None:
             plan = update.plan

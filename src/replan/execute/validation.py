@@ -11,6 +11,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array, GeneralKernel, Kernel
 from replan.model.slip import SlipKernel
+from replan.model.window import LARGE
 from replan.planning.backward_induction import Plan
 from replan.skip.propagation import Execution
 
@@ -74,7 +75,7 @@ def validate_update(kernel: Kernel, made: Any, *, time: int, execution: Executio
         raise InputError(f"the plan's policy is not {states} whole numbers from 0 to {actions - 1}")
     if not _finite(made.next_values, (states,)):
         raise InputError(f"the plan's next_values are not {states} finite numbers")
-    if execution == "belief" and not _finite(made.q_values, (states, actions)):
+    if execution == "belief" and not _finite_q_values(made, states, actions):
         raise InputError(f"the plan's q_values are not {states} x {actions} finite numbers")
 
 
@@ -86,6 +87,14 @@ def _actions_within(policy: Any, states: int, actions: int) -> bool:
         and int(policy.min()) >= 0
         and int(policy.max()) < actions
     )
+
+
+def _finite_q_values(plan: Plan, states: int, actions: int) -> bool:
+    """Return whether a belief can act on the plan; on a large grid the reward is looked at in their place."""
+    if states <= LARGE or not isinstance(plan.kernel, SlipKernel):
+        return _finite(plan.q_values, (states, actions))
+    parts = ((plan.reward.next_state, (states,)), (plan.reward.state_action, (states, actions)))
+    return plan.kernel.states == states and all(part is None or _finite(part, size) for part, size in parts)
 
 
 def _finite(values: Any, shape: tuple[int, ...]) -> bool:

@@ -78,6 +78,11 @@ class SlipKernel:
         self._in_bands(_loops.open_stencil.expect, values, out)
         return out.reshape(-1, self.actions)
 
+    def expect_at(self, values: Array, plus: Array | None, states: Indices) -> Array:
+        """(C, A) `expect` of values + plus for some states alone."""
+        more = NOTHING if plus is None else plus
+        return _loops.stencil.expect_at(*self._grid, values, more, states)
+
     def backup(
         self,
         values: Array,

@@ -48,6 +48,14 @@ class Plan:
         """(S, A) Z_0, computed on first use."""
         return self.reward.q_values(self.kernel, self.next_values)
 
+    def q_values_at(self, states: Indices) -> Array:
+        """(C, A) Z_0 of some states alone."""
+        kernel, reward = self.kernel, self.reward
+        if "q_values" in vars(self) or not isinstance(kernel, SlipKernel):
+            return self.q_values[states]
+        ahead = kernel.expect_at(self.next_values, reward.next_state, states)
+        return ahead if reward.state_action is None else ahead + reward.state_action[states]
+
 
 def plan(
     kernel: Kernel,

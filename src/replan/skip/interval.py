@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.skip.propagation import BeliefPropagation, Propagation
+from replan.skip.propagation import BeliefPropagation, Propagation, certain_rows
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def skip_interval(
     With `sparse`, for slip kernels, distributions are sparse matrices: their size is that of what is reached.
     """
     if sparse:
-        before = _certain(states, kernel(begin).states)
+        before = certain_rows(states, kernel(begin).states)
         estimate = before if isinstance(propagation, BeliefPropagation) else propagation.begin(states)
     else:
         estimate = propagation.begin(states)
@@ -70,11 +69,3 @@ def continue_interval(
         yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after), estimate)
         estimate = propagation.advance(estimate, actions, t)
         before = after
-
-
-def _certain(states: Indices, size: int) -> Any:
-    """(R, S) sparse rows of robots that know where they are."""
-    from scipy.sparse import csr_array
-
-    offsets = np.arange(len(states) + 1, dtype=np.int32)
-    return csr_array((np.ones(len(states)), states.astype(np.int32), offsets), shape=(len(states), size))

@@ -16,6 +16,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.combination import stack_kernels
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.slip import SlipKernel
+from replan.model.window import LARGE
 from replan.planning.backward_induction import Plan
 
 Execution = Literal["map", "belief"]
@@ -104,6 +106,11 @@ class BeliefPropagation:
     kernel_at: Callable[[int], Kernel]
     """t -> the kernel expected at t."""
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether beliefs are sparse matrices: on a large grid they hold the cells that can be reached."""
+        return len(self.plan.policy) > LARGE and isinstance(self.plan.kernel, SlipKernel)
+
     @cached_property
     def tables(self) -> BeliefTables:
         """Arrays for compiled loops."""
@@ -121,8 +128,10 @@ class BeliefPropagation:
             np.stack([each.ties.preference(each.time, each.q_values.shape[1]) for each in plans]),
         )
 
-    def begin(self, states: Indices) -> Array:
-        """(R, S) certainty."""
+    def begin(self, states: Indices) -> Any:
+        """(R, S) certainty; sparse on a large grid."""
+        if self.is_sparse:
+            return certain_rows(states, len(self.plan.policy))
         belief = np.zeros((len(states), len(self.plan.policy)))
         belief[np.arange(len(states)), states] = 1.0
         return belief
@@ -130,7 +139,11 @@ class BeliefPropagation:
     def act(self, estimate: Array, time: int) -> Indices:
         """(R,) the action with the best sum over s of b(s) Z_0(s, a)."""
         plan = self.plan.at(time)
-        return plan.ties.choose(estimate @ plan.q_values, plan_time=plan.time)
+        if estimate.shape[0] == 1 and not isinstance(estimate, np.ndarray):
+            worth = (estimate.data @ plan.q_values_at(estimate.indices))[None]
+        else:
+            worth = estimate @ plan.q_values
+        return plan.ties.choose(worth, plan_time=plan.time)
 
     def advance(self, estimate: Array, actions: Indices, time: int) -> Array:
         """(R, S) the distributions one step later."""
@@ -140,6 +153,14 @@ class BeliefPropagation:
 def likeliest(estimate: Any) -> Indices:
     """(R,) the likeliest states of an estimate: the states themselves, or the modes of (R, S) beliefs."""
     return estimate if estimate.ndim == 1 else estimate.argmax(axis=1)
+
+
+def certain_rows(states: Indices, size: int) -> Any:
+    """(R, S) sparse rows of robots that know where they are."""
+    from scipy.sparse import csr_array
+
+    offsets = np.arange(len(states) + 1, dtype=np.int32)
+    return csr_array((np.ones(len(states)), states.astype(np.int32), offsets), shape=(len(states), size))
 
 
 def make_propagation(

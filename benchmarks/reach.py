@@ -1,0 +1,82 @@
+"""Exact evaluation on large grids: time and peak memory, on the cells that the robot can reach and on all.
+
+`python -m benchmarks.reach WORK N EXECUTION [whole]` runs one case and prints its seconds and megabytes. The
+mission has T = 50, B = 4 and H = 7; the robot sets out in the middle of the map, six rows and columns from
+the goal. On all cells only n = 100 is run: n = 400 takes gigabytes, and n = 1000 does not fit.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+
+from benchmarks.timing import Row
+
+WORK = {
+    "regret of a schedule": ("map", "belief"),
+    "regret of look-ahead": ("map",),
+    "optimum": ("map",),
+}
+SIZES = (100, 400, 1000)
+WHOLE_UP_TO = 100
+
+
+def rows() -> list[Row]:
+    table = []
+    for work, executions in WORK.items():
+        for execution in executions:
+            for n in SIZES:
+                ours, megabytes = in_new_process(work, str(n), execution)
+                whole = in_new_process(work, str(n), execution, "whole") if n <= WHOLE_UP_TO else None
+                table.append(
+                    Row(
+                        what=f"{work}, {execution}, n = {n}, T = 50, B = 4: {megabytes:.0f} MB",
+                        ours_seconds=ours,
+                        peer=f"all cells: {whole[1]:.0f} MB" if whole else None,
+                        peer_seconds=whole[0] if whole else None,
+                    )
+                )
+    return table
+
+
+def in_new_process(*case: str) -> tuple[float, ...]:
+    """The numbers of `measure` in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.reach", *case]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    return tuple(map(float, ran.stdout.split()))
+
+
+def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, float]:
+    """Seconds of the work, loops loaded, and the peak memory of the process in megabytes."""
+    from replan.evaluation import optimum, regret
+    from replan.execute import reach
+    from replan.execute.mission import Mission
+    from replan.model import piecewise
+    from replan.schedule import Periodic, make_rule, window_context
+    from replan.worlds import rover
+
+    if whole:
+        reach.within_reach.__kwdefaults__["larger_than"] = window_context.LARGE = sys.maxsize
+
+    def mission(n: int) -> Mission:
+        slip = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.2, 0.34, 0.018), (0.62, 0.82, 0.018)])
+        start, goal = (n // 2, n // 2), (n // 2 + 6, n // 2 + 6)
+        world = rover(n, slip, start=start, goal=goal)
+        return Mission(world, budget=4, planning_horizon=7, execution=execution)
+
+    def run(mission: Mission) -> None:
+        if work == "optimum":
+            optimum(mission)
+        else:
+            regret(mission, Periodic() if work.endswith("schedule") else make_rule("lookahead"))
+
+    run(mission(14))
+    began = time.perf_counter()
+    run(mission(n))
+    return time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    print(*measure(sys.argv[1], int(sys.argv[2]), sys.argv[3], whole="whole" in sys.argv))
