@@ -123,3 +123,10 @@ def test_the_rclpy_node_has_the_parameters_of_its_file():
 def test_the_robots_setting_is_one():
     text = (EXAMPLES / "ros2" / "robot.toml").read_text()
     assert parse_setting(tomllib.loads(text)).step_seconds == pytest.approx(1.25)
+
+
+def test_a_robot_on_a_large_map_drives_through_its_loop_on_a_smaller_one():
+    example = runpy.run_path(str(EXAMPLES / "large_map.py"))
+    seconds = example["drive"](example["make_mission"](side=200))
+    assert len(seconds["update"]) == 4
+    assert len(seconds["step"]) == len(seconds["act"]) == 50

@@ -136,7 +136,9 @@ def feedback_regrets(
 
     `acting_from` as in `feedback`.
     """
-    mission = within_reach(mission).with_budget(largest) if acting_from is None else mission.with_budget(largest)
+    mission = (
+        within_reach(mission).with_budget(largest) if acting_from is None else mission.with_budget(largest)
+    )
     best = float(oracle_return(mission.world)[mission.world.start])
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival), acting_from=acting_from)

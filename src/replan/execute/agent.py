@@ -307,11 +307,11 @@ class Agent(AgentConfig):
 
     def _try_out(self) -> None:
         prepare_kernel(self.nominal)
-        acting = self.make_update(0, self.nominal).propagation
-        estimate = acting.begin(_row(0))
-        acting.advance(estimate, acting.act(estimate, 0), 0)
+        made = self.make_update(0, self.nominal)
+        estimate = made.propagation.begin(_row(0))
+        made.propagation.advance(estimate, made.propagation.act(estimate, 0), 0)
         first = FIRST_UPDATE if self.prices is None else 0
-        update = replace(self.make_update(0, self.nominal), time=first)
+        update = replace(made, time=first)
         looks, plans = self.budgets
         progress = Progress(update, looks - first, plans_left=plans - first)
         if progress.budget_left == 0 or self.horizon <= first + 1:
