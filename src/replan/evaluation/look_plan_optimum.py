@@ -95,12 +95,9 @@ def propagation_of(mission: Mission, plans: tuple[int, ...]) -> Propagation:
     acting = [update.propagation for update in in_force]
     if all(isinstance(each, MapPropagation) for each in acting):
         maps = [each for each in acting if isinstance(each, MapPropagation)]
-        rows = [
-            (each.policy[each.row(t)], each.following[each.row(t)])
-            for t, each in zip(times, maps, strict=True)
-        ]
-        policy, following = (np.stack(part) for part in zip(*rows, strict=True))
-        return MapPropagation(FIRST_UPDATE, policy, following)
+        rows = [(each, each.row(t)) for t, each in zip(times, maps, strict=True)]
+        policy = np.stack([each.policy[row] for each, row in rows])
+        return MapPropagation(FIRST_UPDATE, policy, tuple(each.kernels[row] for each, row in rows))
     first, *later = (update.plan.at(t) for t, update in zip(times, in_force, strict=True))
 
     def kernel_at(time: int):
