@@ -149,7 +149,7 @@ def rollouts() -> Row:
     gymnasium.register("PlainRover-v0", entry_point=PlainRover, max_episode_steps=50)
     environment = gymnasium.make("PlainRover-v0", slip=setting.drift.profile(50).tolist())
     updates = {t: mission.update(t).propagation for t in (0, *TIMES)}
-    tables = {t: (how.policy.tolist(), how.following.tolist()) for t, how in updates.items()}
+    tables = {t: (how.policy[0].tolist(), how.following[0].tolist()) for t, how in updates.items()}
 
     def theirs():
         for seed in range(1000):
