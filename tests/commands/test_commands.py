@@ -12,6 +12,7 @@ import pytest
 from replan.cli import run
 from replan.study.paper import METHODS
 from replan.worlds.settings import PAPER_SETTINGS
+from study_runs import computed
 
 
 @pytest.fixture
@@ -364,3 +365,27 @@ def test_estimate(answer, replan, tmp_path):
             "estimate", str(path), "--states", "2", "--actions", "1", "--drift-bound", bound
         )
         assert status == 2 and err.count("\n") == 1
+
+
+def test_prices_and_two_budgets_on_the_command_line(answer, replan, small_setting):
+    priced = answer("regret", small_setting, "--rule", "lookahead", "--price", "0.02")
+    paid = 0.02 * priced["expected_updates"]
+    assert priced["objective"] == pytest.approx(priced["return"] - paid)
+    assert priced["objective"] <= priced["best_objective"] + 1e-9
+    best = answer("optimum", small_setting, "--price", "0.02")
+    assert best["feedback"]["objective"] == pytest.approx(priced["best_objective"])
+    apart = answer("regret", small_setting, "--rule", "periodic", "--looks", "3", "--plans", "2")
+    assert (apart["expected_looks"], apart["expected_plans"]) == pytest.approx((3, 2))
+    found = answer("optimum", small_setting, "--looks", "3", "--plans", "2")
+    assert found["feedback"]["regret"] <= apart["regret"] + 1e-9
+    status, _, err = replan("regret", small_setting, "--rule", "periodic", "--price", "0.02")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "periodic needs a budget" in err
+
+
+def test_a_study_can_vary_prices(tmp_path, small_setting):
+    axis = {"base": small_setting, "name": "small", "vary": {"price": [0.01, 0.5]}}
+    run = computed({"settings": [axis], "rules": ["lookahead"], "measure": ["exact", "optimum"]}, tmp_path)
+    cheap, dear = (r["expected_updates"] for r in run.records if r["rule"] == "lookahead")
+    assert cheap >= dear
+    assert all(record["objective"] is not None for record in run.records)

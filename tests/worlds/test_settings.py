@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan import InputError, check_tvmdp, load_setting, make_mission
-from replan.worlds.settings import PAPER_SETTINGS, builtin_settings
+from replan.worlds.settings import PAPER_SETTINGS, SPENDING, builtin_settings, with_spending
 
 GOOD = """
 world = "rover"
@@ -137,3 +137,40 @@ def test_stated_drift_bounds_may_differ_from_the_truth_in_any_world(written, tmp
         world = make_mission(load_setting(written(text))).world
         assert (world.drift_bounds == bound).all()
         assert "above its bound" in str(check_tvmdp(world)[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "spent"),
+    [
+        ({"budget": 7}, {"budget": 7}),
+        ({"price": 0.1}, {"price": 0.1}),
+        ({"price": 0.1, "budget": 7}, {"price": 0.1, "budget": 7}),
+        ({"look_price": 0.1, "plan_price": 0}, {"look_price": 0.1, "plan_price": 0.0}),
+        ({"looks": 3, "plans": 5}, {"looks": 3, "plans": 5}),
+        ({"looks": None}, {"budget": 4}),
+    ],
+)
+def test_other_budgets_and_prices_take_the_place_of_a_settings_own(given, spent):
+    setting = with_spending(load_setting("two-burst"), **given)
+    kept = {key: value for key, value in setting if key in SPENDING and value is not None}
+    assert kept == spent
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"price": 0.1, "look_price": 0.1}, "look_price"),
+        ({"price": -0.1}, "price"),
+        ({"looks": 3}, "give both"),
+        ({"looks": 3, "plans": 3, "budget": 4}, "no other budget"),
+    ],
+)
+def test_budgets_and_prices_that_contradict_each_other_are_refused(wrong, named):
+    with pytest.raises(InputError, match=named):
+        with_spending(load_setting("two-burst"), **wrong)
+
+
+def test_a_price_is_that_of_a_look_and_a_plan_together():
+    mission = make_mission(load_setting("two-burst"), price=0.3)
+    assert mission.budget is None
+    assert mission.prices.update == pytest.approx(0.3)
