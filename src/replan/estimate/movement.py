@@ -20,8 +20,8 @@ from replan.model.kernel import Array, Indices
 from replan.model.model_family import ModelFamily
 
 PACES = {
-    1: (np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([0.35, 0.1, 0.1, 0.1, 0.35])),
-    2: (np.array([-1.0, 0.0, 1.0]), np.array([0.4, 0.2, 0.4])),
+    1: (np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([0.425, 0.05, 0.05, 0.05, 0.425])),
+    2: (np.array([-1.0, 0.0, 1.0]), np.array([0.425, 0.15, 0.425])),
 }
 """Paces of each parameter and their prior, by the number of parameters.
 
