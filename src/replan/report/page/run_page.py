@@ -58,7 +58,9 @@ def write_page(
             known = causes.get(name) or _causes(best[name])
             views.append(setting_view(name, run.settings[name], rules, causes=known))
     title = "When should a robot replan?" if paper else f"Study {run.name}"
-    tables = _tables(run, best, paper=paper) + (table_3(flights) if flights and run is not flights else [])
+    tables = _tables(run, best, paper=paper) + (
+        table_3(flights) if flights and flights.name != run.name and _flew(flights) else []
+    )
     return assemble(folder, title, sentence(run, past), tables, views, notes=_not_drawn(best, names))
 
 
@@ -89,7 +91,7 @@ def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
     tables.append(records_table(flat, total=max(len(run.records), len(flat))))
     if paper:
         tables.append(table_2(run))
-    if any(record.get("flights") for record in run.records):
+    if _flew(run):
         tables += table_3(run)
     return tables
 
@@ -104,6 +106,11 @@ def _causes_beyond(beyond: Run, run: Run) -> dict[str, Causes]:
             more = {f"{rule}, belief": belief[rule] for rule in IN_BELIEF if rule in belief}
             causes[name] = _causes(point | more)
     return causes
+
+
+def _flew(run: Run) -> bool:
+    """Return whether the run holds flights."""
+    return any(record.get("flights") for record in run.records)
 
 
 def _causes(rules: Mapping[str, Record]) -> Causes:
