@@ -26,7 +26,7 @@ def test_a_seed_out_of_range_is_one_line(seed, capsys):
 
 def test_standard_output_that_is_full_is_one_line():
     with open("/dev/full", "w") as full:  # noqa: PTH123
-        command = [sys.executable, "-m", "replan.cli", "regret", "two-burst", "--times", "1,17,33,49"]
+        command = [sys.executable, "-m", "replan.cli", "list", "rules"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "No space left on device" in done.stderr
