@@ -75,7 +75,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
     search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",
     layouts: Annotated[
-        int | None, typer.Option(help="Layouts per density of `table3` (15) and `table3-report` (64).")
+        int | None, typer.Option(help="Layouts per density of `table3` (15) and `table3-report` (256).")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of flights: wind and draws.")] = 0,
     seeds: Annotated[int, typer.Option(help="Held-out seeds of `learning`, at most 1000.")] = 1000,
