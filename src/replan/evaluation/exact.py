@@ -19,10 +19,11 @@ import numpy as np
 
 from replan.execute.config import Key, Progress
 from replan.execute.mission import Mission
-from replan.execute.reach import within_reach
+from replan.execute.reach import is_slip_grid, within_reach
 from replan.model.kernel import Array, Indices
 from replan.model.memory import require_memory
 from replan.model.reward import expectation
+from replan.model.window import LARGE
 from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.ask import next_updates
 from replan.schedule.budget import FIRST_UPDATE, Kind, Prices
@@ -261,7 +262,7 @@ def visits(
     `robots_at` tells how robots act that are distributed as (S,) mass at an update.
     """
     mission, states = update_times.mission, update_times.mission.world.states
-    occupied = states if mission.is_whole else min(states, 2 * mission.horizon**2)
+    occupied = min(states, 2 * mission.horizon**2) if _is_sparse(mission) else states
     require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * occupied, "exact evaluation")
     start = np.eye(1, mission.world.states, mission.world.start)[0]
     first = mission.beginning()
@@ -374,6 +375,12 @@ def _last_time(chances: Array) -> int:
     return int(np.flatnonzero(chances.any(axis=0))[-1])
 
 
+def _is_sparse(mission: Mission) -> bool:
+    """Return whether distributions are kept as sparse matrices: where they hold few of many cells."""
+    large = mission.world.states > LARGE and not mission.apart
+    return not mission.is_whole or (large and is_slip_grid(mission.world))
+
+
 def _interval(mission: Mission, progress: Progress, rows: Indices, end: int) -> Iterator[SkipStep]:
     return skip_interval(
         mission.world.kernel,
@@ -382,5 +389,5 @@ def _interval(mission: Mission, progress: Progress, rows: Indices, end: int) -> 
         rows,
         begin=progress.last_update,
         end=end,
-        sparse=not mission.is_whole,
+        sparse=_is_sparse(mission),
     )

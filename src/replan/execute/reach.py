@@ -19,6 +19,7 @@ from replan.forecast.frozen import Frozen
 from replan.forecast.trend import Trend
 from replan.model.kernel import Indices, Kernel
 from replan.model.slip import SlipKernel
+from replan.model.tvmdp import TVMDP
 from replan.model.window import LARGE, Window
 from replan.schedule.rule import Context, Need, Rule
 
@@ -93,6 +94,11 @@ class WindowForecast(Forecast):
         return kernel
 
 
+def is_slip_grid(world: TVMDP) -> bool:
+    """Return whether every kernel is slip on a grid."""
+    return all(isinstance(world.kernel(t), SlipKernel) for t in range(world.horizon))
+
+
 def within_reach(mission: Mission, *, larger_than: int = LARGE) -> Mission:
     """Return an equal mission on the window that its robot can reach; a small mission is left as it is.
 
@@ -109,7 +115,7 @@ def within_reach(mission: Mission, *, larger_than: int = LARGE) -> Mission:
     window = Window.around(world.grid, np.array([world.start]), world.horizon + mission.planning_horizon)
     if not window.pays:
         return mission
-    if not all(isinstance(world.kernel(t), SlipKernel) for t in range(world.horizon)):
+    if not is_slip_grid(world):
         return mission
     same = {each.name: vars(mission)[each.name] for each in fields(Mission)}
     same["world"] = window.world(world)
