@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.evaluation.compared_programme import ComparedProgramme
 from replan.evaluation.exact import from_start
 from replan.execute.mission import Mission
 from replan.execute.reach import within_reach
@@ -69,13 +69,14 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     best = float(oracle_return(mission.world)[mission.world.start])
     price = (mission.prices or Prices()).update
     times, gained, arrival = _opening(mission)
-    programme = feedback(mission, np.flatnonzero(arrival), with_later=not mission.config.must_spend)
+    programme_after = _programmes(mission, np.flatnonzero(arrival))
+    programme = programme_after(times)
     value = gained + float(arrival[programme.states] @ programme.best[:, -1])
     updates = float(mission.limit)
     if programme.later is not None:
         rule = BestFeedback(programme, mission)
         updates = from_start(mission, rule, None)[1].update_probability.sum()
-    search = _FixedSearch(mission, programme, nodes)
+    search = _FixedSearch(mission, programme_after, nodes)
     search.extend(times, gained, arrival)
     return Optimum(
         best,
@@ -86,6 +87,15 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
         float(updates),
         mission.prices,
     )
+
+
+def _programmes(mission: Mission, states: Indices) -> Callable[[tuple[int, ...]], Programme]:
+    """Return a function from update times so far to the programme of the best way on from the last one."""
+    if mission.forecast.compares:
+        compared = ComparedProgramme(mission)
+        return lambda times: compared.after(times[-2] if len(times) > 1 else 0, times[-1])
+    programme = feedback(mission, states, with_later=not mission.config.must_spend)
+    return lambda times: programme
 
 
 def feedback(
@@ -100,7 +110,7 @@ def feedback(
     `acting_from` tells how a robot acts after an update at each time, where this is not to plan there.
     """
     if mission.forecast.compares:
-        raise InputError(f"the optimum with the forecast {mission.forecast.name} is not computed")
+        return ComparedProgramme(mission).after(0, FIRST_UPDATE)
     world, begin = mission.world, len(_forced(mission))
     along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)
 
@@ -190,9 +200,11 @@ class BestFeedback(Rule):
 class _FixedSearch:
     """Depth first over fixed schedules, the most promising time first, cut where feedback cannot win."""
 
-    def __init__(self, mission: Mission, programme: Programme, nodes: int) -> None:
-        self.mission, self.programme, self.nodes = mission, programme, nodes
-        self.spend_all, self.price = mission.config.must_spend, programme.table.problem.price
+    def __init__(
+        self, mission: Mission, programme_after: Callable[[tuple[int, ...]], Programme], nodes: int
+    ) -> None:
+        self.mission, self.programme_after, self.nodes = mission, programme_after, nodes
+        self.spend_all, self.price = mission.config.must_spend, (mission.prices or Prices()).update
         self.times: tuple[int, ...] = ()
         self.value = -np.inf
         self.proved = True
@@ -201,14 +213,15 @@ class _FixedSearch:
         """Continue a schedule that has gained so much by its last update, where it sees (S,) `mass`."""
         horizon, last, left = self.mission.horizon, times[-1] if times else 0, self.mission.limit - len(times)
         self.nodes -= 1
-        more, spread = self.programme.onward(last, mass)
+        programme = self.programme_after(times)
+        more, spread = programme.onward(last, mass)
         if left == 0 or not self.spend_all:
             self._offer(times, gained + float(more[-1]))
         if left == 0:
             return
         candidates = np.arange(last + 1, horizon - left + 1 if self.spend_all else horizon)
         gains = gained + more - self.price
-        bounds = gains[candidates - last] + self._ahead(spread, candidates, left - 1)
+        bounds = gains[candidates - last] + _worth(programme, spread, candidates, left - 1)
         for i in np.argsort(-bounds, kind="stable"):
             if bounds[i] <= self.value + 1e-12:
                 return
@@ -221,12 +234,13 @@ class _FixedSearch:
             else:
                 self.extend((*times, u), float(gains[u - last]), spread[u])
 
-    def _ahead(self, spread: Array, times: Indices, left: int) -> Array:
-        """(U,) what the best feedback schedule makes of the mass that it sees at each of the times."""
-        values = self.programme.values[times]
-        worth = np.einsum("us,us->u", spread[times], values[:, :, min(left, values.shape[2] - 2)])
-        return worth / np.einsum("us,us->u", spread[times], values[:, :, -1])
-
     def _offer(self, times: tuple[int, ...], value: float) -> None:
         if value > self.value:
             self.times, self.value = times, value
+
+
+def _worth(programme: Programme, spread: Array, times: Indices, left: int) -> Array:
+    """(U,) what the best feedback schedule makes of the mass that it sees at each of the times."""
+    values = programme.values[times]
+    worth = np.einsum("us,us->u", spread[times], values[:, :, min(left, values.shape[2] - 2)])
+    return worth / np.einsum("us,us->u", spread[times], values[:, :, -1])

@@ -73,7 +73,8 @@ def regret_scale(
 
 def is_cheap(mission: Mission) -> bool:
     """Return whether the best possible is computed in a few seconds."""
-    return mission.world.states * mission.horizon <= CHEAP
+    size = mission.world.states * mission.horizon
+    return size * (mission.horizon if mission.forecast.compares else 1) <= CHEAP
 
 
 def best_objective(mission: Mission) -> float | None:

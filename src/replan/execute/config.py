@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,15 @@ class Update:
     propagation: Propagation
     futures: tuple[Future, ...]
     """Expected from then on."""
-    compared: int = 0
-    """Time of the update before, where the forecast depends on it; 0 elsewhere."""
+    earlier: tuple[int, Kernel] | None = None
+    """Time and estimate of the update before, where the forecast depends on it."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     """Results that rules keep while this update is in force (`Context.cache`)."""
+
+    @property
+    def compared(self) -> int:
+        """Time of the update before, where the forecast depends on it; 0 elsewhere."""
+        return 0 if self.earlier is None else self.earlier[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +234,18 @@ class AgentConfig:
         for each in (made, *made.later):
             validate_update(kernel, each, time=each.time, execution=self.execution)
         propagation = make_propagation(self.execution, made, kernel, expected)
-        compared = earlier[0] if earlier is not None and self.forecast.compares else 0
-        return Update(time, kernel, made, propagation, futures, compared)
+        return Update(time, kernel, made, propagation, futures, earlier if self.forecast.compares else None)
+
+    @cached_property
+    def _surprise(self) -> Callable[[int, int], int]:
+        return lru_cache(maxsize=4096)(
+            lambda update, time: self.forecast.surprise(self.drift_bounds[:time], update)
+        )
+
+    def _reconsidered(self, update: Update, now: int) -> tuple[Future, ...]:
+        if now == update.time:
+            return update.futures
+        return self.forecast.futures(self.evidence(update.time, update.kernel, update.earlier, now))
 
     def evidence(
         self, time: int, kernel: Kernel, earlier: tuple[int, Kernel] | None, now: int | None = None
@@ -243,6 +258,7 @@ class AgentConfig:
         """Return the context at `time` (None: at the last update itself) for a rule."""
         time = progress.last_update if time is None else time
         update, (looks, plans) = progress.update, self.budgets
+        surprise = self._surprise(progress.last_update, time)
         return Context(
             time=time,
             horizon=self.horizon,
@@ -254,6 +270,9 @@ class AgentConfig:
             plan=update.plan,
             propagation=update.propagation,
             futures=update.futures,
+            surprise=surprise,
+            reconsiders=self.forecast.reconsiders,
+            reconsidered=partial(self._reconsidered, update, surprise),
             reward=self.reward,
             execution=self.execution,
             declared_successors=self.declared_successors,

@@ -70,6 +70,8 @@ class Forecast(ABC):
     name: ClassVar[str]
     compares: bool = False
     """Whether the futures depend on the update before the last one."""
+    reconsiders: bool = False
+    """Whether drift bounds that come in after an update can surprise, see `surprise`."""
 
     def __init_subclass__(cls) -> None:
         if "name" not in vars(cls):
@@ -82,6 +84,13 @@ class Forecast(ABC):
     def informed_by(self, estimator: Estimator) -> Forecast:
         """Return the forecast for a robot that learns with this estimator; the default is the same."""
         return self
+
+    def surprise(self, drift_bounds: Array, update: int) -> int:
+        """Return the last time by which the (t,) bounds told what was not expected after an update.
+
+        The default, the time of the update itself, never has a rule reconsider.
+        """
+        return update
 
     @property
     def moves(self) -> bool:

@@ -1,66 +1,35 @@
 """`mixture`: several models of the drift, weighed by how well each foretold what was then seen.
 
-The models: the world stays as it is, goes on as it moved, turns back, returns to the nominal kernel, becomes
-more random, or moves as given from outside. At an update each model says what it would have foretold at the
-update before; the closer that comes to the estimate, the more it weighs. Weights depend on these two
-estimates and their times alone, from fixed priors, so that evaluation stays exact.
+The models: the world stays as it is; it returns to the nominal kernel; where a family of models is declared,
+each of its parameters rises or falls, else the world goes on as it moved, turns back or becomes more random;
+and it moves as given from outside. At an update each model says what it would have foretold at the update
+before; the closer that comes to the estimate, the more it weighs. Weights depend on these two estimates and
+their times alone, from fixed priors, so that evaluation stays exact.
+
+Between updates drift bounds come in. The models then move by as much as these allow, that the world stays is
+believed less, and a rule that has settled on a time reconsiders it (`surprise`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from replan.errors import InputError
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
+from replan.forecast.family_moves import FamilyMoves
 from replan.forecast.given import Given
-from replan.forecast.trend import STILL, moving, onwards, towards, towards_chance
-from replan.model.kernel import Kernel
+from replan.forecast.trend import STILL, Moved, moving, onwards, towards, towards_chance
+from replan.model.kernel import Array, Kernel
+from replan.model.model_family import ModelFamily
 from replan.model.tvmdp import constant
 
-Model = Callable[[Evidence], KernelAt]
-
-PRIORS = {
-    "stays": 0.4,
-    "goes on": 0.2,
-    "turns back": 0.1,
-    "returns to nominal": 0.1,
-    "more chance": 0.2,
-    "as given": 1.0,
-}
-
-
-def _stays(evidence: Evidence) -> KernelAt:
-    return constant(evidence.kernel)
-
-
-def _goes_on(evidence: Evidence) -> KernelAt:
-    return moving(evidence, onwards(evidence)) if evidence.earlier else constant(evidence.kernel)
-
-
-def _turns_back(evidence: Evidence) -> KernelAt:
-    if evidence.earlier is None:
-        return constant(evidence.kernel)
-    return moving(evidence, towards(evidence.kernel, evidence.earlier[1]))
-
-
-def _returns(evidence: Evidence) -> KernelAt:
-    return moving(evidence, towards(evidence.kernel, evidence.nominal))
-
-
-def _more_chance(evidence: Evidence) -> KernelAt:
-    return moving(evidence, towards_chance(evidence.kernel))
-
-
-MODELS: dict[str, Model] = {
-    "stays": _stays,
-    "goes on": _goes_on,
-    "turns back": _turns_back,
-    "returns to nominal": _returns,
-    "more chance": _more_chance,
-}
+PRIORS = {"stays": 0.3, "goes on": 0.2, "turns back": 0.1, "returns to nominal": 0.1, "as given": 1.0}
+DIRECTIONS_PRIOR = 0.3
+"""Shared by the directions."""
 
 
 @dataclass(frozen=True)
@@ -69,54 +38,89 @@ class Mixture(Forecast):
 
     given: Given | None = None
     """A further model, from outside."""
+    models: ModelFamily | None = field(default=None, repr=False)
+    """A family of which the kernels are members."""
     sharpness: float = 3.0
     """By how many powers of e a model that foretold nothing falls behind one that foretold all."""
     floor: float = 0.02
     """Least weight of a model."""
-    priors: Mapping[str, float] = field(default_factory=lambda: PRIORS, repr=False)
-    """Weights before anything was foretold, by name; they need not add up to 1."""
+    tolerated: float = 0.02
+    """Change of a probability, beyond what was expected, at which a rule reconsiders."""
+    doubt: float = 5.0
+    """By how many powers of e "stays" falls behind for each unit of drift since the estimate."""
 
     compares = True
+    reconsiders = True
 
     def __post_init__(self) -> None:
-        if not (self.sharpness >= 0 and 0 <= self.floor < 1 / len(PRIORS)):
-            raise InputError(f"a mixture needs sharpness >= 0 and a floor from 0 to {1 / len(PRIORS):.3g}")
+        if not (min(self.sharpness, self.doubt, self.tolerated) >= 0 and 0 <= self.floor <= 0.1):
+            raise InputError("a mixture takes numbers of at least 0, and a floor of at most 0.1")
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return one future for each model that differs from the others, weighed."""
-        models = dict(MODELS)
-        if self.given is not None:
-            models["as given"] = self.given.course
-        weights = self._weights(evidence, models)
+        members = self._members(evidence)
+        weights = self._weights(evidence, members)
         merged: dict[str, Future] = {}
-        for name, model in models.items():
-            course = model(evidence)
+        for name, course in members.items():
             still = all(course(t) is evidence.kernel for t in (evidence.time, evidence.horizon - 1))
             label = "stays" if still else name
-            before = merged[label].weight if label in merged else 0.0
-            merged[label] = Future(
-                label, before + weights[name], course if label not in merged else merged[label].kernel
-            )
+            if label in merged:
+                merged[label] = replace(merged[label], weight=merged[label].weight + weights[name])
+            else:
+                merged[label] = Future(label, weights[name], course)
         return tuple(merged.values())
 
-    def _weights(self, evidence: Evidence, models: Mapping[str, Model]) -> dict[str, float]:
-        """By model, adding up to 1."""
-        prior = np.array([self.priors[name] for name in models])
-        weights = prior * np.exp(-self.sharpness * self._misses(evidence, models))
-        weights = np.maximum(weights / weights.sum(), self.floor)
-        return dict(zip(models, weights / weights.sum(), strict=True))
+    def surprise(self, drift_bounds: Array, update: int) -> int:
+        """Return the last time at which the drift left the pace of the last surprise, or of the update."""
+        since, pace = update, drift_bounds[update - 1] if update else 0.0
+        for t in range(update + 1, len(drift_bounds) + 1):
+            if abs(drift_bounds[since:t].sum() - pace * (t - since)) > self.tolerated:
+                since, pace = t, drift_bounds[t - 1]
+        return since
 
-    def _misses(self, evidence: Evidence, models: Mapping[str, Model]) -> np.ndarray:
+    @cached_property
+    def _moves(self) -> FamilyMoves | None:
+        return None if self.models is None else FamilyMoves(self.models)
+
+    def _directions(self, kernel: Kernel) -> dict[str, Moved]:
+        """By name, ways to move of which nothing is known but how far."""
+        if self._moves is None:
+            return {"more chance": towards_chance(kernel)}
+        return {name: self._moves.moved(kernel, axis, sign) for name, axis, sign in self._moves.directions()}
+
+    def _members(self, evidence: Evidence) -> dict[str, KernelAt]:
+        """By name, the kernels that each model expects; "stays" comes first."""
+        kernel = evidence.kernel
+        found: dict[str, KernelAt] = {"stays": constant(kernel)}
+        found |= {name: moving(evidence, moved) for name, moved in self._directions(kernel).items()}
+        found["returns to nominal"] = moving(evidence, towards(kernel, evidence.nominal))
+        if self.models is None and evidence.earlier is not None:
+            found["goes on"] = moving(evidence, onwards(evidence))
+            found["turns back"] = moving(evidence, towards(kernel, evidence.earlier[1]))
+        if self.given is not None:
+            found["as given"] = self.given.course(evidence)
+        return found
+
+    def _weights(self, evidence: Evidence, members: Mapping[str, KernelAt]) -> dict[str, float]:
+        """By model, adding up to 1."""
+        directions = sum(name not in PRIORS for name in members)
+        prior = np.array([PRIORS.get(name, DIRECTIONS_PRIOR / directions) for name in members])
+        prior[0] *= np.exp(-self.doubt * evidence.drift_bounds[evidence.since :].sum())
+        weights = prior * np.exp(-self.sharpness * self._misses(evidence, members))
+        weights = np.maximum(weights / weights.sum(), self.floor)
+        return dict(zip(members, weights / weights.sum(), strict=True))
+
+    def _misses(self, evidence: Evidence, members: Mapping[str, KernelAt]) -> np.ndarray:
         """(M,) distance of the kernel foretold from the one seen, in units of the change seen; at most 1."""
         if evidence.earlier is None:
-            return np.zeros(len(models))
+            return np.zeros(len(members))
         then, kernel = evidence.earlier
         moved = _distance(kernel, evidence.kernel)
         if moved <= STILL:
-            return np.zeros(len(models))
+            return np.zeros(len(members))
         before = (0, evidence.nominal) if then > 1 else None
-        at_the_time = replace(evidence, time=then, kernel=kernel, earlier=before)
-        foretold = [model(at_the_time)(evidence.since) for model in models.values()]
+        at_the_time = self._members(replace(evidence, time=then, kernel=kernel, earlier=before))
+        foretold = [at_the_time.get(name, constant(kernel))(evidence.since) for name in members]
         return np.minimum([_distance(each, evidence.kernel) / moved for each in foretold], 1.0)
 
 

@@ -35,8 +35,7 @@ def next_updates(
     named = _named(rule, at_update, asked, spend_all=spend_all)
     kinds = np.full(len(asked), int(at_update.kinds_left))
     if named is None:
-        found = [_first_yes(rule, context_at, int(s), at_update, spend_all) for s in asked]
-        named, kinds = np.array([time for time, _ in found]), np.array([int(kind) for _, kind in found])
+        named, kinds = _first_yes(rule, context_at, asked, at_update, spend_all)
     if named.ndim == 1:
         named = (named[:, None] == np.arange(at_update.horizon + 1)).astype(float)
     count = len(states)
@@ -66,6 +65,11 @@ def decision_at(rule: Rule, context: Context, named: int | None, *, spend_all: b
         reason = decision.reason if decision.update else FORCED
         planned = replace(decision, update=True, reason=f"planned at {context.last_update}: {reason}")
         return planned.restrict(context.kinds_left)
+    return _within_budget(decision, context, spend_all=spend_all)
+
+
+def _within_budget(decision: Decision, context: Context, *, spend_all: bool) -> Decision:
+    """Return the decision with what the budget forces, and without what it has not left."""
     kind = (decision.kind | (_forced(context) if spend_all else 0)) & context.kinds_left
     if kind == decision.kind:
         return decision
@@ -113,10 +117,23 @@ def _forced(context: Context) -> Kind:
 
 
 def _first_yes(
-    rule: Rule, context_at: ContextAt, state: int, at_update: Context, spend_all: bool
-) -> tuple[int, Kind]:
-    for t in range(at_update.last_update + 1, at_update.horizon):
-        decision = decision_at(rule, context_at(state, t), None, spend_all=spend_all)
-        if decision.update:
-            return t, decision.kind
-    return at_update.horizon, Kind(0)
+    rule: Rule, context_at: ContextAt, states: Indices, at_update: Context, spend_all: bool
+) -> tuple[Indices, Indices]:
+    """(R,) the first time at which the rule decides to update, T: never, and (R,) the kind of the update."""
+    horizon = at_update.horizon
+    times, kinds = np.full(len(states), horizon), np.zeros(len(states), dtype=np.int64)
+    for t in range(at_update.last_update + 1, horizon):
+        waiting = np.flatnonzero(times == horizon)
+        if not len(waiting):
+            break
+        contexts = (context_at(int(states[row]), t) for row in waiting)
+        due = rule.updates(context_at(int(states[waiting[0]]), t), states[waiting])
+        if due is None:
+            decisions = [decision_at(rule, each, None, spend_all=spend_all) for each in contexts]
+        else:
+            one = next(contexts)
+            decided = [_within_budget(Decision(yes, ""), one, spend_all=spend_all) for yes in (False, True)]
+            decisions = [decided[int(yes)] for yes in due]
+        times[waiting] = [t if each.update else horizon for each in decisions]
+        kinds[waiting] = [int(each.kind) if each.update else 0 for each in decisions]
+    return times, kinds

@@ -3,7 +3,7 @@
 Nothing is seen between updates, so at an update the rule can weigh every candidate for the next one: what
 blind execution gains until then, plus what going on from there is worth with all later updates placed best.
 It solves the programme anew at every update. With several futures, what a candidate is worth is averaged over
-them; from the next update on the robot is taken to know which one came.
+them (`replan.schedule.averaged_worth`), and again when the drift bounds tell what was not expected.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.forecast.base import Future
-from replan.model.kernel import Array, Indices
+from replan.model.kernel import Indices
+from replan.model.tvmdp import constant
 from replan.planning.backward_induction import plan, plan_ahead
+from replan.schedule.averaged_worth import Choice, Choices, best_on_average, worth_by_future
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.schedule.window_context import within_window
@@ -27,7 +29,6 @@ from replan.skip.segments import stack_world
 ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
-EQUAL = 1e-12  # values this close are tied, and the earlier time wins
 
 
 @dataclass(frozen=True)
@@ -56,34 +57,43 @@ class Lookahead(Rule):
             raise InputError(f"effort must be positive, not {self.effort}")
 
     def decide(self, context: Context) -> Decision:
-        """Decide whether this is the time that is best according to the last update."""
+        """Decide whether this is the time that is best by what is known now."""
         if context.looks_left == 0:
             at = _even_time(context)
             return Decision(context.time >= at, f"no look is left: the next plan is at {at}")
-        times, worth = self._choice(context, np.array([context.state]))
-        due = context.time >= times[0]
-        reason = f"the best next update is at {times[0]}"
-        return Decision(due, reason, score=worth, terms={"expected return": worth})
+        chosen = self._chosen(context, np.array([context.state]))
+        time, worth = int(chosen.times[0]), float(chosen.worth[0])
+        reason = f"the best next update is at {time}"
+        terms = {"expected return": worth, **chosen.terms(0)}
+        return Decision(context.time >= time, reason, score=worth, terms=terms)
 
-    def next_update(self, context: Context, states: Indices) -> Indices:
-        """(R,) the best next update time (T: none).
+    def next_update(self, context: Context, states: Indices) -> Indices | None:
+        """(R,) the best next update time (T: none); None where the forecast may be surprised.
 
         States that a single decision hardly ever reaches are left out of it, so a decision for many states at
         once can differ from it by as much as the tolerance is worth.
         """
         if context.looks_left == 0:
             return np.full(len(states), _even_time(context))
-        return self._choice(context, states)[0]
+        return None if context.reconsiders else self._chosen(context, states).times
 
-    def _choice(self, context: Context, states: Indices) -> tuple[Indices, float]:
-        """(R,) best next update times, and the return expected from the last update on in the first state."""
+    def updates(self, context: Context, states: Indices) -> np.ndarray:
+        """(R,) whether this is the best time or past it."""
+        if context.looks_left == 0:
+            return np.full(len(states), context.time >= _even_time(context))
+        return context.time >= self._chosen(context, states, several=True).times
+
+    def _chosen(self, context: Context, states: Indices, *, several: bool = False) -> Choice:
+        """Return the best next update times of robots that saw `states`, which may be some of several."""
         context, states = within_window(context, states)
-        together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
+        several = several or len(states) > 1
+        together = several and context.kernel.states <= ALL_STATES_LIMIT
         asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
         left = _limit(context)
-        most = left if left is None or len(states) == 1 else max(context.looks - 1, left)
+        most = max(context.looks - 1, left) if several and left is not None else left
         key = (
             self,
+            context.surprise,
             context.prices,
             context.plans_left == 0,
             left is None,
@@ -91,26 +101,28 @@ class Lookahead(Rule):
             asked.tobytes(),
         )
         key = key if together else (*key, most)
-        if key not in context.cache or context.cache[key][0].shape[1] <= (most or 0):
+        if key not in context.cache or context.cache[key].columns <= (most or 0):
             context.cache[key] = self._weigh(context, asked, most)
-        times, best = context.cache[key]
-        rows = states if together else slice(None)
-        column = -1 if left is None else left
-        return times[rows, column], float(best[rows, column][0])
+        return context.cache[key].of(states if together else slice(None), -1 if left is None else left)
 
-    def _weigh(self, context: Context, states: Indices, budget_left: int | None) -> tuple[Indices, Array]:
-        """(R, B + 1) best next update times and their values, by updates left."""
-        solutions = [self.solve(context, future, states, budget_left) for future in context.futures]
-        if len(solutions) == 1:
-            return solutions[0].next_times, solutions[0].best
-        weights = [future.weight for future in context.futures]
-        parts = zip(weights, solutions, strict=True)
-        worth = sum(weight * solution.candidates() for weight, solution in parts)
-        none = sum(w * solution.best[:, 0] for w, solution in zip(weights, solutions, strict=True))
-        best = np.max(worth, axis=1, initial=-np.inf)
-        times = (worth >= best[:, None] - EQUAL).argmax(axis=1)
-        done = np.full((len(states), 1), context.horizon)
-        return np.hstack([done, times]), np.hstack([np.asarray(none)[:, None], best])
+    def _weigh(self, context: Context, states: Indices, budget_left: int | None) -> Choices:
+        """The best next update by updates left."""
+        futures = context.reconsidered()
+        if len(futures) == 1 and not context.reconsiders:
+            solution = self.solve(context, futures[0], states, budget_left)
+            return Choices(solution.next_times, solution.best)
+        solution = self._still(context, states, budget_left)
+        worth = worth_by_future(context, futures, solution)
+        worth[:, :, : max(context.surprise, context.last_update + 1)] = -np.inf
+        return best_on_average(worth, futures, solution, context.horizon)
+
+    def _still(self, context: Context, states: Indices, budget_left: int | None) -> Programme:
+        """The programme where the estimate stays, kept until the next update."""
+        key = (self, "still", context.prices, context.plans_left == 0, states.tobytes(), budget_left)
+        if key not in context.cache:
+            still = Future("stays", 1.0, constant(context.kernel))
+            context.cache[key] = self.solve(context, still, states, budget_left)
+        return context.cache[key]
 
     def solve(self, context: Context, future: Future, states: Indices, budget_left: int | None) -> Programme:
         """The dynamic programme in one future."""

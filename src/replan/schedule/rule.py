@@ -80,7 +80,13 @@ class Context:
     propagation: Propagation = field(repr=False)
     """Acts on the plan between updates."""
     futures: tuple[Future, ...] = field(repr=False)
-    """Expected from tau on."""
+    """Expected from tau on, at tau."""
+    surprise: int
+    """Last time at which the drift bounds told what the forecast had not expected; tau if there was none."""
+    reconsiders: bool
+    """Whether the forecast can be surprised, so that a rule may have to decide anew."""
+    reconsidered: Callable[[], tuple[Future, ...]] = field(repr=False)
+    """Returns the futures expected with the drift bounds known by `surprise`."""
     reward: Callable[[int], Reward] = field(repr=False)
     execution: Execution = "map"
     declared_successors: Indices | None = field(default=None, repr=False)
@@ -205,6 +211,10 @@ class Rule(ABC):
     @abstractmethod
     def decide(self, context: Context) -> Decision:
         """Decide at context.time. Called at every time after the last update, in order."""
+
+    def updates(self, context: Context, states: Indices) -> np.ndarray | None:
+        """(R,) bool, the decisions at context.time for many states seen; None: ask `decide` for each."""
+        return None
 
     def next_update(self, context: Context, states: Indices) -> Indices | Array | None:
         """Name the next update time, at an update that reveals `states` (R,); context.time is its time.

@@ -12,7 +12,7 @@ probability are left out; what remains is scaled up. `Programme.error` bounds wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -76,19 +76,24 @@ class Programme:
             )  # fmt: skip
         return np.asarray(gained), spread
 
-    def candidates(self) -> Array:
-        """(R, T + 1, B) value of each candidate for the next update, with b + 1 left; -inf: none."""
+    def candidates(self, along: WorldStack | None = None, values: Array | None = None) -> Array:
+        """(R, T + 1, B) value of each candidate for the next update, with b + 1 left; -inf: none.
+
+        With `along` the robots move in another world than the problem's until the update, and going on from
+        it has `values` (T + 1, S, B + 1).
+        """
+        values = self.values if values is None else values
         table, horizon = self.table, self.table.problem.horizon
         found = np.full((len(self.states), horizon + 1, self.best.shape[1] - 1), -np.inf)
-        for block, rows, places in table.blocks(table.begin, self.states):
-            values = found[places]
+        for block, rows, places in table.blocks(table.begin, self.states, along):
+            worth = found[places]
             _loops.programme.candidate_values(
                 table.begin, rows, block.gained, block.offsets, block.cells, block.masses,
-                table.candidate, table.latest, table.problem.price, self.values, values,
+                table.candidate, table.latest, table.problem.price, values, worth,
             )  # fmt: skip
-            found[places] = values
-        if not table.problem.spend_all:
-            found[:, horizon] = self.best[:, :1]
+            if not table.problem.spend_all:
+                worth[:, horizon] = block.gained[rows, -1:]
+            found[places] = worth
         return found
 
 
@@ -131,6 +136,15 @@ def solve(
     best, chosen = table.best_next(begin, states, values, columns)
     error = None if errors is None else table.errors(begin, states, errors, columns)
     return Programme(states, chosen, best, values, error, table, later)
+
+
+def solve_between(problem: Problem, begin: int, values: Array, budget_left: int) -> Programme:
+    """Return the best next update after one at `begin`, where going on has (T + 1, S, B + 1) `values`."""
+    everyone = np.arange(problem.along.states)
+    table = _Table(problem, begin, 1, budget_left)
+    table.room = 0
+    best, chosen = table.best_next(begin, everyone, values, budget_left)
+    return Programme(everyone, chosen, best, values, None, table, None)
 
 
 class _Table:
@@ -214,8 +228,13 @@ class _Table:
             self._improve(block, rows, places, time, missed, errors, worst, chosen)
         return worst
 
-    def blocks(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
+    def blocks(
+        self, time: int, states: Indices, along: WorldStack | None = None
+    ) -> Iterator[tuple[Segments, Indices, Indices]]:
         """Blocks of segments from `time`, with some of their rows and the places in `states` of these."""
+        if along is not None:
+            yield from _in_order(self._make(time, states, along))
+            return
         if time > self.problem.shared_until or time == self.begin:
             yield from self._unshared(time, states)
             return
@@ -236,10 +255,7 @@ class _Table:
                 made = list(made)
                 self.kept[time] = states, made
                 self.room -= sum(len(block.cells) for block in made)
-        first = 0
-        for block in made:
-            yield block, np.arange(len(block.states)), np.arange(first, first + len(block.states))
-            first += len(block.states)
+        yield from _in_order(made)
 
     def _share(self, states: Indices, begin: int) -> None:
         """Make those shared segments of `states` that are missing, for updates from `begin` on."""
@@ -248,13 +264,13 @@ class _Table:
             self.row_of[missing] = sum(len(block.states) for block in self.shared) + np.arange(len(missing))
             self.shared += self._make(begin, missing)
 
-    def _make(self, begin: int, states: Indices) -> Iterator[Segments]:
+    def _make(self, begin: int, states: Indices, along: WorldStack | None = None) -> Iterator[Segments]:
         propagation = self.problem.acting_from(begin)
         keep = np.arange(self.problem.horizon - begin + 1) % (1 if begin == self.begin else self.stride) == 0
         at_once = max(1, ENTRIES_AT_ONCE // int(keep.sum() * self.problem.along.states))
         for first in range(0, len(states), at_once):
             yield walk_segments(
-                self.problem.along, propagation, states[first : first + at_once], begin=begin,
+                along or self.problem.along, propagation, states[first : first + at_once], begin=begin,
                 keep=keep, tolerance=self.problem.tolerance,
             )  # fmt: skip
 
@@ -269,6 +285,14 @@ class _Table:
                 self.problem.price, ahead, value, at,
             )  # fmt: skip
             best[places, 1:], chosen[places, 1:] = value, at
+
+
+def _in_order(blocks: Iterable[Segments]) -> Iterator[tuple[Segments, Indices, Indices]]:
+    """Blocks with all of their rows, and the places of these counted through."""
+    first = 0
+    for block in blocks:
+        yield block, np.arange(len(block.states)), np.arange(first, first + len(block.states))
+        first += len(block.states)
 
 
 def _possible(along: WorldStack, begin: int, states: Indices) -> np.ndarray:

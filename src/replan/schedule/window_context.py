@@ -19,14 +19,14 @@ def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
     """Return an equal context on the cells that matter to robots in `states` until the end, and these cells.
 
     Steps lead at most one cell away, and plans look H - 1 steps further than the robot can come. Ties that
-    are drawn by state and forecasts of other kernels than slip on the grid leave the context as it is.
+    are drawn by state, and forecasts of other kernels than slip on the grid or that reconsider, leave the context as it is.
     """
     kernel, states = context.kernel, np.asarray(states, dtype=np.int64)
     if not isinstance(kernel, SlipKernel) or kernel.states <= LARGE or context.plan.ties.kind == "random":
         return context, states
     reach = context.horizon - context.last_update + context.planning_horizon
     window = Window.around(kernel.shape, states, reach)
-    if not window.pays or not _on_the_grid(context):
+    if not window.pays or context.reconsiders or not _on_the_grid(context):
         return context, states
     key = (Window, window.corner, window.shape)
     if key not in context.cache:
@@ -57,6 +57,7 @@ def _restricted(context: Context, window: Window) -> Context:
         plan=made,
         propagation=make_propagation(context.execution, made, kernel, expected),
         futures=futures,
+        reconsidered=lambda: futures,
         reward=lambda t: window.reward(context.reward(t)),
         declared_successors=None,
         family=None,

@@ -1,0 +1,58 @@
+"""Moves within a declared family of models: a parameter rises or falls as far as the drift bounds allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from replan.model.combination import side_by_side
+from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.model_family import ModelFamily
+
+UP, DOWN = 1, -1
+
+
+class FamilyMoves:
+    """The members of a family, by how far their entries differ along each parameter."""
+
+    def __init__(self, models: ModelFamily) -> None:
+        self.models = models
+        self.member = lru_cache(maxsize=None)(lambda index: models.member(*models.points[index]))
+        self.nearest = lru_cache(maxsize=256)(self._nearest)
+
+    def directions(self) -> Iterator[tuple[str, int, int]]:
+        """Yield name, axis and sign of every way in which one parameter can move."""
+        for axis, name in enumerate(self.models.values):
+            yield f"{name} rises", axis, UP
+            yield f"{name} falls", axis, DOWN
+
+    def position(self, kernel: Kernel, axis: int) -> float:
+        """Return where the member nearest to a kernel lies along a parameter."""
+        return float(self.models.positions[axis][self.nearest(kernel)[axis]])
+
+    def moved(self, kernel: Kernel, axis: int, sign: int):
+        """Return a function from the change that is allowed to the kernel moved by it."""
+        centre, along = self.nearest(kernel), self.models.positions[axis]
+
+        def moved(change: float) -> Kernel:
+            at = int(np.abs(along - (along[centre[axis]] + sign * change)).argmin())
+            if at == centre[axis]:
+                return kernel
+            index = (*centre[:axis], at, *centre[axis + 1 :])
+            return self.member(int(np.ravel_multi_index(index, self.models.shape)))
+
+        return moved
+
+    def _nearest(self, kernel: Kernel) -> tuple[int, ...]:
+        """Return the indices of the member nearest to a kernel, by the rows that depend on the parameters."""
+        successors, members = self.models.stacked
+        shared = GeneralKernel.of_merged(successors, members[0])
+        _, (_, here) = side_by_side([shared, kernel.general()])
+        if here.shape != members.shape[1:]:
+            apart = np.array([self.member(i).entrywise_distance(kernel) for i in range(len(members))])
+        else:
+            apart = np.abs(members - here).max(axis=3)
+        rows = self.models.depends.any(axis=0)
+        return tuple(int(i) for i in np.unravel_index(apart[:, rows].max(axis=1).argmin(), self.models.shape))

@@ -1,0 +1,113 @@
+"""Robots whose forecast compares two estimates: floors by brute force, rules asked one by one and together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan import FixedTimes, InputError, load_setting, make_mission
+from replan.evaluation import check_rule, evaluate_times, from_start, optimum, regret, rollout
+from replan.evaluation.agent_runs import run_agent
+from replan.forecast import Mixture, Trend
+from replan.planning import oracle
+from replan.schedule import Lookahead, Periodic
+from replan.skip.interval import skip_interval
+from tiny_worlds import tiny_missions
+
+FORECASTS = [Trend(), Mixture()]
+
+
+def best_by_recursion(mission):
+    """Return of the best feedback schedule, trying every next time after every two updates."""
+    world, horizon = mission.world, mission.horizon
+
+    def onward(earlier, time, left, state):
+        steps = skip_interval(
+            world.kernel,
+            world.reward,
+            mission.update(time, earlier).propagation,
+            np.array([state]),
+            begin=time,
+            end=horizon,
+        )
+        gained, best = 0.0, -np.inf
+        for step in steps:
+            gained += float(step.reward[0])
+            u = step.time + 1
+            if u == horizon:
+                best = max(best, gained) if left == 0 else best
+            elif left and horizon - u >= left:
+                ahead = sum(p * onward(time, u, left - 1, s) for s, p in enumerate(step.after[0]) if p)
+                best = max(best, gained + ahead)
+        return best
+
+    (step,) = skip_interval(
+        world.kernel, world.reward, mission.update(0).propagation, np.array([world.start]), begin=0, end=1
+    )
+    ahead = sum(p * onward(0, 1, mission.budget - 1, s) for s, p in enumerate(step.after[0]) if p)
+    return float(step.reward[0]) + ahead
+
+
+@given(tiny_missions(max_horizon=5), st.sampled_from(FORECASTS))
+def test_the_floor_is_that_of_trying_everything(mission, forecast):
+    mission = replace(mission, forecast=forecast)
+    found = optimum(mission)
+    best = float(oracle(mission.world).values[0][mission.world.start])
+    assert best - found.feedback_regret == pytest.approx(best_by_recursion(mission), abs=1e-9)
+    assert evaluate_times(mission, found.fixed_times).regret == pytest.approx(found.fixed_regret, abs=1e-9)
+    assert found.feedback_regret <= found.fixed_regret + 1e-9
+
+
+@given(tiny_missions(max_horizon=7), st.sampled_from(FORECASTS))
+def test_no_rule_beats_it(mission, forecast):
+    mission = replace(mission, forecast=forecast)
+    floor = optimum(mission).feedback_regret
+    for rule in (Periodic(), Lookahead(), FixedTimes(tuple(range(1, mission.budget + 1)))):
+        assert floor <= regret(mission, rule) + 1e-9
+
+
+@given(tiny_missions(max_horizon=8))
+def test_a_rule_that_reconsiders_spends_its_budget(mission):
+    steps = from_start(replace(mission, forecast=Mixture()), Lookahead(), None)[1]
+    assert steps.update_probability.sum() == pytest.approx(mission.budget)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_an_agent_reconsiders_as_exact_evaluation_does(execution):
+    setting = load_setting("crosswind-mild")
+    mission = make_mission(setting, execution=execution)
+    mission = replace(mission, forecast=Mixture(None, mission.world.models))
+    rule = Lookahead(tolerance=0.0)
+    updates = rollout(mission, rule, np.arange(3), trace=True).updates
+    for seed in range(3):
+        run = run_agent(mission, rule, seed=seed)
+        assert np.flatnonzero(updates[seed]).tolist() == list(run.times)
+
+
+def test_the_terms_name_the_expectation_that_carried_the_decision():
+    mission = make_mission(load_setting("thin-ice-mild"))
+    mission = replace(mission, forecast=Mixture(None, mission.world.models))
+    named = {
+        name
+        for _, decision in run_agent(mission, Lookahead(), seed=0).decisions
+        for name, value in decision.terms.items()
+        if value and name != "expected return"
+    }
+    assert "failure rate rises" in named
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_it_is_a_sound_rule(execution):
+    mission = make_mission(load_setting("crosswind-mild"), execution=execution)
+    mission = replace(mission, forecast=Mixture(None, mission.world.models))
+    assert check_rule(Lookahead(), mission) == []
+
+
+def test_what_is_too_large_is_refused_in_one_line():
+    mission = make_mission(load_setting("two-burst"))
+    world = replace(mission.world, horizon=120, stated_bounds=None)
+    large = replace(mission, world=replace(world, kernel=lambda t: mission.world.kernel(0)), forecast=Trend())
+    with pytest.raises(InputError, match="states x steps"):
+        optimum(large)

@@ -1,0 +1,102 @@
+"""A mixture believes the models that foretold what was seen, and keeps every one of them alive."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan.errors import InputError
+from replan.forecast import Evidence, Given, Mixture, mean_kernel
+from replan.model import KernelFamily, ModelFamily, SlipKernel
+from tiny_worlds import random_kernel
+
+GRID = SlipKernel((3, 3), 0.1)
+SLIP = ModelFamily.of_mixture(KernelFamily.of_one_slip(GRID), "slip")
+
+
+def seen(*slips, times=(1, 5, 9), pace=0.04, horizon=16):
+    """Evidence of a robot that saw these slips at updates, the last of them now."""
+    kernels = [SlipKernel((3, 3), slip) for slip in slips]
+    now = times[len(slips) - 1]
+    earlier = (times[len(slips) - 2], kernels[-2]) if len(slips) > 1 else None
+    return Evidence(now, horizon, kernels[-1], kernels[0], np.full(now, pace), earlier)
+
+
+def weights(mixture, evidence):
+    return {future.name: future.weight for future in mixture.futures(evidence)}
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_weights_add_up_and_every_future_is_a_kernel(seed, compares):
+    rng = np.random.default_rng(seed)
+    nominal, before, now = (random_kernel(rng, 4, 2) for _ in range(3))
+    earlier = (2, before) if compares else None
+    futures = Mixture().futures(Evidence(5, 9, now, nominal, rng.uniform(0, 0.1, 5), earlier))
+    assert sum(future.weight for future in futures) == pytest.approx(1.0)
+    for t in range(5, 9):
+        for kernel in (*(future.kernel(t) for future in futures), mean_kernel(futures)(t)):
+            rows = kernel.general().probabilities
+            assert rows.min() >= 0
+            np.testing.assert_allclose(rows.sum(axis=2), 1)
+
+
+def test_without_drift_the_only_future_is_that_nothing_moves():
+    evidence = seen(0.1, pace=0.0)
+    for mixture in (Mixture(), Mixture(models=SLIP)):
+        (future,) = mixture.futures(evidence)
+        assert future.name == "stays" and future.kernel(12) is evidence.kernel
+
+
+def test_a_right_forecast_from_outside_carries_nearly_all():
+    slips = [0.1 + 0.05 * t for t in range(16)]
+    foretold = Given([SlipKernel((3, 3), slip) for slip in slips])
+    evidence = seen(slips[0], slips[4])
+    found = weights(Mixture(foretold), evidence)
+    assert found["as given"] > 2 * max(found[name] for name in found if name != "as given")
+    assert min(found.values()) >= 0.02 / 1.2
+
+
+def test_a_forecast_that_was_wrong_loses_to_one_that_was_right():
+    slips = [0.1 + 0.05 * t for t in range(16)]
+    wrong = Given([SlipKernel((3, 3), 0.9)] * 16)
+    right = Given([SlipKernel((3, 3), slip) for slip in slips])
+    evidence = seen(slips[0], slips[4])
+    assert weights(Mixture(wrong), evidence)["as given"] < weights(Mixture(right), evidence)["as given"]
+
+
+def test_in_a_family_the_direction_last_seen_is_believed():
+    rising, falling = (weights(Mixture(models=SLIP), seen(*slips)) for slips in ((0.1, 0.25), (0.4, 0.25)))
+    assert rising["slip rises"] > 2 * rising["slip falls"]
+    assert falling["slip falls"] > 2 * falling["slip rises"]
+
+
+def test_a_parameter_moves_by_what_the_bounds_allow_and_no_further_than_its_range():
+    evidence = replace(seen(0.1), horizon=40)
+    futures = {future.name: future.kernel for future in Mixture(models=SLIP).futures(evidence)}
+    for name, sign in (("slip rises", 1), ("slip falls", -1)):
+        for t in (3, 8, 39):
+            moved = float(futures[name](t).slip[0])
+            assert moved == pytest.approx(np.clip(0.1 + sign * 0.05 * t, 0, 1), abs=0.02)
+
+
+def test_drift_after_the_update_is_a_surprise_once_and_its_end_is_another():
+    bounds = np.array([0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0])
+    found = [Mixture().surprise(bounds[:t], 1) for t in range(1, 10)]
+    assert found == [1, 1, 1, 4, 4, 4, 7, 7, 7]
+    steady = np.full(9, 0.1)
+    assert {Mixture().surprise(steady[:t], 1) for t in range(1, 10)} == {1}
+
+
+def test_drift_since_the_estimate_speaks_against_standing_still():
+    before = replace(seen(0.1, pace=0.01), nominal=SlipKernel((3, 3), 0.5))
+    after = replace(before, drift_bounds=np.concatenate([before.drift_bounds, np.full(4, 0.1)]))
+    quiet, moved = (weights(Mixture(models=SLIP), evidence)["stays"] for evidence in (before, after))
+    assert moved < quiet / 2
+
+
+@pytest.mark.parametrize("wrong", [{"sharpness": -1.0}, {"floor": 0.5}, {"doubt": -1.0}, {"tolerated": -0.1}])
+def test_impossible_parameters_are_refused(wrong):
+    with pytest.raises(InputError, match="mixture"):
+        Mixture(**wrong)
