@@ -1,4 +1,4 @@
-"""Robots whose forecast compares two estimates: floors by brute force, rules asked one by one and together."""
+"""Robots whose forecast compares two estimates: floors by brute force, rules asked alone and together."""
 
 from dataclasses import replace
 

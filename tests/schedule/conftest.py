@@ -40,6 +40,8 @@ def make_context(**fields) -> Context:
     kernel, made = (fields.get(name, given[name]) for name in ("kernel", "plan"))
     given["propagation"] = make_propagation(fields.get("execution", "map"), made, kernel)
     given["futures"] = (Future("stays", 1.0, constant(kernel)),)
+    given["surprise"], given["reconsiders"] = fields.get("last_update", given["last_update"]), False
+    given["reconsidered"] = lambda: given["futures"]
     return Context(**{**given, **fields})
 
 

@@ -18,7 +18,7 @@ class FamilyMoves:
     """The members of a family, by how far their entries differ along each parameter."""
 
     def __init__(self, models: ModelFamily) -> None:
-        self.models = models
+        self.models, self.positions = models, models.positions
         self.member = lru_cache(maxsize=None)(lambda index: models.member(*models.points[index]))
         self.nearest = lru_cache(maxsize=256)(self._nearest)
 
@@ -28,13 +28,9 @@ class FamilyMoves:
             yield f"{name} rises", axis, UP
             yield f"{name} falls", axis, DOWN
 
-    def position(self, kernel: Kernel, axis: int) -> float:
-        """Return where the member nearest to a kernel lies along a parameter."""
-        return float(self.models.positions[axis][self.nearest(kernel)[axis]])
-
     def moved(self, kernel: Kernel, axis: int, sign: int):
         """Return a function from the change that is allowed to the kernel moved by it."""
-        centre, along = self.nearest(kernel), self.models.positions[axis]
+        centre, along = self.nearest(kernel), self.positions[axis]
 
         def moved(change: float) -> Kernel:
             at = int(np.abs(along - (along[centre[axis]] + sign * change)).argmin())
@@ -55,4 +51,5 @@ class FamilyMoves:
         else:
             apart = np.abs(members - here).max(axis=3)
         rows = self.models.depends.any(axis=0)
+        rows = rows if rows.any() else np.ones_like(rows)
         return tuple(int(i) for i in np.unravel_index(apart[:, rows].max(axis=1).argmin(), self.models.shape))

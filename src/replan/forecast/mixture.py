@@ -80,7 +80,11 @@ class Mixture(Forecast):
 
     @cached_property
     def _moves(self) -> FamilyMoves | None:
-        return None if self.models is None else FamilyMoves(self.models)
+        """The moves within the family; None without one, or where it has members that are the same kernel."""
+        try:
+            return None if self.models is None else FamilyMoves(self.models)
+        except InputError:
+            return None
 
     def _directions(self, kernel: Kernel) -> dict[str, Moved]:
         """By name, ways to move of which nothing is known but how far."""
@@ -94,7 +98,7 @@ class Mixture(Forecast):
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
         found |= {name: moving(evidence, moved) for name, moved in self._directions(kernel).items()}
         found["returns to nominal"] = moving(evidence, towards(kernel, evidence.nominal))
-        if self.models is None and evidence.earlier is not None:
+        if self._moves is None and evidence.earlier is not None:
             found["goes on"] = moving(evidence, onwards(evidence))
             found["turns back"] = moving(evidence, towards(kernel, evidence.earlier[1]))
         if self.given is not None:

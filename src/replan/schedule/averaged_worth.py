@@ -39,7 +39,7 @@ class Choice:
 
     def terms(self, row: int) -> dict[str, float]:
         """Return what each future adds to the choice."""
-        return dict(zip(self.names, self.carried[:, row].tolist(), strict=True))
+        return {name: float(part[row]) for name, part in zip(self.names, self.carried, strict=True)}
 
 
 @dataclass(frozen=True)
