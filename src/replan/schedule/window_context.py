@@ -19,7 +19,8 @@ def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
     """Return an equal context on the cells that matter to robots in `states` until the end, and these cells.
 
     Steps lead at most one cell away, and plans look H - 1 steps further than the robot can come. Ties that
-    are drawn by state, and forecasts of other kernels than slip on the grid or that reconsider, leave the context as it is.
+    are drawn by state, and forecasts of other kernels than slip on the grid or that reconsider, leave the
+    context as it is.
     """
     kernel, states = context.kernel, np.asarray(states, dtype=np.int64)
     if not isinstance(kernel, SlipKernel) or kernel.states <= LARGE or context.plan.ties.kind == "random":
