@@ -34,6 +34,8 @@ def test_what_the_page_says_of_the_rules_is_on_their_cards():
     assert "`kernels`: {:.2f} with the likeliest cell, {:.2f} with a belief".format(*kernels) in text
     worse = f"worse in {summary(cards['regret-guided']).worse.value:.0%}".replace("%", " %")
     assert f"({told['regret-guided']}, {worse} of the worlds)" in text
+    assert f"on the tune part it has {summary(cards['regret-guided, tuned']).iqm.value:.2f}" in text
+    assert f"on each world itself, has {summary(cards['best-offset']).iqm.value:.2f}" in text
     assert f"{summary(cards['drift-threshold, tuned']).iqm.value:.2f} with one threshold" in text
     assert f"has {summary(cards['fixed-rate, tuned']).iqm.value:.2f}: even spacing" in text
 
