@@ -93,7 +93,7 @@ def _programmes(mission: Mission, states: Indices) -> Callable[[tuple[int, ...]]
     """Return a function from update times so far to the programme of the best way on from the last one."""
     if mission.forecast.compares:
         compared = ComparedProgramme(mission)
-        return lambda times: compared.after(times[-2] if len(times) > 1 else 0, times[-1])
+        return lambda times: compared.after(*(0, *times)[-2:])
     programme = feedback(mission, states, with_later=not mission.config.must_spend)
     return lambda times: programme
 
