@@ -29,6 +29,14 @@ from replan.execute import (
     Mission as Mission,
     SimulatedRobot as SimulatedRobot,
 )
+from replan.forecast import (
+    Forecast as Forecast,
+    ForecastFault as ForecastFault,
+    Frozen as Frozen,
+    Given as Given,
+    Mixture as Mixture,
+    Trend as Trend,
+)
 from replan.model import (
     ACTIONS as ACTIONS,
     TVMDP as TVMDP,

@@ -26,7 +26,7 @@ from replan.certificates.certificate import (
     uncertainty,
 )
 from replan.certificates.knowledge import known_in
-from replan.certificates.mission_legs import true_estimates
+from replan.certificates.mission_legs import require_frozen, true_estimates
 from replan.certificates.slip_range import SlipRange
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError
@@ -41,6 +41,7 @@ def certify_ahead(
     mission: Mission, times: Sequence[int], *, known_until: int = 0, tightening: Tightening = ADVANCE
 ) -> Certificate:
     """Return the certificate of update times from the estimates made until `known_until` (0: P_0 alone)."""
+    require_frozen(mission)
     times = check_times(times, budget=mission.required_budget, horizon=mission.horizon)
     made = tuple(t for t in times if t <= max(known_until, FIRST_UPDATE))  # the first plan is made on P_0 too
     return Ahead(mission, made, tightening).certificate(times)

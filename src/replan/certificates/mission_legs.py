@@ -41,8 +41,15 @@ class Leg:
         return where
 
 
+def require_frozen(mission: Mission) -> None:
+    """Raise `InputError` unless the robot expects that nothing moves, as all certificates assume."""
+    if mission.forecast.moves:
+        raise InputError(f"certificates are for the forecast frozen, not {mission.forecast.name}")
+
+
 def find_legs(mission: Mission, times: Sequence[int]) -> list[Leg]:
     """From t = 0 and from each update to the next, latest first."""
+    require_frozen(mission)
     ends = (*times, mission.horizon)
     return [_leg(mission, begin, end) for begin, end in zip((0, *times), ends, strict=True)][::-1]
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from replan.certificates.hitting_times import diameter
 from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, reward_range
+from replan.certificates.mission_legs import require_frozen
 from replan.certificates.mixing import Chains, overlap, overlap_profile
 from replan.certificates.printed import printed_bound
 from replan.execute.mission import Mission
@@ -63,6 +64,7 @@ def theorem(
 
     `spread="span"` puts the measured span of values in the place of D times the range of the reward.
     """
+    require_frozen(mission)
     times = check_times(times, budget=mission.required_budget, horizon=mission.horizon)
     best = oracle(mission.world)
     steps = diameter(best)
