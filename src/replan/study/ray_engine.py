@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -144,6 +145,12 @@ def _ended_by_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@cache
+def _token() -> str:
+    """Return the token of clusters that this process starts; Ray keeps the first that it was given."""
+    return secrets.token_hex(32)
+
+
 @contextmanager
 def _authentication(address: str | None) -> Iterator[None]:
     """Present this user's token to a cluster; give a cluster started here one that is written nowhere.
@@ -154,7 +161,7 @@ def _authentication(address: str | None) -> Iterator[None]:
     given = {}
     if "RAY_AUTH_MODE" not in os.environ:
         if address is None:
-            given = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+            given = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _token()}
         elif TOKENS & os.environ.keys() or (Path.home() / ".ray" / "auth_token").exists():
             given = {"RAY_AUTH_MODE": "token"}
     os.environ.update(given)
