@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from replan import make_rule
-from replan.study import Job, fly_one
+from replan.study import Job, Scene, fly_one
 
 
 def main() -> None:
     for name in ("front-loaded", "periodic"):
-        flown, track = fly_one(Job("sparse", 0, make_rule(name)))
+        flown, track = fly_one(Job(Scene("sparse", 0), make_rule(name)))
         result = track.outcome
         reached = "reached the goal" if result.success else "did not reach the goal"
         print(

@@ -110,8 +110,8 @@ def walk(mission, env, observation, *, until: int):
     estimate = how.begin(np.array([observation["seen"]["state"]]))
     earned, over = 0.0, False
     for time in range(begin, until):
-        actions = how.act(estimate)
-        estimate = how.advance(estimate, actions)
+        actions = how.act(estimate, time)
+        estimate = how.advance(estimate, actions, time)
         look = time + 1 == until and until < mission.horizon
         observation, reward, over, _, _ = env.step((actions[0], int(look)))
         earned += reward

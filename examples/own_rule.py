@@ -29,7 +29,6 @@ from replan import (
     oracle,
     regret,
 )
-from replan.skip import make_propagation
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,13 @@ class Confidence(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Push what was seen at the last update through the steps since."""
-        propagation = make_propagation(context.execution, context.plan, context.kernel)
+        propagation = context.propagation
         estimate = propagation.begin(np.array([context.state]))
         believed = np.zeros((1, context.kernel.states))
         believed[0, context.state] = 1.0
-        for _ in range(context.last_update, context.time):
-            actions = propagation.act(estimate)
-            estimate = propagation.advance(estimate, actions)
+        for t in range(context.last_update, context.time):
+            actions = propagation.act(estimate, t)
+            estimate = propagation.advance(estimate, actions, t)
             believed = context.kernel.push(believed, actions)
         sure = float(believed.max())
         due = sure < self.least

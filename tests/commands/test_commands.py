@@ -153,7 +153,7 @@ def test_a_schedule_tells_each_term_once(replan):
         (["regret"], "Missing argument"),
         (["fly-to-the-moon"], "No such command"),
         (["regret", "two-burst", "--bogus"], "No such option"),
-        (["reproduce", "table9"], "'table9' is not one of"),
+        (["reproduce", "table9"], "there is no part 'table9'"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_status_2(replan, arguments, said):
