@@ -3,6 +3,7 @@
 from doc_pages import ROOT
 from replan.report.benchmark_page import leaderboard_markdown
 from replan.report.benchmark_tables import summary
+from replan.study import rule_source
 from replan.suite import reference_cards, suite_hash
 from replan.suite.catalogue import VERSION, WORLDS_OF_A_FAMILY
 
@@ -14,8 +15,9 @@ def test_the_leaderboard_is_made_from_the_cards():
     assert made == leaderboard_markdown(reference_cards())
 
 
-def test_every_card_is_of_this_suite():
+def test_every_registered_rule_has_a_card_and_every_card_is_of_this_suite():
     cards = reference_cards()
+    assert set(rule_source.RULES) <= {card.rule for card in cards}
     assert {card.suite.hash for card in cards} == {suite_hash()}
     assert {card.suite.version for card in cards} == {VERSION}
     assert all(card.hash == card.content_hash() for card in cards)
