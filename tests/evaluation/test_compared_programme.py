@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import FixedTimes, InputError, load_setting, make_mission
-from replan.evaluation import check_rule, evaluate_times, from_start, optimum, regret, rollout
+from replan.evaluation import check_rule, decompose, evaluate_times, from_start, optimum, regret, rollout
 from replan.evaluation.agent_runs import run_agent
 from replan.forecast import Mixture, Trend
 from replan.planning import oracle
@@ -111,3 +111,9 @@ def test_what_is_too_large_is_refused_in_one_line():
     large = replace(mission, world=replace(world, kernel=lambda t: mission.world.kernel(0)), forecast=Trend())
     with pytest.raises(InputError, match="states x steps"):
         optimum(large)
+
+
+def test_the_split_by_cause_is_refused_where_the_forecast_moves():
+    mission = replace(make_mission(load_setting("crosswind-mild")), forecast=Trend())
+    with pytest.raises(InputError, match="frozen"):
+        decompose(mission, Periodic())

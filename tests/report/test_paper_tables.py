@@ -3,6 +3,7 @@
 import csv
 import re
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -118,7 +119,7 @@ def test_page_and_docs_say_the_same_numbers_as_the_table(run, past, tmp_path):
     said = sentence(run, past)
     for values in ratios.values():
         assert f"{1 - np.mean(values):.0%} less" in said
-    assert all(share in text for share in re.findall(r"\d+% less", said))
+    assert escape(said) in text
 
 
 def test_it_says_plainly_where_the_adaptive_rule_does_not_win(run):

@@ -11,10 +11,11 @@ from replan.errors import InputError
 from replan.evaluation import check_rule, from_start, optimum, regret
 from replan.execute import Mission
 from replan.execute.config import Progress
-from replan.forecast import Frozen, Given, Trend
+from replan.forecast import Frozen, Given, Mixture, Trend
 from replan.model import SlipKernel, constant, drift
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead
+from replan.schedule.budget import Kind
 from replan.schedule.update_programme import solve
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
@@ -163,3 +164,16 @@ def test_drift_that_falls_is_told_from_drift_that_rises():
 def test_wrong_parameters_are_named(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         Lookahead(**wrong)
+
+
+@pytest.mark.parametrize("forecast", [Frozen(), Mixture()])
+def test_a_look_that_keeps_the_plan_is_not_answered_by_what_an_earlier_one_kept(forecast):
+    """The cache lives with the plan, which outlives looks."""
+    mission = small_grid(forecast=forecast).with_budget(None, looks=4, plans=1)
+    rule, progress, states = Lookahead(**EXACT), mission.beginning(), np.array([0, 7])
+    for time, kind in ((1, Kind.BOTH), (4, Kind.LOOK), (9, Kind.LOOK)):
+        progress = mission.after(progress, time, kind)
+        context = mission.context(rule, progress, 7, time + 6)
+        fresh = replace(context, cache={})
+        assert rule.updates(context, states).tolist() == rule.updates(fresh, states).tolist()
+        assert rule.decide(context).score == pytest.approx(rule.decide(fresh).score, abs=1e-12)

@@ -75,6 +75,8 @@ def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> De
     """Split the exact regret of a rule by its Shapley values over the three switches."""
     if mission.apart:
         raise InputError("regret is split by cause for one budget of updates, not for looks and plans apart")
+    if mission.forecast.moves:
+        raise InputError(f"regret is split by cause for the forecast frozen, not {mission.forecast.name}")
     best, update_times = best or oracle(mission.world), UpdateTimes(mission, rule)
     returns = {on: expected_return(update_times, on, best=best) for on in COMBINATIONS}
     state, stale_plan, model = (float(gain) for gain in shapley(returns))

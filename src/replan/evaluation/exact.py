@@ -151,6 +151,7 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
 def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
     """Return the mission on the states that its robot can reach, and the oracle's values there."""
     within = within_reach(mission)
+    _require_room(within)
     return within, oracle(within.world) if best is None or within is not mission else best
 
 
@@ -254,6 +255,13 @@ class Planned:
         return likeliest(self.estimate), self.share, lambda end: steps(end=end)
 
 
+def _require_room(mission: Mission) -> None:
+    """Raise `InputError` if the distributions of a step would not fit into memory."""
+    states = mission.world.states
+    occupied = min(states, 2 * mission.horizon**2) if _is_sparse(mission) else states
+    require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * occupied, "exact evaluation")
+
+
 def visits(
     update_times: UpdateTimes, robots_at: Callable[[Progress, Array], Iterator[Robots]]
 ) -> Iterator[tuple[Progress, SkipStep, Array]]:
@@ -261,9 +269,8 @@ def visits(
 
     `robots_at` tells how robots act that are distributed as (S,) mass at an update.
     """
-    mission, states = update_times.mission, update_times.mission.world.states
-    occupied = min(states, 2 * mission.horizon**2) if _is_sparse(mission) else states
-    require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * occupied, "exact evaluation")
+    mission = update_times.mission
+    _require_room(mission)
     start = np.eye(1, mission.world.states, mission.world.start)[0]
     first = mission.beginning()
     arrivals = _Arrivals(mission, update_times.rule)

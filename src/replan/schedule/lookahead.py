@@ -93,6 +93,7 @@ class Lookahead(Rule):
         most = max(context.looks - 1, left) if several and left is not None else left
         key = (
             self,
+            context.last_update,
             context.surprise,
             context.prices,
             context.plans_left == 0,
@@ -118,7 +119,14 @@ class Lookahead(Rule):
 
     def _still(self, context: Context, states: Indices, budget_left: int | None) -> Programme:
         """The programme where the estimate stays, kept until the next update."""
-        key = (self, "still", context.prices, context.plans_left == 0, states.tobytes(), budget_left)
+        key = (
+            self,
+            context.last_update,
+            context.prices,
+            context.plans_left == 0,
+            states.tobytes(),
+            budget_left,
+        )
         if key not in context.cache:
             still = Future("stays", 1.0, constant(context.kernel))
             context.cache[key] = self.solve(context, still, states, budget_left)
