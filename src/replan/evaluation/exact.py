@@ -24,7 +24,7 @@ from replan.model.kernel import Array, Indices
 from replan.model.memory import require_memory
 from replan.model.reward import expectation
 from replan.model.window import LARGE
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle, require_oracle_memory
 from replan.schedule.ask import next_updates
 from replan.schedule.budget import FIRST_UPDATE, Kind, Prices
 from replan.schedule.fixed import FixedTimes
@@ -151,8 +151,11 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
 def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
     """Return the mission on the states that its robot can reach, and the oracle's values there."""
     within = within_reach(mission)
-    _require_room(within)
-    return within, oracle(within.world) if best is None or within is not mission else best
+    if best is not None and within is mission:
+        _require_room(within)
+        return within, best
+    _require_room(within, beside=require_oracle_memory(within.world))
+    return within, oracle(within.world)
 
 
 def evaluate(
@@ -255,11 +258,11 @@ class Planned:
         return likeliest(self.estimate), self.share, lambda end: steps(end=end)
 
 
-def _require_room(mission: Mission) -> None:
-    """Raise `InputError` if the distributions of a step would not fit into memory."""
+def _require_room(mission: Mission, *, beside: int = 0) -> None:
+    """Raise `InputError` if the distributions of a step, beside other numbers, would not fit into memory."""
     states = mission.world.states
     occupied = min(states, 2 * mission.horizon**2) if _is_sparse(mission) else states
-    require_memory(ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * occupied, "exact evaluation")
+    require_memory(beside + ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * occupied, "exact evaluation")
 
 
 def visits(

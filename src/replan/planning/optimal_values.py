@@ -38,7 +38,7 @@ class Oracle:
 
 def oracle(world: TVMDP) -> Oracle:
     """Return the optimal values of every time and state."""
-    require_memory((world.horizon + 1) * world.states, "the oracle's value of every time and state")
+    require_oracle_memory(world)
     values = np.empty((world.horizon + 1, world.states))
     values[-1] = 0.0
     if (grid := swept_grid(world)) is not None:
@@ -48,6 +48,13 @@ def oracle(world: TVMDP) -> Oracle:
     for t in range(world.horizon - 1, -1, -1):
         world.reward(t).backup(world.kernel(t), values[t + 1], out=values[t])
     return Oracle(world, values)
+
+
+def require_oracle_memory(world: TVMDP) -> int:
+    """Raise `InputError` if the oracle's values would not fit into memory; return how many there are."""
+    numbers = (world.horizon + 1) * world.states
+    require_memory(numbers, "the oracle's value of every time and state")
+    return numbers
 
 
 def oracle_return(world: TVMDP) -> Array:
