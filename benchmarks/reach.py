@@ -18,6 +18,7 @@ WORK = {
     "regret of a schedule": ("map", "belief"),
     "regret of look-ahead": ("map",),
     "optimum": ("map",),
+    "certificate": ("map", "belief"),
 }
 SIZES = (100, 400, 1000)
 WHOLE_UP_TO = 100
@@ -50,6 +51,7 @@ def in_new_process(*case: str) -> tuple[float, ...]:
 
 def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, float]:
     """Seconds of the work, loops loaded, and the peak memory of the process in megabytes."""
+    from replan.certificates import certify
     from replan.evaluation import optimum, regret
     from replan.execute import reach
     from replan.execute.mission import Mission
@@ -69,6 +71,8 @@ def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, f
     def run(mission: Mission) -> None:
         if work == "optimum":
             optimum(mission)
+        elif work == "certificate":
+            certify(mission, Periodic())
         else:
             regret(mission, Periodic() if work.endswith("schedule") else make_rule("lookahead"))
 

@@ -167,8 +167,3 @@ def test_the_world_without_one_slip_is_certified_within_twice_its_regret():
 def test_thousands_more_worlds_never_exceed_their_certificate(case, both_ends, one_kernel):
     found = certify(case.mission, case.times, tightening=Tightening(both_ends, one_kernel))
     assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
-
-
-def test_a_world_too_large_for_pairs_of_states_is_refused():
-    with pytest.raises(InputError, match="1024 are more than 1000"):
-        certify(Mission(rover(32, np.full(3, 0.1)), budget=1, planning_horizon=2), (1,))

@@ -5,6 +5,7 @@ import numpy as np
 from replan._loops.compiler import jit
 
 LONG = 24  # lists from here on are sorted by numpy
+BLOCK = 64  # states whose rows are compared with all others at once
 
 
 @jit
@@ -39,9 +40,9 @@ def ascending(gains, order):
 
 
 @jit
-def spread_places(successors, where):
-    """(X, S) the places that one step can lead to."""
-    out = np.zeros_like(where)
+def spread_places(successors, where, states):
+    """(X, S') the places, of so many, that one step can lead to."""
+    out = np.zeros((where.shape[0], states), dtype=np.bool_)
     for x in range(where.shape[0]):
         for s in range(where.shape[1]):
             if where[x, s]:
@@ -69,7 +70,7 @@ def best_rows(successors, lower, upper, values):
 def row_step(successors, lower, upper, cost, actions, ahead, where):
     """(X, S) cost[s, a] plus the greatest expectation of ahead[x], with a = actions[x]."""
     states, _, width = lower.shape
-    out = np.zeros(ahead.shape)
+    out = np.zeros(where.shape)
     gains, order = np.empty(width), np.empty(width, dtype=np.int64)
     for x in range(ahead.shape[0]):
         a = actions[x]
@@ -177,29 +178,26 @@ def slip_pairs(moves, law, low, high, apart):
     The best move against the best move, then against each other the moves that slips make.
     """
     states, actions = moves.shape
-    answered, slipped, out = (
-        np.empty((states, states)),
-        np.empty((states, states)),
-        np.empty((states, states)),
-    )
-    for i in range(states):
+    answered, out = np.empty((apart.shape[0], states)), np.empty((states, states))
+    slipped = np.empty(states)
+    for i in range(apart.shape[0]):
         for other in range(states):
             least = apart[i, moves[other, 0]]
             for b in range(1, actions):
                 least = min(least, apart[i, moves[other, b]])
             answered[i, other] = least
     for s in range(states):
-        slipped[s] = 0.0
+        slipped[:] = 0.0
         made = out[s]
         made[:] = answered[moves[s, 0]]
         for c in range(actions):
             row, follow = apart[moves[s, c]], answered[moves[s, c]]
             for other in range(states):
-                slipped[s, other] += law[c] * row[moves[other, c]]
+                slipped[other] += law[c] * row[moves[other, c]]
                 made[other] = max(made[other], follow[other])
         for other in range(states):
-            rho = low if made[other] > slipped[s, other] else high
-            made[other] = (1.0 - rho) * made[other] + rho * slipped[s, other]
+            rho = low if made[other] > slipped[other] else high
+            made[other] = (1.0 - rho) * made[other] + rho * slipped[other]
         made[s] = 0.0
     return out
 
@@ -246,7 +244,7 @@ def slip_advantages(moves, slips, reward, apart):
 def slip_step(moves, law, slips, cost, actions, ahead, where):
     """(X, S) the greater, over the slips, of cost[v, s, a] plus the expectation of ahead[x]."""
     states, kinds = moves.shape
-    out = np.zeros(ahead.shape)
+    out = np.zeros(where.shape)
     for x in range(ahead.shape[0]):
         a = actions[x]
         for s in range(states):
@@ -316,19 +314,44 @@ def mixture_advantages(successors, tables, reward, apart):
 def mixture_pairs(successors, tables, rows, begins, reward, apart):
     """(S, S) bound on V_t(s) - V_t(s'): the best action in s, the best answer in s', the worst end.
 
-    Rows of equal probabilities are matched once: `rows` are those of each kind in turn, from `begins` on, row
-    s * A + a being that of (s, a).
+    Rows of equal probabilities are matched together: `rows` are those of each kind in turn, from `begins` on,
+    row s * A + a being that of (s, a).
     """
-    ends, states, actions, width = tables.shape
+    _, states, actions, _ = tables.shape
+    worst = np.empty((min(BLOCK, states) * actions, states * actions))
+    out = np.zeros((states, states))
+    for first in range(0, states, BLOCK):
+        last = min(first + BLOCK, states)
+        mixture_rows(successors, tables, rows, begins, apart, first, last, worst)
+        for s in range(first, last):
+            for other in range(states):
+                if s != other:
+                    most = -np.inf
+                    for a in range(actions):
+                        least = np.inf
+                        for b in range(actions):
+                            moved = worst[(s - first) * actions + a, other * actions + b]
+                            least = min(least, reward[s, a] - reward[other, b] + moved)
+                        most = max(most, least)
+                    out[s, other] = most
+    return out
+
+
+@jit
+def mixture_rows(successors, tables, rows, begins, apart, first, last, worst):
+    """Fill `worst` with bounds on p V - q V for rows p of the states from first to last and all rows q."""
+    ends, _, actions, width = tables.shape
     left, right = np.empty(2 * width, dtype=np.int64), np.empty(2 * width, dtype=np.int64)
     mass = np.empty(2 * width)
-    worst = np.full((states * actions, states * actions), -np.inf)
+    worst[:] = -np.inf
     for v in range(ends):
         flat = tables[v].reshape(-1, width)
         for p in range(begins.size - 1):
-            for q in range(begins.size - 1):
-                count = matched(flat[rows[begins[p]]], flat[rows[begins[q]]], left, right, mass)
-                for x in rows[begins[p] : begins[p + 1]]:
+            here = rows[begins[p] : begins[p + 1]]
+            here = here[(here >= first * actions) & (here < last * actions)]
+            for q in range(begins.size - 1 if here.size else 0):
+                count = matched(flat[here[0]], flat[rows[begins[q]]], left, right, mass)
+                for x in here:
                     for y in rows[begins[q] : begins[q + 1]]:
                         total = 0.0
                         for m in range(count):
@@ -336,27 +359,15 @@ def mixture_pairs(successors, tables, rows, begins, reward, apart):
                                 successors[x // actions, left[m]], successors[y // actions, right[m]]
                             ]
                             total += mass[m] * ahead
-                        worst[x, y] = max(worst[x, y], total)
-    out = np.zeros((states, states))
-    for s in range(states):
-        for other in range(states):
-            if s != other:
-                most = -np.inf
-                for a in range(actions):
-                    least = np.inf
-                    for b in range(actions):
-                        moved = worst[s * actions + a, other * actions + b]
-                        least = min(least, reward[s, a] - reward[other, b] + moved)
-                    most = max(most, least)
-                out[s, other] = most
-    return out
+                        place = x - first * actions
+                        worst[place, y] = max(worst[place, y], total)
 
 
 @jit
 def mixture_step(successors, tables, cost, actions, ahead, where):
     """(X, S) the greater, over the ends, of cost[v, s, a] plus the expectation of ahead[x]."""
     ends, states, _, width = tables.shape
-    out = np.zeros(ahead.shape)
+    out = np.zeros(where.shape)
     for x in range(ahead.shape[0]):
         a = actions[x]
         for s in range(states):

@@ -11,26 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from replan.certificates.mission_legs import Leg
+from replan.certificates.mission_legs import Leg, in_blocks
 from replan.certificates.uncertainty import Uncertainty, action_reward, losses
-from replan.model.kernel import Array, Indices
+from replan.model.kernel import Array
 from replan.model.reward import Reward
 
-Tables = dict[int, list[Array]]  # by the time of the update, per step of its leg (C, X, S)
 
-
-def optimistic_values(
-    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
-) -> list[Array]:
+def optimistic_values(uncertain: Uncertainty, reward: Callable[[int], Reward]) -> list[Array]:
     """For t = 0..T, (C, S) the best that the oracle could do from t on."""
-    return [*optimistic_values_backwards(uncertain, reward, horizon, states)][::-1]
+    return [*optimistic_values_backwards(uncertain, reward)][::-1]
 
 
-def optimistic_values_backwards(
-    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
-) -> Iterator[Array]:
+def optimistic_values_backwards(uncertain: Uncertainty, reward: Callable[[int], Reward]) -> Iterator[Array]:
     """The items of `optimistic_values`, the last one first."""
-    values = np.zeros((1, states))
+    horizon, values = uncertain.horizon, np.zeros((1, uncertain.counts[-1]))
     yield values
     for t in range(horizon - 1, -1, -1):
         step = reward(t)
@@ -44,12 +38,12 @@ def optimistic_values_backwards(
 
 
 def step_costs(
-    uncertain: Uncertainty, reward: Callable[[int], Reward], states: int
+    uncertain: Uncertainty, reward: Callable[[int], Reward]
 ) -> tuple[Callable[[int], Array], Callable[[int], Array | None]]:
     """Minus what a step at t pays: (V, S, A) for the action, (S,) or nothing for the next state."""
 
     def cost(t: int) -> Array:
-        return uncertain.plain(-action_reward(uncertain, reward(t), states))
+        return uncertain.plain(-action_reward(uncertain, reward(t), t))
 
     def arrival(t: int) -> Array | None:
         part = reward(t).next_state
@@ -58,71 +52,50 @@ def step_costs(
     return cost, arrival
 
 
-def pessimistic_returns(
-    uncertain: Uncertainty,
-    reward: Callable[[int], Reward],
-    legs: Sequence[Leg],
-    successors: Indices,
-    horizon: int,
-) -> tuple[Array, Tables]:
-    """Minus the least return from t = 0 on (C, S), and from each step of each leg on."""
-    cost, arrival = step_costs(uncertain, reward, len(successors))
-    return worst_case(uncertain, legs, successors, horizon, cost=lambda t, cell: cost(t), arrival=arrival)
+class LegBounds:
+    """Bounds over the legs of a mission; robots that saw different states are bounded apart, in blocks."""
 
+    def __init__(
+        self, uncertain: Uncertainty, reward: Callable[[int], Reward], *, one_kernel: bool = True
+    ) -> None:
+        self.uncertain = uncertain
+        self.best = optimistic_values(uncertain, reward)  # for t = 0..T, (C, S)
+        self.lost = losses(uncertain, reward) if one_kernel else None
+        self.cost, self.arrival = step_costs(uncertain, reward)
 
-def joint_regret(
-    uncertain: Uncertainty,
-    reward: Callable[[int], Reward],
-    legs: Sequence[Leg],
-    successors: Indices,
-    horizon: int,
-    *,
-    best: list[Array],
-    returns: Tables,
-) -> Array:
-    """(C, S) bound on the regret from t = 0 on, as one problem, never above the difference of two."""
-    given_away = losses(uncertain, reward, horizon, len(successors))
+    def from_start(self, legs: Sequence[Leg]) -> tuple[Array, Array]:
+        """(C, S) minus the least return from t = 0 on, and a bound on the regret; legs are latest first."""
+        unpaid = regret = np.zeros((1, self.uncertain.counts[-1]))
+        for leg in legs:
+            blocks = [self._along(leg, seen, unpaid, regret) for seen in in_blocks(leg.actions.shape[1])]
+            unpaid, regret = (np.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
+        return unpaid, regret
 
-    def limit(leg: Leg, k: int) -> Array:
-        return best[leg.time + k][:, None, :] + returns[leg.time][k]
-
-    return worst_case(
-        uncertain, legs, successors, horizon, cost=lambda t, cell: given_away[t][cell], limit=limit
-    )[0]
-
-
-def worst_case(
-    uncertain: Uncertainty,
-    legs: Sequence[Leg],
-    successors: Indices,
-    horizon: int,
-    *,
-    cost: Callable[[int, int], Array],
-    arrival: Callable[[int], Array | None] = lambda t: None,
-    limit: Callable[[Leg, int], Array] | None = None,
-) -> tuple[Array, Tables]:
-    """The greatest total of cost(t, s, a) + arrival(t, s') along the legs over all possible kernels."""
-    tables: Tables = {}
-    states = len(successors)
-    after = np.zeros((1, states))  # (C, S) from the end of the leg on
-    for leg in legs:
-        table: list[Array] = []
-        reached = leg.reached(successors)
-        ahead = np.broadcast_to(after[:, None, :], (len(after), states, states))
+    def _along(self, leg: Leg, seen: Array, unpaid: Array, regret: Array) -> tuple[Array, Array]:
+        """(C, X) both bounds from the update on for robots that saw X states, from (C, S) those after."""
+        each = np.arange(len(seen))
+        unpaid, regret = (np.repeat(after[:, None, :], len(seen), axis=1) for after in (unpaid, regret))
+        where = leg.reached(self.uncertain, seen)
         for k in range(len(leg) - 1, -1, -1):
-            t = leg.time + k
-            extra = arrival(t)
-            if extra is not None:
-                ahead = ahead + extra
-            here = []
-            for cell in range(uncertain.cells(t)):
-                window = uncertain.following(t, cell) if t + 1 < horizon else slice(0, 1)
-                target = np.ascontiguousarray(ahead[window].max(axis=0))
-                here.append(uncertain.step(t, cell, cost(t, cell), leg.actions[k], target, reached[k]))
-            ahead = np.stack(here)
-            if limit is not None:
-                np.minimum(ahead, limit(leg, k), out=ahead)
-            table.append(ahead)
-        tables[leg.time] = table[::-1]
-        after = np.diagonal(ahead, axis1=1, axis2=2)
-    return after.copy(), tables
+            t, taken = leg.time + k, leg.actions[k, seen]
+            cost, arrival, lost = self.cost(t), self.arrival(t), self.lost
+            unpaid = unpaid if arrival is None else unpaid + arrival
+            unpaid = self._step(t, lambda cell, cost=cost: cost, taken, unpaid, where[k])
+            difference = self.best[t][:, None, :] + unpaid
+            if lost is None:
+                regret = difference
+            else:
+                regret = self._step(t, lost[t].__getitem__, taken, regret, where[k])
+                np.minimum(regret, difference, out=regret)
+        return unpaid[:, each, seen], regret[:, each, seen]
+
+    def _step(
+        self, t: int, cost: Callable[[int], Array], actions: Array, ahead: Array, where: Array
+    ) -> Array:
+        """(C, X, S) the greatest cost of a step plus the expectation of what is ahead, (C', X, S')."""
+        uncertain, here = self.uncertain, np.empty((self.uncertain.cells(t), *where.shape))
+        for cell in range(len(here)):
+            follow = ahead[uncertain.following(t, cell)] if t + 1 < uncertain.horizon else ahead
+            target = follow[0] if len(follow) == 1 else follow.max(axis=0)
+            here[cell] = uncertain.step(t, cell, cost(cell), actions, target, where)
+        return here

@@ -32,10 +32,12 @@ class Possible:
         goes = (self.actions[:, :, None] & self.following).any(axis=1)
         some = np.take_along_axis(self.successors, goes.argmax(axis=1)[:, None], axis=1)
         believed = np.where(goes, self.successors, some)
-        where = [np.eye(len(self.successors), dtype=bool)]
+        states = len(self.successors)
+        where = [np.eye(states, dtype=bool)]
         for _ in range(steps - 1):
-            true_moved = _loops.certificates.spread_places(self.successors, where[-1])
-            both_moved = _loops.certificates.spread_places(believed, np.ascontiguousarray(true_moved.T)).T
+            true_moved = _loops.certificates.spread_places(self.successors, where[-1], states)
+            turned = np.ascontiguousarray(true_moved.T)
+            both_moved = _loops.certificates.spread_places(believed, turned, states).T
             where.append(np.ascontiguousarray(both_moved))
         return where
 
@@ -47,7 +49,7 @@ def possible_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Po
     advantages = np.zeros(0)
     for h in range(min(mission.planning_horizon, mission.horizon - tau) - 1, -1, -1):
         reward = mission.world.reward(tau + h)
-        of_action = action_reward(uncertain, reward, states)
+        of_action = action_reward(uncertain, reward, t)
         if reward.next_state is not None:
             apart = apart + (reward.next_state[:, None] - reward.next_state[None, :])
             nominal = nominal + reward.next_state

@@ -17,6 +17,7 @@ from replan import _loops
 from replan.certificates.backward_bounds import optimistic_values, step_costs
 from replan.certificates.certificate import Tightening, uncertainty
 from replan.certificates.knowledge import Estimate, Known
+from replan.certificates.nested_states import require_pairs
 from replan.certificates.uncertainty import Uncertainty, action_reward, losses_backwards
 from replan.model.kernel import Array
 from replan.model.reward import Reward
@@ -31,15 +32,13 @@ def given_away(context: Context, steps: int) -> Array:
     return context.cache[key].after(steps)
 
 
-def sure_values(
-    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
-) -> list[Array]:
+def sure_values(uncertain: Uncertainty, reward: Callable[[int], Reward]) -> list[Array]:
     """For t = 0..T, (S,) the least return of an optimal policy from t on, over all possible kernels."""
-    values = [np.zeros(states)]
-    for t in range(horizon - 1, -1, -1):
+    values = [np.zeros(uncertain.counts[-1])]
+    for t in range(uncertain.horizon - 1, -1, -1):
         arrival = reward(t).next_state
         ahead = values[-1] if arrival is None else values[-1] + arrival
-        won = action_reward(uncertain, reward(t), states) - uncertain.best(t, 0, -ahead)
+        won = action_reward(uncertain, reward(t), t) - uncertain.best(t, 0, -ahead)
         values.append(won.max(axis=1))
     return values[::-1]
 
@@ -49,14 +48,15 @@ class _Blind:
 
     def __init__(self, context: Context) -> None:
         self.begin, states = context.last_update, context.kernel.states
+        require_pairs(states, 8 + context.horizon / 64, "the rule certified")
         estimate = Estimate(context.estimate_time, context.kernel)
         known = Known((estimate,), context.drift_bounds, context.declared_successors, context.family)
         self.uncertain = uncertainty(known, Tightening(slip_cells=1))
-        world = (self.uncertain, context.reward, context.horizon, states)
+        world = (self.uncertain, context.reward)
         steps = context.horizon - self.begin
         self.losses = [*islice(losses_backwards(*world), steps)][::-1]  # of the steps from the update on
         self.best, self.sure = optimistic_values(*world), sure_values(*world)
-        self.cost, self.arrival = step_costs(self.uncertain, context.reward, states)
+        self.cost, self.arrival = step_costs(*world)
         self.propagation = context.propagation
         self.estimate, self.actions = self.propagation.begin(np.arange(states)), []
         self.successors, self.states = known.successors()[0], states
@@ -79,7 +79,7 @@ class _Blind:
         time = self.begin + len(self.actions)
         self.actions.append(self.propagation.act(self.estimate, time))
         self.estimate = self.propagation.advance(self.estimate, self.actions[-1], time)
-        places = _loops.certificates.spread_places(self.successors, self._places(-1))
+        places = _loops.certificates.spread_places(self.successors, self._places(-1), self.states)
         self.places.append(np.packbits(places, axis=1))
 
     def _step(self, t: int, cost: Array, ahead: Array) -> Array:

@@ -6,6 +6,7 @@ Rows are free of each other and of time ("rectangular"), so each inner problem i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from replan import _loops
 from replan.certificates.knowledge import CONTRADICTION_TOLERANCE, Estimate, Known, spread
+from replan.certificates.nested_states import NestedStates
 from replan.model.kernel import Array, Indices
 
 
@@ -27,10 +29,25 @@ class RowBoxes:
         self.known, self.both_ends = known, both_ends
         self.horizon = len(known.drift_bounds) + 1
         self.successors, self.entries = known.successors()
+        self.counts = (len(self.successors),) * (self.horizon + 1)
         self._spread = {e.time: spread(e.kernel, self.successors, self.entries) for e in known.estimates}
+        exact = np.zeros((len(self.successors), 1))
+        self._radius = {
+            e.time: (exact if e.radius is None else e.radius)[:, :, None] for e in known.estimates
+        }  # (S, A or 1, 1)
         self._bounds = lru_cache(maxsize=None)(self._find_bounds)
         for t in range(self.horizon):
             self.bounds(t)
+
+    def within(self, nested: NestedStates) -> RowBoxes:
+        """Return the set for some of the states alone."""
+        part = copy(self)
+        part.counts, part.successors = nested.counts, nested.relabel(self.successors)
+        part.entries = self.entries[nested.states]
+        part._spread = {time: table[nested.states] for time, table in self._spread.items()}
+        part._radius = {time: radius[nested.states] for time, radius in self._radius.items()}
+        part._bounds = lru_cache(maxsize=None)(part._find_bounds)
+        return part
 
     def bounds(self, t: int) -> tuple[Array, Array]:
         """(S, A, k) the least and the greatest probability of each entry of P_t."""
@@ -44,14 +61,15 @@ class RowBoxes:
         return lower, np.maximum(lower, upper)
 
     def _intersection(self, t: int, estimates: Sequence[Estimate]) -> tuple[Array, Array]:
-        lower = np.zeros(next(iter(self._spread.values())).shape)
-        upper = lower + self.entries[:, None, :]
+        count = self.counts[t]
+        entries = self.entries[:count, None, :]
+        lower = np.zeros((count, *next(iter(self._spread.values())).shape[1:]))
+        upper = lower + entries
         for estimate in estimates:
-            reach = self.known.drift(estimate.time, t)
-            if estimate.radius is not None:
-                reach = reach + estimate.radius[:, :, None]
-            lower = np.maximum(lower, self._spread[estimate.time] - reach)
-            upper = np.minimum(upper, (self._spread[estimate.time] + reach) * self.entries[:, None, :])
+            reach = self.known.drift(estimate.time, t) + self._radius[estimate.time][:count]
+            middle = self._spread[estimate.time][:count]
+            lower = np.maximum(lower, middle - reach)
+            upper = np.minimum(upper, (middle + reach) * entries)
         return lower, upper
 
     def _check(self, t: int, lower: Array, upper: Array) -> None:
@@ -89,11 +107,11 @@ class RowBoxes:
 
     def best(self, t: int, cell: int, values: Array) -> Array:
         """(S, A) the greatest expectation of (S,) values of the next state."""
-        return _loops.certificates.best_rows(self.successors, *self.bounds(t), values)
+        return _loops.certificates.best_rows(*self.rows(t), values)
 
     def step(self, t: int, cell: int, cost: Array, actions: Indices, ahead: Array, where: Array) -> Array:
         """(X, S) greatest cost[0, s, a] + E[ahead[x]]."""
-        return _loops.certificates.row_step(self.successors, *self.bounds(t), cost[0], actions, ahead, where)
+        return _loops.certificates.row_step(*self.rows(t), cost[0], actions, ahead, where)
 
     def plain(self, cost: Array) -> Array:
         """(1, S, A) the same."""
@@ -108,16 +126,14 @@ class RowBoxes:
 
     def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
         """(1, S, A, A) a bound on Q_t(s, b) - Q_t(s, a): rows coupled at their centres, then shifted."""
-        centre = self.centre(t)
-        shifts = _loops.certificates.row_shifts(self.successors, *self._around(t, centre), apart)
-        return _loops.certificates.row_advantages(self.successors, centre, shifts, reward, apart)
+        successors, centre, shifts = self._shifts(t, apart)
+        return _loops.certificates.row_advantages(successors, centre, shifts, reward, apart)
 
     def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
         """(S, S) a bound on V_t(s) - V_t(s'), answered in s' by the action that is best in the middle."""
-        centre = self.centre(t)
-        shifts = _loops.certificates.row_shifts(self.successors, *self._around(t, centre), apart)
+        successors, centre, shifts = self._shifts(t, apart)
         answer = self._middle_values(t, reward, nominal).argmax(axis=1)
-        return _loops.certificates.row_pairs(self.successors, centre, shifts, reward, answer, apart)
+        return _loops.certificates.row_pairs(successors, centre, shifts, reward, answer, apart)
 
     def middle(self, t: int, reward: Array, nominal: Array) -> Array:
         """(S,) V_t under the centres."""
@@ -125,11 +141,12 @@ class RowBoxes:
 
     def rows(self, t: int) -> tuple[Indices, Array, Array]:
         """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
-        return self.successors, *self.bounds(t)
+        return self.successors[: self.counts[t]], *self.bounds(t)
 
-    def _around(self, t: int, centre: Array) -> tuple[Array, Array, Array]:
-        lower, upper = self.bounds(t)
-        return lower, centre, upper
+    def _shifts(self, t: int, apart: Array) -> tuple[Indices, Array, Array]:
+        """(S, k) possible successors, (S, A, k) centres and (2, S, A) how far rows shift from them."""
+        (successors, lower, upper), centre = self.rows(t), self.centre(t)
+        return successors, centre, _loops.certificates.row_shifts(successors, lower, centre, upper, apart)
 
     def _middle_values(self, t: int, reward: Array, nominal: Array) -> Array:
-        return reward + np.einsum("sak,sk->sa", self.centre(t), nominal[self.successors])
+        return reward + np.einsum("sak,sk->sa", self.centre(t), nominal[self.rows(t)[0]])

@@ -12,22 +12,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from replan.certificates.backward_bounds import joint_regret, optimistic_values, pessimistic_returns
+from replan.certificates.backward_bounds import LegBounds
 from replan.certificates.boxes import RowBoxes
 from replan.certificates.knowledge import Estimate, Known, NoStructure, known_in
 from replan.certificates.mission_legs import OnEstimates, find_legs, times_taken, true_estimates
 from replan.certificates.mixture_range import MixtureRange
+from replan.certificates.nested_states import MOST_STATES, NestedStates, require_pairs
 from replan.certificates.parameter_range import ParameterRange
 from replan.certificates.slip_range import SlipRange
-from replan.errors import InputError
 from replan.evaluation.exact import draws_times
 from replan.execute.mission import Mission
+from replan.execute.reach import WindowMission, within_reach
 from replan.model.kernel import Array
+from replan.model.memory import require_memory
 from replan.model.tvmdp import TVMDP
 from replan.schedule.budget import check_times
 from replan.schedule.rule import Need, Rule
 
-MOST_STATES = 1_000  # pairs of states are kept for every step
 PLAN_CELLS = 4
 When = Literal["after the fact", "in advance"]
 KernelSet = RowBoxes | SlipRange | MixtureRange
@@ -52,7 +53,7 @@ class Certificate:
     """Regret is at most `value` under the assumptions in `assumed`."""
 
     value: float  # from the mission's start
-    dynamic: float  # from any start
+    dynamic: float | None  # from any start; None beyond MOST_STATES
     oracle_at_best: float  # optimistic return of the oracle from the start
     robot_at_worst: float  # pessimistic return of the robot from the start
     when: When
@@ -63,7 +64,8 @@ class Certificate:
     assumed: tuple[str, ...]
     contradiction: str | None = None  # estimates that the bounds rule out: nothing is promised then
     one_of_many: bool = False  # the times of one mission: in another the rule may take others
-    from_starts: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (S,)
+    from_starts: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    # (S,) by start; empty beyond MOST_STATES
 
 
 def certify(
@@ -94,26 +96,28 @@ def certify(
 def certify_times(
     robot: Mission, times: tuple[int, ...], known: Known, *, tightening: Tightening
 ) -> Certificate:
-    """Return the certificate of a robot that updates at these times."""
+    """Return the certificate of a robot that updates at these times.
+
+    A large world is bounded on the states that the robot can reach. Its plans are those of the whole, since
+    `within_reach` leaves a margin for them; the rest holds by `NestedStates`.
+    """
+    robot, near = _nearby(robot, known)
     world = robot.world
-    if world.states > MOST_STATES:
-        raise InputError(
-            f"a certificate compares all pairs of states: {world.states} are more than {MOST_STATES}"
-        )
-    legs = find_legs(robot, times)
-    uncertain = uncertainty(known, tightening)
-    successors = uncertain.rows(0)[0]
-    best = optimistic_values(uncertain, world.reward, world.horizon, world.states)
-    worst, tables = pessimistic_returns(uncertain, world.reward, legs, successors, world.horizon)
-    bound = best[0] + worst
-    if tightening.one_kernel:
-        bound = joint_regret(
-            uncertain, world.reward, legs, successors, world.horizon, best=best, returns=tables
-        )
+    uncertain = uncertainty(known, tightening, near)
+    if world.states <= MOST_STATES and near is known:
+        nested = NestedStates.everything(world.states, world.horizon)
+    else:
+        nested = NestedStates.from_start(uncertain.successors, world.start, world.horizon)
+        cells = max(uncertain.cells(t) for t in range(uncertain.horizon))
+        require_pairs(len(nested.states), 2 * cells + 4, "a certificate on what the robot can reach")
+        uncertain = uncertain.within(nested)
+    bounds = LegBounds(uncertain, nested.reward(world.reward), one_kernel=tightening.one_kernel)
+    unpaid, regret = bounds.from_start(find_legs(robot, times, nested))
+    start = nested.place(world.start)
     return Certificate(
-        **promised(world, bound.max(axis=0), uncertain.contradiction),
-        oracle_at_best=float(best[0][:, world.start].max()),
-        robot_at_worst=-float(worst[:, world.start].max()),
+        **promised(world, regret.max(axis=0), uncertain.contradiction),
+        oracle_at_best=float(bounds.best[0][:, start].max()),
+        robot_at_worst=-float(unpaid[:, start].max()),
         when="after the fact",
         estimates="learned" if known.learned else "true kernel",
         probability=1 - known.delta,
@@ -123,28 +127,46 @@ def certify_times(
     )
 
 
+def _nearby(robot: Mission, known: Known) -> tuple[Mission, Known]:
+    """Return the mission on the window that the robot can reach, and what is known of its rows."""
+    within = within_reach(robot)
+    if not isinstance(within, WindowMission):
+        rows = within.world.states * within.world.actions * known.width
+        require_memory(2 * rows * within.horizon, f"a certificate of {within.world.states} states")
+        return within, known
+    cut = [replace(each, kernel=within.window.kernel(each.kernel)) for each in known.estimates]
+    return within, known_in(within.world, cut)
+
+
 def promised(world: TVMDP, bound: Array, contradiction: str | None) -> dict[str, Any]:
-    """The bound (S,) as fields of a certificate; infinite if the estimates contradict the drift bounds."""
-    from_starts = bound if contradiction is None else np.full(world.states, np.inf)
-    starts = from_starts if world.start_states is None else from_starts[world.start_states]
+    """The bound as fields of a certificate; infinite if the estimates contradict the drift bounds.
+
+    It is of all states (S,) or of the start alone (1,).
+    """
+    bound = bound if contradiction is None else np.full(bound.shape, np.inf)
+    whole = len(bound) == world.states
+    starts = bound if world.start_states is None or not whole else bound[world.start_states]
     return {
-        "value": float(from_starts[world.start]),
-        "dynamic": float(starts.max()),
-        "from_starts": from_starts,
+        "value": float(bound[world.start if whole else 0]),
+        "dynamic": float(starts.max()) if whole else None,
+        "from_starts": bound if whole else np.zeros(0),
         "contradiction": contradiction,
     }
 
 
-def uncertainty(known: Known, tightening: Tightening) -> KernelSet:
-    """The set of kernels that is left possible."""
+def uncertainty(known: Known, tightening: Tightening, near: Known | None = None) -> KernelSet:
+    """The set of kernels that is left possible, with the rows of `near`, known of a part of the world."""
     if tightening.structure is not False:
         try:
             kind = SlipRange if known.family is not None and known.family.is_one_slip else MixtureRange
-            return kind(known, both_ends=tightening.both_ends, cells=tightening.slip_cells)
+            return kind(known, both_ends=tightening.both_ends, cells=tightening.slip_cells, near=near)
         except NoStructure:
             if tightening.structure:
                 raise
-    return RowBoxes(known, both_ends=tightening.both_ends)
+    boxes = RowBoxes(near or known, both_ends=tightening.both_ends)
+    if near is not None and near is not known:
+        boxes.contradiction = known.contradiction()
+    return boxes
 
 
 def assumptions(known: Known, uncertain: KernelSet) -> tuple[str, ...]:

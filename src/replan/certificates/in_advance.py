@@ -27,6 +27,7 @@ from replan.certificates.certificate import (
 )
 from replan.certificates.knowledge import known_in
 from replan.certificates.mission_legs import require_frozen, true_estimates
+from replan.certificates.nested_states import require_pairs
 from replan.certificates.slip_range import SlipRange
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError
@@ -78,6 +79,7 @@ class Ahead:
             raise InputError(
                 'a certificate in advance is for execution = "map": a belief is not known in advance'
             )
+        require_pairs(mission.world.states, mission.horizon + 8, "a certificate in advance")
         self.mission, self.made = mission, made
         self.tightening = replace(tightening, slip_cells=1)  # no path of parameters is followed here
         self.known = known_in(mission.world, true_estimates(mission, made))
@@ -155,12 +157,12 @@ class Allowed:
 
     def __init__(self, mission: Mission, uncertain: KernelSet) -> None:
         world = mission.world
-        given = (uncertain, world.reward, world.horizon, world.states)
+        given = (uncertain, world.reward)
         self._best, self._lost = (
             _Backwards(optimistic_values_backwards(*given), world.horizon),
             _Backwards(losses_backwards(*given), world.horizon - 1),
         )
-        self.cost, self.arrival = step_costs(uncertain, world.reward, world.states)
+        self.cost, self.arrival = step_costs(*given)
 
     def best(self, t: int) -> Array:
         """(S,) the best that an oracle can do from t on."""

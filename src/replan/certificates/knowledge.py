@@ -81,13 +81,42 @@ class Known:
         """(S, k) where a step can lead at any time, and (S, k) 1 for an entry, 0 for padding."""
         return possible_successors(self.estimates[0].kernel, self.declared_successors)
 
-    def parameters(self) -> dict[int, float]:
-        """The parameter of every estimate, by its time; raises `NoStructure` where there is none."""
+    @property
+    def width(self) -> int:
+        """The number of states to which a step may lead from one state."""
+        if self.declared_successors is not None:
+            return self.declared_successors.shape[1]
+        first = self.estimates[0].kernel
+        return first.actions if isinstance(first, SlipKernel) else first.states
+
+    def contradiction(self) -> str | None:
+        """Return the first two estimates that differ more than the drift bounds allow, in words.
+
+        True kernels one after another suffice: a kernel between two of them, weighed by the drift to either,
+        is then within drift of both, and so, step by step, of all others.
+        """
+        for before, after in pairwise(self.estimates):
+            apart = float(before.kernel.entrywise_distance(after.kernel).max())
+            excess = apart - self.drift(before.time, after.time)
+            if excess > CONTRADICTION_TOLERANCE:
+                return (
+                    f"the estimates of P_{before.time} and P_{after.time} differ by {excess:.3g} more than "
+                    "the drift bounds allow: the bounds are too small"
+                )
+        return None
+
+    @property
+    def required_family(self) -> KernelFamily:
+        """The family; raises `NoStructure` where there is none."""
         if self.family is None:
             raise NoStructure("the structure cannot be used: the world declares no family of kernels")
-        parameters: dict[int, float] = {}
+        return self.family
+
+    def parameters(self) -> dict[int, float]:
+        """The parameter of every estimate, by its time; raises `NoStructure` where there is none."""
+        family, parameters = self.required_family, dict[int, float]()
         for estimate in self.estimates:
-            parameter = self.family.parameter_of(estimate.kernel)
+            parameter = family.parameter_of(estimate.kernel)
             if parameter is None:
                 raise NoStructure(
                     f"the structure cannot be used: the estimate of P_{estimate.time} is not in the family"

@@ -13,6 +13,8 @@ import numpy as np
 
 from replan import _loops
 from replan.certificates.knowledge import Estimate
+from replan.certificates.nested_states import NestedStates
+from replan.certificates.uncertainty import Uncertainty
 from replan.errors import InputError
 from replan.estimate.estimator import Observation
 from replan.estimate.true_kernel import TrueKernel
@@ -22,10 +24,13 @@ from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices, Kernel
 from replan.schedule.rule import Need, Rule
 
+AT_ONCE = 256
+"""States seen at an update that are followed at once; bounds memory at so many tables of states."""
+
 
 @dataclass(frozen=True)
 class Leg:
-    """From one update to the next, for robots that saw X = S different states."""
+    """From one update to the next, for robots that saw each of the X states of its time."""
 
     time: int
     actions: Indices = field(repr=False)  # (L, X)
@@ -33,12 +38,20 @@ class Leg:
     def __len__(self) -> int:
         return len(self.actions)
 
-    def reached(self, successors: Indices) -> list[Array]:
-        """(X, S) for each step, where a robot may be that saw x."""
-        where = [np.eye(len(successors), dtype=bool)]
-        for _ in range(len(self) - 1):
-            where.append(_loops.certificates.spread_places(successors, where[-1]))
+    def reached(self, uncertain: Uncertainty, seen: Indices) -> list[Array]:
+        """(X, S) for each step, where a robot may be that saw one of these states."""
+        counts, here = uncertain.counts, np.zeros((len(seen), uncertain.counts[self.time]), dtype=bool)
+        here[np.arange(len(seen)), seen] = True
+        where = [here]
+        for t in range(self.time, self.time + len(self) - 1):
+            near = uncertain.successors[: counts[t]]
+            where.append(_loops.certificates.spread_places(near, where[-1], counts[t + 1]))
         return where
+
+
+def in_blocks(count: int) -> list[Indices]:
+    """Return the numbers below `count` in blocks that are worked on at once."""
+    return np.split(np.arange(count), range(AT_ONCE, count, AT_ONCE))
 
 
 def require_frozen(mission: Mission) -> None:
@@ -47,20 +60,21 @@ def require_frozen(mission: Mission) -> None:
         raise InputError(f"certificates are for the forecast frozen, not {mission.forecast.name}")
 
 
-def find_legs(mission: Mission, times: Sequence[int]) -> list[Leg]:
+def find_legs(mission: Mission, times: Sequence[int], nested: NestedStates) -> list[Leg]:
     """From t = 0 and from each update to the next, latest first."""
     require_frozen(mission)
     ends = (*times, mission.horizon)
-    return [_leg(mission, begin, end) for begin, end in zip((0, *times), ends, strict=True)][::-1]
+    return [_leg(mission, begin, end, nested) for begin, end in zip((0, *times), ends, strict=True)][::-1]
 
 
-def _leg(mission: Mission, begin: int, end: int) -> Leg:
-    propagation = mission.update(begin).propagation
-    estimate = propagation.begin(np.arange(mission.world.states))
-    actions = np.empty((end - begin, mission.world.states), dtype=np.int64)
-    for k in range(end - begin):
-        actions[k] = propagation.act(estimate, begin + k)
-        estimate = propagation.advance(estimate, actions[k], begin + k)
+def _leg(mission: Mission, begin: int, end: int, nested: NestedStates) -> Leg:
+    propagation, seen = mission.update(begin).propagation, nested.states[: nested.counts[begin]]
+    actions = np.empty((end - begin, len(seen)), dtype=np.int64)
+    for block in in_blocks(len(seen)):
+        estimate = propagation.begin(seen[block])
+        for k in range(end - begin):
+            taken = actions[k, block] = propagation.act(estimate, begin + k)
+            estimate = propagation.advance(estimate, taken, begin + k)
     return Leg(begin, actions)
 
 
@@ -80,7 +94,7 @@ def true_estimates(mission: Mission, times: Sequence[int]) -> list[Estimate]:
             "the mission's updates do not reveal the true kernel: give the estimates, with their radii"
         )
     revealed = sorted({0, *(t - 1 for t in times)})
-    return [Estimate(u, mission.update(u + 1).kernel) for u in revealed]
+    return [Estimate(u, mission.estimate(u + 1)) for u in revealed]
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,25 @@ from replan.certificates.knowledge import (
     possible_successors,
     spread,
 )
-from replan.model.family import KernelFamily
+from replan.certificates.nested_states import NestedStates
 from replan.model.kernel import Array, Indices
 
 NARROW = 1e-12  # ranges of the parameter below this are one point
 
 
 class ParameterRange:
-    """An `Uncertainty` over the parameter of a family: intervals of it by time. Base of the families."""
+    """An `Uncertainty` over the parameter of a family: intervals of it by time. Base of the families.
+
+    `near` is what is known of the part of the world whose rows are needed; the parameter is the whole's.
+    """
 
     contradiction: str | None = None
 
-    def __init__(self, known: Known, *, both_ends: bool = True, cells: int = 1) -> None:
+    def __init__(
+        self, known: Known, *, both_ends: bool = True, cells: int = 1, near: Known | None = None
+    ) -> None:
         self.parameters = known.parameters()
-        self.family: KernelFamily = known.family  # pyright: ignore[reportAttributeAccessIssue]
+        self.family = known.required_family
         self.known, self.horizon = known, len(known.drift_bounds) + 1
         self.steepness = self.family.steepness()
         self.low, self.high = np.zeros(self.horizon), np.ones(self.horizon)
@@ -45,10 +50,19 @@ class ParameterRange:
             ends = self._intersection(t, known.about(t, both_ends=both_ends))
             self.low[t], self.high[t] = min(ends), max(ends)
         self._edges = [self._cut(t, cells) for t in range(self.horizon)]
-        first, last = self.family.first, self.family.last
+        rows = (near or known).required_family
+        first, last = rows.first, rows.last
         both = np.concatenate([first.general().successors, last.general().successors], axis=1)
         self.successors, entries = possible_successors(first, both)
         self._tables = tuple(spread(kernel, self.successors, entries) for kernel in (first, last))
+        self.counts = (first.states,) * (self.horizon + 1)
+
+    def within(self, nested: NestedStates) -> Self:
+        """Return the set for some of the states alone."""
+        part = copy(self)
+        part.counts, part.successors = nested.counts, nested.relabel(self.successors)
+        part._tables = tuple(table[nested.states] for table in self._tables)
+        return part
 
     def table(self, parameter: float) -> Array:
         """(S, A, k) the probabilities of a member over the possible successors."""
@@ -149,5 +163,6 @@ class ParameterRange:
 
     def rows(self, t: int) -> tuple[Indices, Array, Array]:
         """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
-        ends = [self.table(parameter) for parameter in (self.low[t], self.high[t])]
-        return self.successors, np.minimum(*ends), np.maximum(*ends)
+        count = self.counts[t]
+        ends = [self.table(parameter)[:count] for parameter in (self.low[t], self.high[t])]
+        return self.successors[:count], np.minimum(*ends), np.maximum(*ends)

@@ -184,7 +184,7 @@ def interval_losses(mission: Mission, tightening: Tightening) -> Array:
     world, horizon = mission.world, mission.horizon
     first = mission.update(FIRST_UPDATE)
     uncertain = uncertainty(known_in(world, [Estimate(0, first.kernel)]), tightening)
-    given_away = losses(uncertain, world.reward, horizon, world.states)
+    given_away = losses(uncertain, world.reward)
     may = _first_behaviour(uncertain, mission)
     occupied = np.zeros((horizon, world.states))
     occupied[0, world.start] = 1.0

@@ -19,6 +19,7 @@ from replan.certificates.hitting_times import diameter
 from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, reward_range
 from replan.certificates.mission_legs import require_frozen
 from replan.certificates.mixing import Chains, overlap, overlap_profile
+from replan.certificates.nested_states import MOST_STATES
 from replan.certificates.printed import printed_bound
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices
@@ -26,6 +27,7 @@ from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.budget import check_times
 
 NO_OVERLAP = "eta = 0 for every m: the theorem promises nothing"
+TOO_LARGE = f"the theorem is not computed for more than {MOST_STATES} states: it compares all pairs of them"
 NO_DIAMETER = "D is infinite: the theorem promises nothing"
 
 
@@ -66,9 +68,11 @@ def theorem(
     """
     require_frozen(mission)
     times = check_times(times, budget=mission.required_budget, horizon=mission.horizon)
+    width = reward_range(mission.world.reward, mission.horizon)
+    if mission.world.states > MOST_STATES:
+        return Theorem(np.inf, {}, 1.0, None, np.inf, width, np.inf, EMPTY, TOO_LARGE)
     best = oracle(mission.world)
     steps = diameter(best)
-    width = reward_range(mission.world.reward, mission.horizon)
     if spread == "diameter" and np.isinf(steps):
         return Theorem(np.inf, {}, 1.0, None, steps, width, np.inf, EMPTY, NO_DIAMETER)
     scale = _scale(mission, best, steps, width, spread)

@@ -16,9 +16,15 @@ from replan.model.reward import Reward
 
 
 class Uncertainty(Protocol):
-    """All kernels P_0..P_{T-1} that are possible. V is the number of extreme kernels that share one cost."""
+    """All kernels P_0..P_{T-1} that are possible. V is the number of extreme kernels that share one cost.
+
+    Arrays of a time t have counts[t] states, those of what follows counts[t + 1].
+    """
 
     contradiction: str | None  # why no kernel at all is possible
+    horizon: int  # T
+    counts: tuple[int, ...]  # (T + 1,) states S at each time; states of a time are the first of the next's
+    successors: Indices  # (N, k) where a step can lead
 
     @property
     def actions(self) -> int:
@@ -66,35 +72,35 @@ class Uncertainty(Protocol):
         ...
 
 
-def action_reward(uncertain: Uncertainty, reward: Reward, states: int) -> Array:
-    """(S, A) the part of the reward that is not of the next state."""
-    return np.zeros((states, uncertain.actions)) if reward.state_action is None else reward.state_action
+def action_reward(uncertain: Uncertainty, reward: Reward, t: int) -> Array:
+    """(S, A) the part of the reward of time t that is not of the next state."""
+    none = np.zeros((uncertain.counts[t], uncertain.actions))
+    return none if reward.state_action is None else reward.state_action
 
 
-def losses(
-    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
-) -> list[list[Array]]:
+def losses(uncertain: Uncertainty, reward: Callable[[int], Reward]) -> list[list[Array]]:
     """For every t and cell, (V, S, A) a bound on V*_t(s) - Q*_t(s, a) that holds for every possible world."""
-    return [*losses_backwards(uncertain, reward, horizon, states)][::-1]
+    return [*losses_backwards(uncertain, reward)][::-1]
 
 
-def losses_backwards(
-    uncertain: Uncertainty, reward: Callable[[int], Reward], horizon: int, states: int
-) -> Iterator[list[Array]]:
+def losses_backwards(uncertain: Uncertainty, reward: Callable[[int], Reward]) -> Iterator[list[Array]]:
     """The items of `losses`, the last one first.
 
     `apart` bounds V*_t(s) - V*_t(s') for all pairs of states, by backward induction: differences are known
     far better than levels.
     """
+    states, horizon = uncertain.counts[-1], uncertain.horizon
     apart, nominal = np.zeros((1, states, states)), np.zeros(states)
     for t in range(horizon - 1, -1, -1):
-        arrival, of_action = reward(t).next_state, action_reward(uncertain, reward(t), states)
+        arrival, of_action = reward(t).next_state, action_reward(uncertain, reward(t), t)
         if arrival is not None:
-            apart, nominal = apart + (arrival[:, None] - arrival[None, :]), nominal + arrival
-        here, pairs = [], []
+            apart += arrival[:, None] - arrival[None, :]
+            nominal = nominal + arrival
+        here, pairs = [], np.empty((uncertain.cells(t), uncertain.counts[t], uncertain.counts[t]))
         for cell in range(uncertain.cells(t)):
-            ahead = apart[uncertain.following(t, cell)].max(axis=0) if t + 1 < horizon else apart[0]
+            follow = apart[uncertain.following(t, cell)] if t + 1 < horizon else apart
+            ahead = follow[0] if len(follow) == 1 else follow.max(axis=0)
             here.append(np.ascontiguousarray(uncertain.advantages(t, cell, of_action, ahead).max(axis=2)))
-            pairs.append(uncertain.pairs(t, cell, of_action, ahead, nominal))
+            pairs[cell] = uncertain.pairs(t, cell, of_action, ahead, nominal)
         yield here
-        apart, nominal = np.stack(pairs), uncertain.middle(t, of_action, nominal)
+        apart, nominal = pairs, uncertain.middle(t, of_action, nominal)

@@ -13,11 +13,16 @@ NUMBER = 8
 """Bytes of a float or an index."""
 
 
-def require_memory(numbers: float, purpose: str) -> None:
-    """Raise `InputError` if so many floats and indices do not fit into free memory."""
+def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
+    """Raise `InputError` if so many floats and indices do not fit into free memory.
+
+    Its line ends in `instead`, what would fit.
+    """
     needed, free = NUMBER * numbers, free_bytes()
     if needed > SHARE * free:
-        raise InputError(f"{purpose} needs about {_shown(needed)} of memory, and {_shown(free)} are free")
+        raise InputError(
+            f"{purpose} needs about {_shown(needed)} of memory, and {_shown(free)} are free{instead}"
+        )
 
 
 def free_bytes() -> float:
