@@ -19,7 +19,8 @@ def test_every_budget_has_its_regret_its_floor_and_the_worth_of_one_more(capsys)
     assert found["budgets"][-1]["worth"] is None
     enough = [b for b, value in enumerate(regrets, start=1) if value <= 0.3]
     assert found["smallest_budget"] == (enough[0] if enough else None)
-    assert found["budget_at_price"] == 1 + min(range(8), key=lambda b: regrets[b] + 0.01 * b)
+    losses = [found["never_updating"], *regrets]
+    assert found["budget_at_price"] == min(range(9), key=lambda updates: losses[updates] + 0.01 * updates)
 
 
 def test_parameters_are_chosen_anew_for_each_budget_unless_given(capsys):

@@ -28,7 +28,7 @@ def run(tmp_path_factory):
 def test_corners_of_the_grid_are_in_the_table_of_worths(run):
     table = worth_table(run)
     floors = np.array(run.records[0]["looks_and_plans"]["floors"])
-    assert [row[:2] for row in table.rows] == [("nsbridge-05", "map"), ("", "belief")]
+    assert [row[:2] for row in table.rows] == [("nsbridge-05", "likeliest cell"), ("", "belief")]
     corners = (floors[0, 0], floors[-1, 0], floors[0, -1], floors[-1, -1])
     assert table.rows[0][2:6] == tuple(f"{value:z.3f}" for value in corners)
 

@@ -120,7 +120,7 @@ def command(
     if regret is not None:
         answer["smallest_budget"] = curve.smallest_budget(regret)
     if price is not None:
-        answer["budget_at_price"] = curve.budget_at_price(price)
+        answer["budget_at_price"] = curve.budget_at_price(price, never=never)
     if out is not None:
         _draw(curve, setting, execution, answer, out)
     emit(answer, as_json=as_json, lines=[*_lines(answer, regret, price), *named.lines()])
@@ -158,7 +158,9 @@ def _lines(answer: dict[str, Any], regret: float | None, price: float | None) ->
         least = f"more than {len(answer['budgets'])} updates" if found is None else _updates(found)
         lines.append(f"regret of at most {regret:g}: {least}")
     if price is not None:
-        lines.append(f"price of {price:g} an update: {_updates(answer['budget_at_price'])}")
+        found = answer["budget_at_price"]
+        words = _updates(found) if found else "no update: each costs more than it is worth"
+        lines.append(f"price of {price:g} an update: {words}")
     return lines
 
 

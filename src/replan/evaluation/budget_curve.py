@@ -36,9 +36,13 @@ class BudgetCurve:
         enough = np.flatnonzero(self.regrets <= regret)
         return int(enough[0]) + 1 if enough.size else None
 
-    def budget_at_price(self, price: float) -> int:
-        """Return the budget B that maximises return - price x B; among equal ones the least."""
-        return int(np.argmin(self.regrets + price * np.arange(1, len(self.regrets) + 1))) + 1
+    def budget_at_price(self, price: float, *, never: float = np.inf) -> int:
+        """Return the budget B that maximises return - price x B; among equal ones the least.
+
+        `never` is the regret of a robot that does not update: 0 updates, which are at no price.
+        """
+        regrets = np.append(never, self.regrets)
+        return int(np.argmin(regrets + price * np.arange(len(regrets))))
 
 
 def budget_curve(

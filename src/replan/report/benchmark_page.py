@@ -1,68 +1,27 @@
-"""The page of a benchmark run, the leaderboard's files, and the performance profile that both show."""
+"""The page of a benchmark run, and the leaderboard's files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from replan.report.benchmark_tables import (
-    WORDS,
-    card_scores,
-    card_tables,
-    leaderboard_tables,
-    regret_table,
-    summary,
-)
+from replan.report.benchmark_profile import NOTE, profile_figure, profile_svg, result_words
+from replan.report.benchmark_tables import card_tables, leaderboard_tables, regret_table
 from replan.report.files import write_whole
-from replan.report.page.assemble import assemble
-from replan.report.style import BLACK, LINES, ORANGE, arrange, new_figure, rule_colour, save, style, svg_text
+from replan.report.page.assemble import assemble, figure_panel
+from replan.report.style import save
 from replan.suite.cards import Card
-from replan.suite.catalogue import EXECUTIONS, VERSION
-from replan.suite.score import THRESHOLDS, performance_profile
+from replan.suite.catalogue import VERSION
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-NAMED = ("lookahead", "regret-guided")
-"""Reference rules that the profile names; the others are grey."""
-
-
-def profile_figure(cards: Sequence[Card], *, own: Card | None = None) -> Figure:
-    """Draw the share of worlds in which a rule reaches each score; `own` stands out."""
-    with style():
-        figure = new_figure(height=3.4)
-        for axes, (column, kind) in zip(
-            figure.subplots(1, 2, sharey=True), enumerate(EXECUTIONS), strict=True
-        ):
-            for card in sorted(cards, key=lambda card: (card is own, card.name in NAMED)):
-                named = card is own or card.name in NAMED
-                colour = ORANGE if card is own else rule_colour(card.name) if named else LINES
-                axes.plot(
-                    THRESHOLDS,
-                    performance_profile(card_scores(card)[:, column]),
-                    color=colour,
-                    linewidth=1.8 if named else 0.9,
-                    label=card.name if named else None,
-                )
-            axes.axvline(0, color=BLACK, linewidth=0.8)
-            axes.axvline(1, color=BLACK, linewidth=0.8, linestyle=":")
-            axes.set_title(WORDS[kind])
-            axes.set_xlabel("score (0 even spacing, 1 floor)")
-            axes.set_xlim(THRESHOLDS[0], THRESHOLDS[-1])
-            axes.grid(visible=True)
-        figure.axes[0].set_ylabel("share of worlds that reach it")
-        if figure.axes[0].get_legend_handles_labels()[0]:
-            figure.axes[0].legend()
-        return arrange(figure)
+PROFILE = "Performance profile"
 
 
 def write_benchmark_page(cards: Sequence[Card], folder: Path, *, own: Card) -> Path:
     """Write report.html of one card beside others; its path."""
     others = [card for card in cards if card.name != own.name or card is own]
     tables = [*card_tables(own), *leaderboard_tables(others), regret_table(own)]
-    figure = svg_text(profile_figure(others, own=own))
-    return assemble(folder, f"{own.name} on suite {VERSION}", _sentence(own), tables, [], figures=[figure])
+    panel = figure_panel(PROFILE, profile_svg(others, own=own), NOTE)
+    return assemble(folder, f"{own.name} on suite {VERSION}", result_words(own), tables, [], panels=[panel])
 
 
 def leaderboard_markdown(cards: Sequence[Card]) -> str:
@@ -74,20 +33,12 @@ def write_leaderboard(cards: Sequence[Card], folder: Path) -> list[Path]:
     """Write leaderboard.md, the profile as PNG and SVG, and report.html; their paths."""
     tables, markdown = leaderboard_tables(cards), leaderboard_markdown(cards)
     best = next(card for card in cards if card.name == tables[0].cells[0][0].text)
-    figure = profile_figure(cards)
     page = assemble(
-        folder, f"Leaderboard of suite {VERSION}", _sentence(best), tables, [],
-        figures=[svg_text(figure)],
+        folder, f"Leaderboard of suite {VERSION}", result_words(best), tables, [],
+        panels=[figure_panel(PROFILE, profile_svg(cards), NOTE)],
     )  # fmt: skip
-    return [write_whole(folder / "leaderboard.md", markdown), *save(figure, folder, "profile"), page]
-
-
-def _sentence(card: Card) -> str:
-    found = summary(card)
-    if found is None:
-        return "No world was scored."
-    return (
-        f"{card.name} goes {found.iqm.value:.0%} of the way from even spacing to the best schedule there is "
-        f"(mean of the middle half of {found.scored} worlds and executions), and does worse than even "
-        f"spacing in {found.worse.value:.0%} of them."
-    )
+    return [
+        write_whole(folder / "leaderboard.md", markdown),
+        *save(profile_figure(cards), folder, "profile"),
+        page,
+    ]

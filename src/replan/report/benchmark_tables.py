@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from replan.model.kernel import Array
+from replan.report.regret_words import WORDS
 from replan.report.tables import MISSING, Cell, Table, number
 from replan.schedule.rule import Need
 from replan.suite.cards import Card
 from replan.suite.catalogue import EXECUTIONS, VERSION, SuiteWorld, suite_worlds
 from replan.suite.score import Estimate, Summary, mean_score, score_matrix, summarise, world_groups
 
-WORDS = {"map": "likeliest cell", "belief": "belief"}
 STATISTICS = ("median", "worst tenth", "worse")
 NOTES = (
     "Score 0: as even spacing. Score 1: the best feedback schedule of the paper's robot, which knows the "

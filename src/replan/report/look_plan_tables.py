@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replan.evaluation.look_plan_grid import LookPlanGrid
+from replan.report.regret_words import WORDS
 from replan.report.style import arrange, new_figure, style
 from replan.report.tables import Table
 from replan.study.records import Record, Run
@@ -37,7 +38,7 @@ def worth_table(run: Run) -> Table:
         title="What looks and what plans are worth",
         columns=(
             "setting",
-            "",
+            "acts by",
             "one of each",
             "looks at all steps",
             "plans at all steps",
@@ -60,7 +61,7 @@ def budgets_table(run: Run) -> Table:
     columns = ("L = 1", "L = 2", "L = 4", "L = 8", "L = T - 1")
     return Table(
         title="Floor and evenly spaced, by budgets of looks L and plans P",
-        columns=("setting", "", "plans", *columns),
+        columns=("setting", "acts by", "plans", *columns),
         labels=3,
         rows=rows,
         notes=(
@@ -73,7 +74,7 @@ def budgets_table(run: Run) -> Table:
 
 
 def _names(record: Record) -> tuple[str, str]:
-    return (record["setting"] if record["execution"] == "map" else "", record["execution"])
+    return (record["setting"] if record["execution"] == "map" else "", WORDS[record["execution"]])
 
 
 def _rows(record: Record) -> Iterator[tuple[str, ...]]:

@@ -13,6 +13,8 @@ ACTING: dict[Execution, str] = {
     "belief": "by weighing all cells it may be in",
 }
 """How a robot acts between updates, by the name of the execution."""
+WORDS: dict[Execution, str] = {"map": "likeliest cell", "belief": "belief"}
+"""The same in a word or two, for tables."""
 
 
 def scale_words(regret: float, scale: RegretScale) -> str:

@@ -131,12 +131,27 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     return [png, svg]
 
 
+PAGE_COLOURS = {
+    "#ffffff": "ground",
+    INK: "ink",
+    VERMILLION: "ink",
+    GREEN: "ink",
+    BLACK: "quiet",
+    QUIET: "quiet",
+    LINES: "line",
+}
+"""CSS variables of a page by colour of a figure: a page draws rules in ink, told apart by their dashes."""
+
+
 def svg_text(figure: Figure) -> str:
-    """Return the figure as an SVG element, for a page."""
+    """Return the figure as an SVG element in the colours of a page, light or dark."""
     text = StringIO()
     with style():
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": "replan"})
-    return text.getvalue().partition("<svg")[1] + text.getvalue().partition("<svg")[2]
+    svg = "<svg" + text.getvalue().partition("<svg")[2]
+    for colour, name in PAGE_COLOURS.items():
+        svg = svg.replace(colour.lower(), f"var(--{name})")
+    return svg
 
 
 def save_png(figure: Figure, path: Path) -> None:

@@ -21,6 +21,7 @@ LATEX = {sign: f"\\{sign}" for sign in "%_&#${}"} | {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
 }
+UNNAMED = ' aria-label="kind of row"'  # heading of a column without one
 SAME = 1e-9  # figures closer than this are equal
 
 
@@ -105,8 +106,8 @@ class Table:
     def html(self) -> str:
         """A sortable table in a box of its own that scrolls, so that the page never does sideways."""
         heads = "".join(
-            f'<th scope="col" aria-sort="none"><button type="button">{escape(column)}'
-            '<span class="arrow" aria-hidden="true"></span></button></th>'
+            f'<th scope="col" aria-sort="none"><button type="button"{"" if column else UNNAMED}>'
+            f'{escape(column)}<span class="arrow" aria-hidden="true"></span></button></th>'
             for column in self.columns
         )
         body = "\n".join(

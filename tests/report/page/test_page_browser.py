@@ -4,10 +4,12 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from page_data import record
+from page_data import data_of, record
 from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.budget_curve import BudgetCurve
 from replan.execute.timeline import make_timeline
 from replan.report.page import write_page
 from replan.report.world_drawing import CELL
@@ -33,7 +35,7 @@ def test_the_page_opens_without_an_error_a_request_or_sideways_scrolling(
 ):
     shown = opened(report, width=width, scheme=scheme)
     page = shown.with_charts()
-    for chart in ("budgets", "parts"):
+    for chart in ("parts", "budgets", "prices"):
         page.locator(f"#{chart}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{chart} .main-svg")
     assert shown.complaints == []
@@ -180,6 +182,32 @@ def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms
         reasons = page.locator("#reasons li").all_text_contents()
         assert len(reasons) == mission.budget and all(why in reason for reason in reasons[1:])
         assert all(d.reason in reasons[k] for k, (_, d) in enumerate((a for a in asked if a[1].update), 1))
+
+
+def test_at_each_price_a_rule_makes_as_many_updates_as_pay(opened, report):
+    page = opened(report).with_charts()
+    page.locator("#prices").scroll_into_view_if_needed()
+    page.wait_for_selector("#prices .main-svg")
+    drawn = page.evaluate("document.getElementById('prices').data.map(d => [d.name, d.x, d.y, d.text])")
+    found = data_of(report)["two-burst"]["budgets"]
+    assert [name for name, *_ in drawn] == list(found["curves"])
+    for name, prices, losses, words in drawn:
+        curve = BudgetCurve((), np.array(found["curves"][name]), None)
+        for price, loss, word in list(zip(prices, losses, words, strict=True))[::20]:
+            updates = curve.budget_at_price(price, never=found["never"])
+            assert word.split()[0] == str(updates)
+            assert loss == pytest.approx([found["never"], *curve.regrets][updates] + price * updates)
+        assert words[-1] == "0 updates"  # too dear
+
+
+def test_one_legend_names_every_curve(opened, report):
+    page = opened(report).with_charts()
+    page.locator("#budgets").scroll_into_view_if_needed()
+    page.wait_for_selector("#budgets .main-svg")
+    named = page.locator("#curves > span").all_inner_texts()
+    assert [words.split(" ", 1)[1].removeprefix("evenly spaced ").strip("()") for words in named] == [
+        "periodic", "regret-guided", "lookahead", "best possible",
+    ]  # fmt: skip
 
 
 def test_another_rule_shows_its_own_way_and_reasons(opened, report, run):

@@ -17,10 +17,12 @@ from replan.report.page import write_page
 from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
 from replan.report.page.setting_view import Shown, setting_view
+from replan.report.reference import reference_table
 from replan.report.tables import note_html
 from replan.report.world_drawing import CELL, Ground
 from replan.schedule import Decision, Lookahead, Periodic, Rule
 from replan.study.paper import METHODS, TABLE_1
+from replan.suite.catalogue import suite_worlds
 from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed
 
@@ -37,7 +39,7 @@ def test_the_page_is_one_file_under_eight_megabytes_with_plotly_once(report):
     assert report.stat().st_size < 8_000_000
     assert text.count('id="plotly"') == 1 and text.count("plotly.js v") == 1
     ours = text.split('id="plotly"')[0]
-    assert not re.search(r'(src|href)="(?!data:)', ours)
+    assert not re.search(r'(src|href)="(?!data:|#)', ours)
     assert [path.name for path in report.parent.iterdir()] == ["report.html"]
 
 
@@ -47,6 +49,16 @@ def test_regret_stands_beside_the_papers(report, run):
         assert f"{record['exact_regret']:.3f}" in text
         assert f"paper {TABLE_1[record['setting']][record['rule']]:.2f}" in text
     assert "Ties between equally good actions: first." in text
+
+
+def test_past_the_paper_the_page_has_the_profile_and_the_reference_tables(report):
+    text = report.read_text()
+    assert f"On {len(suite_worlds('test'))} worlds that nobody chose" in text
+    assert "What looks and what plans are worth" in text
+    assert "What the robot expects" not in text or reference_table("forecasts") is not None
+    svg = text[text.index('<div class="figures"') :].split("</div>")[0]
+    assert svg.count("<svg") == 2
+    assert set(re.findall("(?:stroke|fill): (#[0-9a-f]{6})", svg)) == set()  # all from the theme
 
 
 def test_views_hold_what_the_library_computes(small):

@@ -25,9 +25,9 @@ def assemble(
     views: list[dict[str, Any]],
     *,
     notes: Sequence[str] = (),
-    figures: Sequence[str] = (),
+    panels: Sequence[str] = (),
 ) -> Path:
-    """Write report.html into the folder; its path. The notes say what is not drawn, the figures are SVG."""
+    """Write report.html into the folder; its path. The notes say what is not drawn, the panels are HTML."""
     from plotly.offline import get_plotlyjs
 
     filled = {
@@ -37,7 +37,7 @@ def assemble(
         "glossary": _asset("glossary.html"),
         "style": _asset("page.css"),
         "tables": "\n".join(_boxed(table) for table in tables),
-        "figures": "\n".join(f'<figure class="scroll">{figure}</figure>' for figure in figures),
+        "panels": "\n".join(panels),
         "charts": _asset("charts.html") if views else "",
         "data": json.dumps({"settings": views}, separators=(",", ":"), allow_nan=False).replace("</", "<\\/"),
         "plotly": get_plotlyjs() if views else "",
@@ -45,6 +45,17 @@ def assemble(
     }
     page = re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _asset("page.html"))
     return write_whole(Path(folder) / NAME, page)
+
+
+def figure_panel(title: str, figures: Sequence[str], *notes: str) -> str:
+    """Return figures, as SVG, side by side under a heading; on a narrow screen one below the other."""
+    box = f'<div class="figures" role="img" aria-label="{escape(title)}">{"".join(figures)}</div>'
+    return f"<section><h2>{escape(title)}</h2>{box}{''.join(map(note_html, notes))}</section>"
+
+
+def table_panel(title: str, table: Table) -> str:
+    """Return a table under a heading."""
+    return f"<section><h2>{escape(title)}</h2>{_boxed(table)}</section>"
 
 
 def _boxed(table: Table) -> str:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf, isfinite
 from pathlib import Path
 
 from replan.errors import InputError
+from replan.report.benchmark_profile import NOTE, profile_svg, result_words
 from replan.report.beyond_table import groups
 from replan.report.flight_table import table_3
-from replan.report.page.assemble import assemble
+from replan.report.page.assemble import assemble, figure_panel, table_panel
 from replan.report.page.headline import headline
 from replan.report.page.run_tables import records_table, rule_table
-from replan.report.page.setting_view import Causes, Shown, setting_view
+from replan.report.page.setting_view import Causes, Known, Shown, setting_view
 from replan.report.paper_tables import comparisons, table_2
+from replan.report.reference import reference_table
 from replan.report.tables import Table
 from replan.study.cells import BEST_POSSIBLE
 from replan.study.estimators import TRUE_KERNEL, check_estimator
 from replan.study.paper import TABLE_1
 from replan.study.records import Record, Run, rule_of
+from replan.suite.cards import reference_cards
+from replan.suite.catalogue import suite_worlds
 
 SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most
@@ -26,6 +31,8 @@ DRAWINGS = 96  # rules of all settings together, at most
 SHOWN_FIRST = "two-burst"  # among the settings
 USUAL = ("map", TRUE_KERNEL, "right")  # execution, estimator and bounds that a name need not mention
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
+REFERENCE = {"What the robot expects": "forecasts", "Looks and plans apart": "looks-and-plans"}
+"""Files of reference tables by heading; a table that does not come with replan is left out."""
 
 Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
 
@@ -51,17 +58,21 @@ def write_page(
     shown = names[:SETTINGS_DRAWN]
     drawn = {name: _drawn(best[name], most=_rules_of_each(len(shown))) for name in shown}
     causes = _causes_beyond(beyond, run) if beyond and paper else {}
+    curves = _lookahead_curves() if paper else {}
     views = []
     for place, (name, rules) in enumerate(drawn.items(), start=1):
         if rules:
             doing(f"drawing {name}, {place} of {len(drawn)} settings")
-            known = causes.get(name) or _causes(best[name])
-            views.append(setting_view(name, run.settings[name], rules, causes=known))
+            known = Known(causes.get(name) or _causes(best[name]), curves.get(name, {}))
+            views.append(setting_view(name, run.settings[name], rules, known=known))
     title = "When should a robot replan?" if paper else f"Study {run.name}"
     tables = _tables(run, best, paper=paper) + (
         table_3(flights) if flights and flights.name != run.name and _flew(flights) else []
     )
-    return assemble(folder, title, sentence(run, past), tables, views, notes=_not_drawn(best, names))
+    panels = _panels() if paper else []
+    return assemble(
+        folder, title, sentence(run, past), tables, views, notes=_not_drawn(best, names), panels=panels
+    )
 
 
 def sentence(run: Run, past: Run | None = None) -> str:
@@ -94,6 +105,27 @@ def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
     if _flew(run):
         tables += table_3(run)
     return tables
+
+
+def _panels() -> list[str]:
+    """Return what lies past the paper: reference tables that come with replan, and the profile."""
+    tables = {title: reference_table(name) for title, name in REFERENCE.items()}
+    shown = [
+        table_panel(title, replace(table, name=f"{table.name}-long"))
+        for title, table in tables.items()
+        if table is not None
+    ]
+    cards = reference_cards()
+    named = next(card for card in cards if card.name == "lookahead")
+    title = f"On {len(suite_worlds('test'))} worlds that nobody chose"
+    return [*shown, figure_panel(title, profile_svg(cards), result_words(named), NOTE)]
+
+
+def _lookahead_curves() -> dict[str, dict[str, list[float]]]:
+    """Return the regret of look-ahead for each budget, by setting."""
+    table = reference_table("lookahead-budgets")
+    rows = [] if table is None else table.cells
+    return {name.text: {"lookahead": [cell.value for cell in row]} for name, *row in rows}
 
 
 def _causes_beyond(beyond: Run, run: Run) -> dict[str, Causes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
@@ -12,6 +12,7 @@ from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import draws_times, regret
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.evaluation.placement import fast_drift_intervals
+from replan.evaluation.scale import never_updating
 from replan.execute.mission import Mission
 from replan.model.tvmdp import TVMDP
 from replan.planning.optimal_values import Oracle, oracle
@@ -43,10 +44,20 @@ class Shown:
         return run_agent(mission, self.rule, seed=SEED, estimator=ESTIMATORS[self.estimator](mission))
 
 
+@dataclass(frozen=True)
+class Known:
+    """Results on a setting that are not computed again."""
+
+    causes: Causes = field(default_factory=dict)
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Regret for the budgets 1, 2, ... of a robot that acts by the likeliest cell, by rule."""
+
+
 def setting_view(
-    name: str, setting: Setting, shown: Mapping[str, Shown], *, causes: Causes | None = None
+    name: str, setting: Setting, shown: Mapping[str, Shown], *, known: Known | None = None
 ) -> dict[str, Any]:
-    """Return the data of one setting's charts; `causes` that are given are not computed again."""
+    """Return the data of one setting's charts."""
+    known = known or Known()
     mission = make_mission(setting)
     exact = {label: each for label, each in shown.items() if each.estimator == TRUE_KERNEL}
     affordable = mission.world.states <= AFFORDABLE_STATES and exact
@@ -63,9 +74,9 @@ def setting_view(
         "fast": [list(interval) for interval in fast_drift_intervals(mission.world.drift_bounds)],
         "rules": {label: _rule_view(each.trace(mission)) for label, each in shown.items()},
         "grid": _grid(mission.world),
-        "budgets": _budgets(mission, exact, best) if best else None,
+        "budgets": _budgets(mission, exact, best, known) if best else None,
         "parts": [
-            {"rule": label, **part} for label, part in _causes(mission, exact, best, causes or {}).items()
+            {"rule": label, **part} for label, part in _causes(mission, exact, best, known.causes).items()
         ],
     }
 
@@ -108,10 +119,10 @@ def _grid(world: TVMDP) -> dict[str, Any] | None:
     }
 
 
-def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> dict[str, Any]:
+def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle, known: Known) -> dict[str, Any]:
     """Return exact regret for each budget: evenly spaced, regret-guided as chosen, and the best possible.
 
-    One execution only, that of the first rule.
+    One execution only, that of the first rule. Curves that are known are those of the likeliest cell.
     """
     execution = next(iter(shown.values())).execution
     mission = replace(mission, execution=execution)
@@ -127,8 +138,11 @@ def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle) -> dict
         label: _numbers(regret(mission.with_budget(budget), rule, best=best) for budget in budgets)
         for label, rule in compared.items()
     }
+    if execution == "map":
+        curves |= {rule: _numbers(curve[:largest]) for rule, curve in known.curves.items()}
     curves["best possible"] = _numbers(feedback_regrets(mission, largest))
-    return {"budgets": list(budgets), "curves": curves, "execution": execution}
+    never = float(never_updating(mission, best=best))
+    return {"budgets": list(budgets), "curves": curves, "never": never, "execution": execution}
 
 
 def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, known: Causes) -> Causes:

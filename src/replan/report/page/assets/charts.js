@@ -93,27 +93,73 @@ function drawTimeline(setting, chosen) {
     }), CONFIG);
 }
 
+// Colour, symbol and dashes of a rule wherever it is a curve.
+const LOOKS = { lookahead: ["ink", "star", "solid"], periodic: ["quiet", "circle", "solid"],
+  "best possible": ["quiet", "square", "dot"] };
+const look = (name) => LOOKS[name] || ["ink", "diamond", "dash"];
+
+function curve(name, x, y, more) {
+  const [colour, symbol, dash] = look(name);
+  return { x, y, name, showlegend: false, line: { color: theme.colour(colour), dash, width: 2.5 },
+    marker: { symbol, size: symbol === "star" ? 11 : 9 }, ...more };
+}
+
+// The one legend of all curves: a line with the symbol of each rule.
+function curvesLegend(names) {
+  const SIGNS = { star: "★", circle: "●", square: "■", diamond: "◆" };
+  document.getElementById("curves").replaceChildren(...names.map((name) => {
+    const [colour, symbol, dash] = look(name), item = document.createElement("span"), sign = document.createElement("span");
+    sign.textContent = SIGNS[symbol];
+    sign.className = "curve " + dash;
+    sign.style.color = `var(--${colour})`;
+    item.append(sign, " " + (name === "periodic" ? "evenly spaced (periodic)" : name));
+    return item;
+  }));
+}
+
 function drawBudgets(setting) {
-  const looks = { periodic: ["quiet", "circle", "solid"], "best possible": ["quiet", "square", "dash"] };
-  const traces = Object.entries(setting.budgets.curves).map(([name, y]) => {
-    const [colour, symbol, dash] = looks[name] || ["ink", "diamond", "solid"];
-    return { x: setting.budgets.budgets, y, name, mode: "lines+markers", line: { color: theme.colour(colour), dash, width: 2.5 },
-      marker: { symbol, size: 9 }, hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" };
-  });
-  const belief = setting.budgets.execution === "belief";
-  const ahead = setting.parts.find((part) => part.rule === "lookahead" + (belief ? ", belief" : ""));
-  if (ahead) traces.push({ x: [setting.budget], y: [ahead.state + ahead.plan + ahead.model], name: "lookahead",
-    mode: "markers", marker: { symbol: "star", size: 15, color: theme.colour("ground"), line: { width: 2, color: theme.colour("ink") } },
-    hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" });
+  const { budgets, curves, execution } = setting.budgets;
+  const traces = Object.entries(curves).map(([name, y]) => curve(name, budgets, y, { mode: "lines+markers",
+    hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" }));
+  const ahead = setting.parts.find((part) => part.rule === "lookahead" + (execution === "belief" ? ", belief" : ""));
+  if (ahead && !curves.lookahead) traces.push(curve("lookahead", [setting.budget], [ahead.state + ahead.plan + ahead.model],
+    { mode: "markers", hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" }));
+  curvesLegend(traces.map((trace) => trace.name));
   Plotly.react("budgets", traces, layout(380, {
     xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret" +
-      (belief ? ", acting on the belief" : ""), { rangemode: "tozero" }),
-    legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
+      (execution === "belief" ? ", acting on the belief" : ""), { rangemode: "tozero" }),
     shapes: [{ type: "line", xref: "x", yref: "paper", x0: setting.budget, x1: setting.budget, y0: 0, y1: 1,
       line: { color: theme.colour("ink"), width: 2, dash: "dot" }, layer: "below" }],
     annotations: [{ text: "this setting's budget", xref: "x", yref: "paper", x: setting.budget, y: 1,
-      xanchor: setting.budget > setting.budgets.budgets.length / 2 ? "right" : "left",
+      xanchor: setting.budget > budgets.length / 2 ? "right" : "left",
       yanchor: "bottom", showarrow: false, font: { color: theme.colour("quiet") } }],
+  }), CONFIG);
+}
+
+// The least regret plus price of the updates, and the number of updates that has it; 0 is never updating.
+function bought(regrets, price) {
+  const losses = regrets.map((regret, updates) => regret + price * updates);
+  const updates = losses.indexOf(Math.min(...losses));
+  return { updates, loss: losses[updates] };
+}
+
+function drawPrices(setting) {
+  const { curves, never } = setting.budgets, steps = 200;
+  const worth = Math.max(...Object.values(curves).flatMap((regrets) =>
+    regrets.map((regret, index) => (never - regret) / (index + 1))));
+  const dearest = worth > 1e-9 ? 1.15 * worth : 1;
+  const prices = Array.from({ length: steps + 1 }, (_, k) => dearest * k / steps);
+  const traces = Object.entries(curves).map(([name, regrets]) => {
+    const best = prices.map((price) => bought([never, ...regrets], price));
+    const fewer = best.map((each, k) => (k > 0 && each.updates < best[k - 1].updates ? look(name)[1] : "none"));
+    return curve(name, prices, best.map((each) => each.loss), { mode: "lines+markers",
+      marker: { symbol: look(name)[1], size: fewer.map((sign) => (sign === "none" ? 0 : 9)) },
+      text: best.map((each) => each.updates + (each.updates === 1 ? " update" : " updates")),
+      hovertemplate: "price %{x:.3f}: %{text}, %{y:.3f} in all<extra>" + name + "</extra>" });
+  });
+  Plotly.react("prices", traces, layout(380, {
+    xaxis: axis("price of an update (reward)", { rangemode: "tozero" }),
+    yaxis: axis("regret and price of the updates", { rangemode: "tozero" }),
   }), CONFIG);
 }
 

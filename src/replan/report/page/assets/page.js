@@ -15,6 +15,7 @@ function startPage() {
   const charts = new Map([
     ["timeline", () => drawTimeline(chosen(), ruleBox.value)],
     ["budgets", () => { if (chosen().budgets) drawBudgets(chosen()); }],
+    ["prices", () => { if (chosen().budgets) drawPrices(chosen()); }],
     ["parts", () => { if (chosen().parts.length) drawParts(chosen()); }],
   ].map(([id, draw]) => [document.getElementById(id), { draw, near: id === "timeline", stale: true }]));
 
