@@ -81,6 +81,7 @@ bench: setup-all
 
 bench-scale: setup-all
 	$(BIN)/python -m benchmarks.scale --full
+	$(BIN)/python -m benchmarks reach
 
 clean:
 	rm -rf $(VENV) $(NS_GYM) results runs mutants .pytest_cache .ruff_cache .hypothesis

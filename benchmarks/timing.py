@@ -1,4 +1,8 @@
-"""How things are timed: warmed up, in turns, the best of several."""
+"""How things are timed: warmed up, in turns in one process, the least of several.
+
+On a machine that others use the least time of many calls is what varies least; of short work every call is
+timed on its own.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import time
 from collections.abc import Callable
 from typing import TypedDict
 
-SHORTEST = 0.01  # seconds of one measurement, so that caches are as warm for short work as for long
+SHORTEST = 0.01  # seconds of one turn, so that caches are as warm for short work as for long
+SHORT, TURNS = 0.001, 50  # work of less than SHORT seconds is given at least so many turns
 
 
 class Row(TypedDict):
@@ -26,12 +31,12 @@ def compare(
     *,
     repeat: int = 5,
 ) -> Row:
-    """Time both sides in turns, so that a busy machine is busy for both; the best of each counts."""
+    """Time both sides in turns, so that a busy machine is busy for both; the least of each counts."""
     ours()
     if peer is not None:
         peer()
     mine, theirs = [], []
-    for _ in range(repeat):
+    for _ in range(max(repeat, TURNS) if seconds(ours) < SHORT else repeat):
         mine.append(seconds(ours))
         if peer is not None:
             theirs.append(seconds(peer))
@@ -46,11 +51,9 @@ def alone(what: str, ours: float) -> Row:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall-clock time of one call; of a short one the mean of as many as fill a few milliseconds."""
-    calls, began = 0, time.perf_counter()
-    while True:
+    """Wall-clock time of one call, the least of as many as fill a few milliseconds."""
+    least, began = float("inf"), time.perf_counter()
+    while (before := time.perf_counter()) < began + SHORTEST:
         work()
-        calls += 1
-        passed = time.perf_counter() - began
-        if passed >= SHORTEST:
-            return passed / calls
+        least = min(least, time.perf_counter() - before)
+    return least

@@ -46,7 +46,7 @@ def validate_look(look: Any, states: int) -> tuple[int, Array | None]:
 
 def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> Kernel:
     """Return the kernel, or raise `InputError` if it is none or has other states and actions than another."""
-    if not isinstance(kernel, Kernel):
+    if not isinstance(kernel, (SlipKernel, GeneralKernel, Kernel)):  # the protocol last: it takes long
         raise InputError(f"the {origin} returned {type(kernel).__name__}, not a kernel")
     if (kernel.states, kernel.actions) != (like.states, like.actions):
         raise InputError(

@@ -31,12 +31,10 @@ def offset_times(horizon: int, budget: int, offset: int, period: int | None = No
 
 def offset_candidates(horizon: int, budget: int) -> dict[int, tuple[int, ...]]:
     """The paper's candidate schedules by offset: 1..q, and the uniform one as 0. Equal ones appear once."""
-    schedules = {0: periodic_times(horizon, budget)}
+    offsets = {periodic_times(horizon, budget): 0}
     for offset in range(1, offset_period(horizon, budget) + 1):
-        times = offset_times(horizon, budget, offset)
-        if times not in schedules.values():
-            schedules[offset] = times
-    return schedules
+        offsets.setdefault(offset_times(horizon, budget, offset), offset)
+    return {offset: times for times, offset in offsets.items()}
 
 
 @dataclass(frozen=True)
