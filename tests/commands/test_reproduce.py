@@ -3,11 +3,14 @@
 import json
 import os
 import signal
+from functools import partial
 
 import pytest
 
 from full_disk import full_disk
 from replan.cli import run
+from replan.study import definition
+from replan.study.definition import load_study
 from replan.study.records import read_run
 from replan.study.store import FILE
 from study_runs import start
@@ -15,8 +18,16 @@ from study_runs import start
 TIMEOUT = 300
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_setting():
+    """The studies of one setting in place of eight, which tests of the paper's tables compute."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(definition, "load_study", partial(load_study, settings=["two-burst"]))
+        yield
+
+
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(tmp_path_factory, one_setting):
     """The folder of `replan reproduce table1`."""
     folder = tmp_path_factory.mktemp("results")
     assert run(["reproduce", "table1", "--out", str(folder), "--json"]) == 0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from replan import TVMDP, FixedTimes, InputError, Mission, evaluate_times, load_setting, make_mission, oracle
 from replan.evaluation import all_returns, evaluate, oracle_rollout, rollout, sampled_regret
 from replan.evaluation import exact as exact_module
+from replan.evaluation import visited_steps
 from replan.schedule import periodic_times
 from replan.worlds.settings import PAPER_SETTINGS
 from tiny_worlds import random_times, tiny_missions
@@ -124,7 +125,7 @@ def test_beyond_the_limit_only_the_given_start_is_done(monkeypatch):
     mission = make_mission(load_setting("two-burst"))
     whole = evaluate_times(mission, [1, 17, 33, 49])
     monkeypatch.setattr(exact_module, "ALL_STARTS_LIMIT", 100)
-    monkeypatch.setattr(exact_module, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(visited_steps, "ROWS_AT_ONCE", 7)
     alone = evaluate_times(mission, [1, 17, 33, 49])
     assert alone.dynamic_regret is None
     assert alone.regret == pytest.approx(whole.regret, abs=1e-12)

@@ -74,8 +74,8 @@ class Compares(Periodic):
 def test_progress_is_told_apart_by_the_update_before_only_for_rules_that_compare(
     mission, rule: Rule, earlier
 ):
-    assert mission.progress(9, 2, 4).key(rule) == (9, 2, 2, earlier, 9, (9,))
-    assert mission.progress(9, 2).key(rule) == (9, 2, 2, 0, 9, (9,))
+    assert mission.progress(9, 2, 4).key(rule) == (9, 2, 2, earlier, 9, True)
+    assert mission.progress(9, 2).key(rule) == (9, 2, 2, 0, 9, True)
     assert Progress(mission.update(9), 2).last_update == 9
 
 

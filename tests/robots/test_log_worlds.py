@@ -76,7 +76,7 @@ def test_a_csv_of_real_valued_times_covers_the_truth_and_becomes_a_world(tmp_pat
 
 def test_regret_takes_the_world_of_a_csv(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_csv(tmp_path / "log.csv", 0, header="t,s,a,next", steps=200)
+    write_csv(tmp_path / "log.csv", 0, header="t,s,a,next", steps=60)
     estimate("log.csv")
     assert run(["regret", "log-world.toml", "--rule", "periodic"]) == 0
 

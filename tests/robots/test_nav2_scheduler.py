@@ -247,7 +247,7 @@ def test_a_rule_that_cannot_decide_is_refused_before_the_first_path(setting, cel
 
 @pytest.mark.parametrize("forecast", ["trend", "given", "mixture"])
 def test_a_forecast_of_the_setting_is_taken_into_the_mission(cells, tmp_path, forecast):
-    expecting = parse_setting(SETTING | {"forecast": forecast})
+    expecting = parse_setting(SETTING | {"forecast": forecast, "horizon": 25, "planning_horizon": 4})
     robot = scheduler(expecting, cells, Lookahead())
     robot.on_path(AWAY, 0.0)
     assert robot.ask(1.0).due

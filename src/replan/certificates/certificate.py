@@ -20,7 +20,7 @@ from replan.certificates.mixture_range import MixtureRange
 from replan.certificates.nested_states import MOST_STATES, NestedStates, require_pairs
 from replan.certificates.parameter_range import ParameterRange
 from replan.certificates.slip_range import SlipRange
-from replan.evaluation.exact import draws_times
+from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.execute.reach import WindowMission, within_reach
 from replan.model.kernel import Array

@@ -11,7 +11,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from replan.errors import InputError
-from replan.evaluation.exact import Evaluation, draws_times
+from replan.evaluation.exact import Evaluation
+from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.report.regret_words import acting_words
 from replan.schedule import FixedTimes, Prices, Rule

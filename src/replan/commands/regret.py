@@ -122,7 +122,8 @@ def _further(exact: Evaluation, notes: dict[str, str]) -> list[str]:
 
 def _notes(mission: Mission, rule: Rule, exact: Evaluation, seed: int) -> dict[str, str]:
     """Return remarks on figures that are missing, or that hold for one seed only."""
-    from replan.evaluation.exact import ALL_STARTS_LIMIT, draws_times
+    from replan.evaluation.exact import ALL_STARTS_LIMIT
+    from replan.evaluation.visited_steps import draws_times
 
     notes = {}
     if exact.dynamic_regret is None:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluation.exact import Robots, UpdateTimes, row_blocks, visits
+from replan.evaluation.visited_steps import Robots, UpdateTimes, row_blocks, visits
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices

@@ -8,37 +8,32 @@ also gives the loss of every step (Delta_t of the paper's proof), or backwards f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
+from replan.evaluation.visited_steps import (
+    UpdateTimes,
+    interval_steps,
+    last_time,
+    mission_robots,
+    require_room,
+    visits,
+)
 from replan.execute.config import Key, Progress
 from replan.execute.mission import Mission
-from replan.execute.reach import is_slip_grid, within_reach
+from replan.execute.reach import within_reach
 from replan.model.kernel import Array, Indices
-from replan.model.memory import require_memory
 from replan.model.reward import expectation
-from replan.model.window import LARGE
 from replan.planning.optimal_values import Oracle, oracle, require_oracle_memory
-from replan.schedule.ask import next_updates
-from replan.schedule.budget import FIRST_UPDATE, Kind, Prices
+from replan.schedule.budget import Kind, Prices
 from replan.schedule.fixed import FixedTimes
-from replan.schedule.rule import Need, Rule
-from replan.skip.interval import SkipStep, continue_interval, skip_interval
-from replan.skip.propagation import likeliest
+from replan.schedule.rule import Rule
 
 ALL_STARTS_LIMIT = 2_500
 """States beyond which only the given start is evaluated: all starts at once cost O(S^2 T)."""
-ROWS_AT_ONCE = 512
-"""States at an update that are pushed together; bounds memory at ROWS_AT_ONCE * S numbers."""
-
-ARRAYS_AT_ONCE = 5
-"""Arrays of ROWS_AT_ONCE distributions that a step of exact evaluation holds."""
 
 
 @dataclass(frozen=True)
@@ -101,60 +96,13 @@ class Evaluation:
         return self.expected_return - paid
 
 
-class UpdateTimes:
-    """Distributions of the next update time and its kind: a rule is asked once for each update and state."""
-
-    def __init__(self, mission: Mission, rule: Rule) -> None:
-        self.mission, self.rule = mission, rule
-        self.by_state = Need.STATE in rule.needs
-        self._known: dict[Key, dict[int, tuple[Array, int]]] = defaultdict(dict)
-
-    def __call__(self, progress: Progress, states: Indices) -> tuple[Array, Indices]:
-        """(R, T + 1) probability of each next update time for robots that saw `states`; T: none.
-
-        And (R,) the kind of that update. After a plan alone `states` are the likeliest ones.
-        """
-        mission, count = self.mission, len(states)
-        if progress.last_update < FIRST_UPDATE and mission.prices is None:
-            first = np.broadcast_to(
-                np.eye(1, mission.horizon + 1, FIRST_UPDATE), (count, mission.horizon + 1)
-            )
-            return first, np.full(count, int(Kind.BOTH))
-        known = self._known[progress.key(self.rule)]
-        asked = states.tolist() if self.by_state else [-1] * len(states)
-        if new := [row for row, state in enumerate(asked) if state not in known]:
-            context_at = partial(mission.context, self.rule, progress)
-            new = new if self.by_state else new[:1]
-            found = next_updates(
-                self.rule, context_at, mission.seen(states[new]), spend_all=mission.config.must_spend
-            )
-            known.update(zip([asked[row] for row in new], zip(*found, strict=True), strict=True))
-        return np.stack([known[state][0] for state in asked]), np.array([known[state][1] for state in asked])
-
-
-def draws_times(mission: Mission, rule: Rule) -> bool:
-    """Return whether the times of a rule differ between seeds where the states seen do not."""
-    if type(rule).next_update is Rule.next_update:
-        return False
-    update_times, start = UpdateTimes(mission, rule), np.array([mission.world.start])
-    progress, time = mission.beginning(), 0
-    while time < mission.horizon:
-        (chances,), (kind,) = update_times(progress, start)
-        if np.count_nonzero(chances) > 1:
-            return True
-        time = int(chances.argmax())
-        if time < mission.horizon:
-            progress = mission.after(progress, time, Kind(kind))
-    return False
-
-
 def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
     """Return the mission on the states that its robot can reach, and the oracle's values there."""
     within = within_reach(mission)
     if best is not None and within is mission:
-        _require_room(within)
+        require_room(within)
         return within, best
-    _require_room(within, beside=require_oracle_memory(within.world))
+    require_room(within, beside=require_oracle_memory(within.world))
     return within, oracle(within.world)
 
 
@@ -233,111 +181,6 @@ def _forwards(update_times: UpdateTimes, best: Oracle | None) -> tuple[float, St
     return total, Steps(update_loss, skip_loss, updates, looks, plans)
 
 
-Robots = tuple[Indices, Array, Callable[[int], Iterator[SkipStep]]]
-"""(R,) states seen at an update, (R,) their probability, and the steps from there to a given time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """Robots that have planned without a look: they differ by the state seen at the last look."""
-
-    share: Array
-    """(R,) their probability."""
-    before: Array
-    """(R, S) distribution of the true state."""
-    estimate: Any
-    """Of the propagation: (R,) states or (R, S) beliefs."""
-
-    def robots(self, mission: Mission, progress: Progress) -> Robots:
-        """Return the robots with the likeliest states in place of states seen."""
-        world, propagation = mission.world, progress.update.propagation
-        steps = partial(
-            continue_interval, world.kernel, world.reward, propagation, self.before, self.estimate,
-            begin=progress.last_update,
-        )  # fmt: skip
-        return likeliest(self.estimate), self.share, lambda end: steps(end=end)
-
-
-def _require_room(mission: Mission, *, beside: int = 0) -> None:
-    """Raise `InputError` if the distributions of a step, beside other numbers, would not fit into memory."""
-    states = mission.world.states
-    occupied = min(states, 2 * mission.horizon**2) if _is_sparse(mission) else states
-    require_memory(beside + ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * occupied, "exact evaluation")
-
-
-def visits(
-    update_times: UpdateTimes, robots_at: Callable[[Progress, Array], Iterator[Robots]]
-) -> Iterator[tuple[Progress, SkipStep, Array]]:
-    """Yield every step of every skip interval, with (R,) the probability that its robots come to take it.
-
-    `robots_at` tells how robots act that are distributed as (S,) mass at an update.
-    """
-    mission = update_times.mission
-    _require_room(mission)
-    start = np.eye(1, mission.world.states, mission.world.start)[0]
-    first = mission.beginning()
-    arrivals = _Arrivals(mission, update_times.rule)
-    arrivals.looked(first, start)
-    for time in range(mission.horizon):
-        for progress, mass, planned in arrivals.at(time):
-            groups = robots_at(progress, mass) if mass.any() else iter(())
-            for rows, share, steps_until in chain(groups, (p.robots(mission, progress) for p in planned)):
-                chances, kinds = update_times(progress, rows)
-                still = share
-                for step in steps_until(_last_time(chances)):
-                    yield progress, step, still
-                    leaving = share * chances[:, step.time + 1]
-                    if step.time + 1 < mission.horizon and leaving.any():
-                        arrivals.leave(progress, step, leaving, kinds)
-                    still = still - leaving
-
-
-class _Arrivals:
-    """Robots by the time of their next update and by its bookkeeping."""
-
-    def __init__(self, mission: Mission, rule: Rule) -> None:
-        self.mission, self.rule = mission, rule
-        self.waiting: dict[int, dict[Key, tuple[Progress, Array, list[Planned]]]] = defaultdict(dict)
-
-    def at(self, time: int) -> Iterator[tuple[Progress, Array, list[Planned]]]:
-        """Yield those of one time: (S,) mass of states seen, and robots that have planned without a look."""
-        for key in sorted(self.waiting.get(time, {})):
-            yield self.waiting[time].pop(key)
-
-    def looked(self, progress: Progress, mass: Array) -> None:
-        """Add robots that see (S,) `mass`."""
-        self._node(progress)[1][:] += mass
-
-    def leave(self, progress: Progress, step: SkipStep, leaving: Array, kinds: Indices) -> None:
-        """Add (R,) `leaving` robots that update after a step, each in its kind."""
-        for kind in map(Kind, np.unique(kinds[leaving > 0]).tolist()):
-            following = self.mission.after(progress, step.time + 1, kind)
-            chosen = kinds == kind
-            if Kind.LOOK in kind:
-                self.looked(following, np.where(chosen, leaving, 0.0) @ step.after)
-                continue
-            rows = np.flatnonzero(chosen & (leaving > 0))
-            estimate = progress.update.propagation.advance(step.estimate, step.actions, step.time)[rows]
-            self._node(following)[2].append(Planned(leaving[rows], step.after[rows], estimate))
-
-    def _node(self, progress: Progress) -> tuple[Progress, Array, list[Planned]]:
-        empty = progress, np.zeros(self.mission.world.states), []
-        return self.waiting[progress.last_update].setdefault(progress.key(self.rule), empty)
-
-
-def mission_robots(mission: Mission, progress: Progress, mass: Array) -> Iterator[Robots]:
-    """Group robots by the state that they see; each acts as the mission's robot does."""
-    for rows in row_blocks(mass):
-        yield rows, mass[rows], partial(_interval, mission, progress, rows)
-
-
-def row_blocks(mass: Array) -> Iterator[Indices]:
-    """Yield the states that have mass, ROWS_AT_ONCE at a time."""
-    rows = np.flatnonzero(mass)
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        yield rows[first : first + ROWS_AT_ONCE]
-
-
 def _backwards(update_times: UpdateTimes) -> Array:
     """(S,) expected return from every start state, by chaining skip intervals backwards."""
     mission, rule = update_times.mission, update_times.rule
@@ -352,7 +195,7 @@ def _backwards(update_times: UpdateTimes) -> Array:
             values[key] = np.zeros(mission.world.states)
         gained = np.zeros(mission.world.states)
         progress = next(iter(here.values()))[0]
-        for step in _interval(mission, progress, everyone, max(_last_time(c) for _, c in here.values())):
+        for step in interval_steps(mission, progress, everyone, max(last_time(c) for _, c in here.values())):
             gained = gained + step.reward
             for key, (progress, chances) in here.items():
                 weight = chances[:, step.time + 1]
@@ -379,25 +222,3 @@ def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Pr
             times = np.flatnonzero(chances.any(axis=0))
             waiting += [mission.after(progress, int(t)) for t in times if t < mission.horizon]
     return nodes
-
-
-def _last_time(chances: Array) -> int:
-    return int(np.flatnonzero(chances.any(axis=0))[-1])
-
-
-def _is_sparse(mission: Mission) -> bool:
-    """Return whether distributions are kept as sparse matrices: where they hold few of many cells."""
-    large = mission.world.states > LARGE and not mission.apart
-    return not mission.is_whole or (large and is_slip_grid(mission.world))
-
-
-def _interval(mission: Mission, progress: Progress, rows: Indices, end: int) -> Iterator[SkipStep]:
-    return skip_interval(
-        mission.world.kernel,
-        mission.world.reward,
-        progress.update.propagation,
-        rows,
-        begin=progress.last_update,
-        end=end,
-        sparse=_is_sparse(mission),
-    )

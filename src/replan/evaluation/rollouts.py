@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.evaluation.exact import UpdateTimes, draws_times
+from replan.evaluation.visited_steps import UpdateTimes, draws_times
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline

@@ -22,7 +22,7 @@ from replan.schedule.budget import FIRST_UPDATE, Kind, Prices, check_budgets
 from replan.schedule.rule import Context, Drift, Need, Rule
 from replan.skip.propagation import Execution, Propagation, make_propagation
 
-Key = tuple[int, int, int, int, int, tuple[int, ...]]
+Key = tuple[int, int, int, int, int, bool]
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
 """(kernel, reward, time, horizon, ties) -> plan."""
@@ -69,8 +69,6 @@ class Progress:
     """-1: as many as looks."""
     last_look: int = -1
     """-1: at the last update."""
-    plans_since_look: tuple[int, ...] = ()
-    """Times of the plans in force since the last look, that at the look first; (): the one in force."""
 
     def __post_init__(self) -> None:
         if self.last_update < 0:
@@ -79,8 +77,6 @@ class Progress:
             object.__setattr__(self, "plans_left", self.looks_left)
         if self.last_look < 0:
             object.__setattr__(self, "last_look", self.last_update)
-        if not self.plans_since_look:
-            object.__setattr__(self, "plans_since_look", (self.update.time,))
 
     @property
     def budget_left(self) -> int:
@@ -105,7 +101,6 @@ class Progress:
             self.update if self.update.time >= FIRST_UPDATE else None,
             plans_left=self.plans_left - 1,
             last_look=update.time if look else self.last_look,
-            plans_since_look=() if look else (*self.plans_since_look, update.time),
         )
 
     def keeping(self, time: int, kind: Kind = Kind.BOTH) -> Progress:
@@ -118,18 +113,15 @@ class Progress:
             time,
             self.plans_left - plan,
             time if look else self.last_look,
-            () if look else self.plans_since_look,
         )
 
     def key(self, rule: Rule) -> Key:
-        """Return all that tells contexts of the rule apart, and estimates of robots that saw one state.
-
-        The first entry is the last update.
-        """
+        """Return all that tells contexts of the rule apart, the last update first."""
         compares = Need.EARLIER_ESTIMATE in rule.needs and self.earlier is not None
         earlier = self.earlier.time if compares and self.earlier else self.update.compared
         left = self.looks_left, self.plans_left
-        return self.last_update, *left, earlier, self.last_look, self.plans_since_look
+        looked = self.last_look == self.last_update
+        return self.last_update, *left, earlier, self.update.time, looked
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluation.exact import UpdateTimes
 from replan.evaluation.rule_checks import require_valid_rule
+from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission
 from replan.schedule.best_offset import BestOffset
 from replan.schedule.budget import FIRST_UPDATE
