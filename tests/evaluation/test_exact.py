@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import TVMDP, FixedTimes, InputError, Mission, evaluate_times, load_setting, make_mission, oracle
-from replan.evaluation import all_returns, evaluate, oracle_rollout, rollout, sampled_regret
+from replan.evaluation import all_returns, evaluate, oracle_rollout, rollout, sampled_regret, visited_steps
 from replan.evaluation import exact as exact_module
-from replan.evaluation import visited_steps
 from replan.schedule import periodic_times
 from replan.worlds.settings import PAPER_SETTINGS
 from tiny_worlds import random_times, tiny_missions
