@@ -11,11 +11,11 @@ from replan.errors import InputError
 from replan.evaluation import check_rule, from_start, optimum, regret
 from replan.execute import Mission
 from replan.execute.config import Progress
-from replan.forecast import Frozen, Given, Mixture, Trend
+from replan.forecast import Frozen, Future, Given, Mixture, Trend
 from replan.model import SlipKernel, constant, drift
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead
-from replan.schedule.budget import Kind
+from replan.schedule.budget import Kind, Prices
 from replan.schedule.update_programme import solve
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
@@ -44,6 +44,26 @@ def test_in_a_world_that_stands_still_a_frozen_forecast_is_the_optimum(mission):
     still = mission.world.kernel(0)
     mission = replace(mission, world=replace(mission.world, kernel=constant(still)))
     assert regret(mission, Lookahead(**EXACT)) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
+
+
+@given(tiny_missions(max_horizon=7), st.floats(0, 1))
+def test_in_each_of_several_futures_a_robot_that_looks_plans_on_what_it_sees(mission, weight):
+    """With one future its worth is the floor of the paper's robot in it, with two it lies between."""
+    mission = mission.with_budget(mission.budget, prices=Prices(look=0.1))  # so that no update is forced
+    rule, world = Lookahead(**EXACT), mission.world
+    moves = Future("moves", weight, world.kernel)
+    stays = Future("stays", 1 - weight, constant(world.kernel(0)))
+    context = replace(mission.context(rule, mission.beginning(), world.start), reconsiders=True)
+
+    def worth(*futures):
+        return rule.decide(replace(context, cache={}, reconsidered=lambda: futures)).score
+
+    ends = []
+    for future in (moves, stays):
+        floor = optimum(replace(mission, world=replace(world, kernel=future.kernel, stated_bounds=None)))
+        ends.append(worth(replace(future, weight=1.0)))
+        assert ends[-1] == pytest.approx(floor.feedback_objective, abs=1e-9)
+    assert worth(moves, stays) <= weight * ends[0] + (1 - weight) * ends[1] + 1e-9
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])

@@ -47,6 +47,12 @@ PARTS = {
     "learning": Part("learning", "regret when the model is learned from what is seen", "15 minutes"),
     "certificates": Part("certificates", "what can be promised, beside the paper's bound", "2 minutes"),
     "rats": Part("rats", "the bridge of RATS, its published returns beside exact ones", "10 seconds"),
+    "forecast": Part(
+        "forecast",
+        "what a forecast is worth, and a wrong one costs",
+        "15 minutes",
+        ("forecast", "forecast-totals"),
+    ),
     "looks-and-plans": Part(
         "looks-and-plans",
         "what looks and plans are worth apart, and budgets of both",

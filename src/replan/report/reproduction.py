@@ -9,6 +9,7 @@ from replan.report.beyond_table import causes_table, regret_table
 from replan.report.certificate_figure import certificate_figure, certificate_table
 from replan.report.flight_figure import flight_figure
 from replan.report.flight_table import drawn_tracks, table_3
+from replan.report.forecast_tables import forecast_figure, forecast_table, totals_table
 from replan.report.learning_tables import bounds_table, learned_table, stated_table
 from replan.report.look_plan_tables import budgets_table, worth_table
 from replan.report.paper_figures import write_figures
@@ -35,6 +36,7 @@ TABLES: dict[str, Callable[[Run], Tables]] = {
     },
     "certificates": lambda run: {"certificates": [certificate_table(run)]},
     "rats": lambda run: {"rats": [published_table(), budget_table(run)]},
+    "forecast": lambda run: {"forecast": [forecast_table(run)], "forecast-totals": [totals_table(run)]},
     "looks-and-plans": lambda run: {
         "looks-and-plans": [worth_table(run)],
         "looks-and-plans-budgets": [budgets_table(run)],
@@ -43,6 +45,7 @@ TABLES: dict[str, Callable[[Run], Tables]] = {
 FIGURES: dict[str, Callable[[Run, Path], object]] = {
     "table1": write_figures,
     "table3": lambda run, folder: flight_figure(drawn_tracks(run), path=folder / "flights.png"),
+    "forecast": lambda run, folder: save(forecast_figure(run), folder, "forecast"),
     "certificates": lambda run, folder: save(certificate_figure(run), folder, "certificates"),
 }
 

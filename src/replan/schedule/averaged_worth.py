@@ -1,24 +1,18 @@
-"""What each candidate for the next update is worth, averaged over several futures.
+"""The candidates for the next update, weighed over several futures.
 
-The programme is solved in full where the world stays as it is. In a future that moves, a candidate u is worth
-what the robot gains until u there, plus V*_u(s) - L(u, b, s) where it then is: the oracle's value in that
-future, less what a robot with b updates left loses against the oracle where nothing moves. One walk and one
-backward pass for each future take the place of a programme.
+Each future has a dynamic programme of its own, in which the world moves and a robot that looks plans on what
+it then sees. A candidate is worth the mean over the futures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from replan.forecast.base import Future
-from replan.model.kernel import Array, Indices, Kernel
-from replan.model.tvmdp import constant
-from replan.schedule.rule import Context
+from replan.model.kernel import Array, Indices
 from replan.schedule.update_programme import Programme
-from replan.skip.segments import stack_world
 
 IMPOSSIBLE = -1e300  # worth of a time that is none
 EQUAL = 1e-12  # values this close are tied, and the earlier time wins
@@ -89,33 +83,3 @@ def best_on_average(worth: Array, futures: tuple[Future, ...], still: Programme,
 def _best(worth: Array) -> Indices:
     """(R, B) the first candidate of (R, T + 1, B) that is best."""
     return (worth >= worth.max(axis=1, keepdims=True) - EQUAL).argmax(axis=1)
-
-
-def worth_by_future(context: Context, futures: tuple[Future, ...], still: Programme) -> Array:
-    """(M, R, T + 1, B) worth of each candidate in each future; `still`: the solution where nothing moves."""
-    lost = _values(context, constant(context.kernel))[:, :, None] - still.values[:, :, :-1]
-    return np.stack(
-        [
-            still.candidates() if _stays(future, context) else _in_future(context, future, still, lost)
-            for future in futures
-        ]
-    )
-
-
-def _stays(future: Future, context: Context) -> bool:
-    return all(future.kernel(t) is context.kernel for t in (context.last_update, context.horizon - 1))
-
-
-def _in_future(context: Context, future: Future, still: Programme, lost: Array) -> Array:
-    along = stack_world(future.kernel, context.reward, first=context.last_update, horizon=context.horizon)
-    values = still.values.copy()
-    values[:, :, :-1] = _values(context, future.kernel)[:, :, None] - lost
-    return still.candidates(along, values)
-
-
-def _values(context: Context, kernel: Callable[[int], Kernel]) -> Array:
-    """(T + 1, S) V* of the times from the last update on."""
-    values = np.zeros((context.horizon + 1, context.kernel.states))
-    for t in range(context.horizon - 1, context.last_update, -1):
-        context.reward(t).backup(kernel(t), values[t + 1], out=values[t])
-    return values

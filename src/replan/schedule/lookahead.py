@@ -8,6 +8,7 @@ them (`replan.schedule.averaged_worth`), and again when the drift bounds tell wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
@@ -16,10 +17,10 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.forecast.base import Future
-from replan.model.kernel import Indices
+from replan.model.kernel import Array, Indices
 from replan.model.tvmdp import constant
 from replan.planning.backward_induction import plan, plan_ahead
-from replan.schedule.averaged_worth import Choice, Choices, best_on_average, worth_by_future
+from replan.schedule.averaged_worth import Choice, Choices, best_on_average
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.schedule.window_context import within_window
@@ -29,6 +30,7 @@ from replan.skip.segments import stack_world
 ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
+MOVING_TIMES = 20  # at which later updates are weighed in each of several futures, at most
 
 
 @dataclass(frozen=True)
@@ -112,21 +114,25 @@ class Lookahead(Rule):
         if len(futures) == 1 and not context.reconsiders:
             solution = self.solve(context, futures[0], states, budget_left)
             return Choices(solution.next_times, solution.best)
-        solution = self._still(context, states, budget_left)
-        worth = worth_by_future(context, futures, solution)
+        still = self._still(context, states, budget_left)
+        worth = np.stack([self._candidates(context, future, still, budget_left) for future in futures])
         worth[:, :, : max(context.surprise, context.last_update + 1)] = -np.inf
-        return best_on_average(worth, futures, solution, context.horizon)
+        return best_on_average(worth, futures, still, context.horizon)
+
+    def _candidates(
+        self, context: Context, future: Future, still: Programme, budget_left: int | None
+    ) -> Array:
+        """(R, T + 1, B) worth of each candidate in one of several futures."""
+        if _stays(future, context):
+            return still.candidates()
+        stride = max(self.stride(context), ceil((context.horizon - context.last_update) / MOVING_TIMES))
+        problem = self.problem(context, future, told=False)
+        return solve(problem, context.last_update, still.states, budget_left, stride=stride).candidates()
 
     def _still(self, context: Context, states: Indices, budget_left: int | None) -> Programme:
         """The programme where the estimate stays, kept until the next update."""
-        key = (
-            self,
-            context.last_update,
-            context.prices,
-            context.plans_left == 0,
-            states.tobytes(),
-            budget_left,
-        )
+        kept = context.plans_left == 0
+        key = (self, context.last_update, context.prices, kept, states.tobytes(), budget_left)
         if key not in context.cache:
             still = Future("stays", 1.0, constant(context.kernel))
             context.cache[key] = self.solve(context, still, states, budget_left)
@@ -147,14 +153,16 @@ class Lookahead(Rule):
         coarsest = max(1, (horizon - tau) // (CANDIDATES_PER_UPDATE * updates))
         return min(max(1, ceil((work / self.effort) ** 0.5)), coarsest)
 
-    def problem(self, context: Context, future: Future) -> Problem:
-        """The world as it goes on in one future, and robots that know this from their next update on."""
+    def problem(self, context: Context, future: Future, *, told: bool = True) -> Problem:
+        """The world as it goes on in one future, and how robots act in it after an update at each time.
+
+        Robots that are told the future plan on it, others on the kernel that they see.
+        """
         begin, horizon = context.last_update, context.horizon
         along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
-        stays = len(along.successors) == 1
-        later = _acting_on_the_estimate(context, future) if stays else _acting_on_the_future(context, future)
-
-        kept = context.plans_left == 0
+        stays, kept = len(along.successors) == 1, context.plans_left == 0
+        acting = _acting_on_the_future if told and not stays else _acting_on_what_is_seen
+        later = acting(context, future)
 
         def acting_from(time: int) -> Propagation:
             return context.propagation if kept or time == begin else later(time)
@@ -170,6 +178,10 @@ class Lookahead(Rule):
         )
 
 
+def _stays(future: Future, context: Context) -> bool:
+    return all(future.kernel(t) is context.kernel for t in (context.last_update, context.horizon - 1))
+
+
 def _limit(context: Context) -> int | None:
     """Return the looks left; None on a priced mission that can make one at every step."""
     if context.prices is not None and context.looks_left >= context.horizon - 1 - context.last_update:
@@ -182,19 +194,19 @@ def _even_time(context: Context) -> int:
     return context.last_update + ceil((context.horizon - context.last_update) / (context.plans_left + 1))
 
 
-def _acting_on_the_estimate(context: Context, future: Future):
-    """Time of an update -> propagation on a kernel that stays."""
+def _acting_on_what_is_seen(context: Context, future: Future) -> Callable[[int], Propagation]:
+    """Time of an update -> propagation on the kernel of the step before it, taken to stay."""
 
     @cache
     def acting_from(time: int) -> Propagation:
-        kernel, steps = future.kernel(time), min(context.planning_horizon, context.horizon - time)
+        kernel, steps = future.kernel(time - 1), min(context.planning_horizon, context.horizon - time)
         made = plan(kernel, context.reward, time=time, horizon=steps, ties=context.plan.ties)
         return make_propagation(context.execution, made, kernel)
 
     return acting_from
 
 
-def _acting_on_the_future(context: Context, future: Future):
+def _acting_on_the_future(context: Context, future: Future) -> Callable[[int], Propagation]:
     """Time of an update -> propagation on kernels that move; a time has the same plan after any update."""
 
     @cache

@@ -76,20 +76,15 @@ class Programme:
             )  # fmt: skip
         return np.asarray(gained), spread
 
-    def candidates(self, along: WorldStack | None = None, values: Array | None = None) -> Array:
-        """(R, T + 1, B) value of each candidate for the next update, with b + 1 left; -inf: none.
-
-        With `along` the robots move in another world than the problem's until the update, and going on from
-        it has `values` (T + 1, S, B + 1).
-        """
-        values = self.values if values is None else values
+    def candidates(self) -> Array:
+        """(R, T + 1, B) value of each candidate for the next update, with b + 1 left; -inf: none."""
         table, horizon = self.table, self.table.problem.horizon
         found = np.full((len(self.states), horizon + 1, self.best.shape[1] - 1), -np.inf)
-        for block, rows, places in table.blocks(table.begin, self.states, along):
+        for block, rows, places in table.blocks(table.begin, self.states):
             worth = found[places]
             _loops.programme.candidate_values(
                 table.begin, rows, block.gained, block.offsets, block.cells, block.masses,
-                table.candidate, table.latest, table.problem.price, values, worth,
+                table.candidate, table.latest, table.problem.price, self.values, worth,
             )  # fmt: skip
             if not table.problem.spend_all:
                 worth[:, horizon] = block.gained[rows, -1:]
@@ -228,13 +223,8 @@ class _Table:
             self._improve(block, rows, places, time, missed, errors, worst, chosen)
         return worst
 
-    def blocks(
-        self, time: int, states: Indices, along: WorldStack | None = None
-    ) -> Iterator[tuple[Segments, Indices, Indices]]:
+    def blocks(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
         """Blocks of segments from `time`, with some of their rows and the places in `states` of these."""
-        if along is not None:
-            yield from _in_order(self._make(time, states, along))
-            return
         if time > self.problem.shared_until or time == self.begin:
             yield from self._unshared(time, states)
             return
@@ -264,14 +254,14 @@ class _Table:
             self.row_of[missing] = sum(len(block.states) for block in self.shared) + np.arange(len(missing))
             self.shared += self._make(begin, missing)
 
-    def _make(self, begin: int, states: Indices, along: WorldStack | None = None) -> Iterator[Segments]:
+    def _make(self, begin: int, states: Indices) -> Iterator[Segments]:
         propagation = self.problem.acting_from(begin)
         keep = np.arange(self.problem.horizon - begin + 1) % (1 if begin == self.begin else self.stride) == 0
         at_once = max(1, ENTRIES_AT_ONCE // int(keep.sum() * self.problem.along.states))
         for first in range(0, len(states), at_once):
             yield walk_segments(
-                along or self.problem.along, propagation, states[first : first + at_once], begin=begin,
-                keep=keep, tolerance=self.problem.tolerance,
+                self.problem.along, propagation, states[first : first + at_once], begin=begin, keep=keep,
+                tolerance=self.problem.tolerance,
             )  # fmt: skip
 
     def _improve(
