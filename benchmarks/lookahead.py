@@ -6,11 +6,14 @@ dense matrices in NumPy, one update time after the other, nothing pruned or shar
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from benchmarks.timing import Row, compare
 from replan.evaluation import optimum, regret
 from replan.execute import Mission
+from replan.forecast import Given, Mixture
 from replan.model import drift
 from replan.planning.backward_induction import plan
 from replan.schedule import Lookahead
@@ -32,14 +35,14 @@ def first_decision(on: Mission, **options):
     """The decision at the first update, from the start; nothing of an earlier one is reused."""
     rule, states = Lookahead(**options), np.array([on.world.start])
     context = on.context(rule, on.progress(1, on.budget - 1), on.world.start)
-    return lambda: rule.solve(context, states, on.budget - 1).next_times[0, -1]
+    return lambda: rule.solve(context, context.futures[0], states, on.budget - 1).next_times[0, -1]
 
 
 def stated_error(on: Mission, **options) -> float:
     """By how much the value of the first decision can be wrong at most, where masses are dropped."""
     rule, states, left = Lookahead(**options), np.array([on.world.start]), on.budget - 1
     context = on.context(rule, on.progress(1, left), on.world.start)
-    error = solve(rule.problem(context), 1, states, left, with_error=True).error
+    error = solve(rule.problem(context, context.futures[0]), 1, states, left, with_error=True).error
     assert error is not None
     return float(error[0, left])
 
@@ -70,7 +73,7 @@ def dense_decision(on: Mission):
 
 
 def rows() -> list[Row]:
-    return [*_against_dense(), *_growth(), *_approximations()]
+    return [*_against_dense(), *_forecasts(), *_growth(), *_approximations()]
 
 
 def _against_dense() -> list[Row]:
@@ -83,6 +86,38 @@ def _against_dense() -> list[Row]:
         what = f"optimum, fixed and feedback, {execution}, n=12 T=50 B=4"
         found.append(compare(what, lambda e=execution: optimum(mission(execution=e)), repeat=3))
     return found
+
+
+def _forecasts() -> list[Row]:
+    """What a robot takes that expects the world to move, beside one that does not."""
+    found = []
+    for execution in ("map", "belief"):
+        frozen = mission(execution=execution)
+        foretold = replace(frozen, forecast=Given(frozen.world.kernel))
+        what = f"update on a forecast of 50 kernels, {execution}, n=12"
+        found.append(
+            compare(what, update_at_once(foretold), "the same on one kernel", update_at_once(frozen))
+        )
+        mixed = replace(frozen, forecast=Mixture())
+        what = (
+            f"look-ahead decision on a mixture of {len(mixed.update(12, 1).futures)}, {execution}, n=12 T=50"
+        )
+        found.append(compare(what, decision(mixed), "the same on one kernel", decision(frozen), repeat=3))
+    return found
+
+
+def update_at_once(on: Mission):
+    """An update at the first time, with its plan, as an agent makes it."""
+    kernel = on.world.kernel(0)
+    return lambda: on.config.make_update(1, kernel, None)
+
+
+def decision(on: Mission):
+    """The decision at the second update, with nothing kept from an earlier one."""
+    rule = Lookahead()
+    progress = on.after(on.after(on.beginning(), 1), 12)
+    context = on.context(rule, progress, on.world.start)
+    return lambda: rule.decide(replace(context, cache={}))
 
 
 def _growth() -> list[Row]:

@@ -87,8 +87,9 @@ def page(browser, address):
     assert errors == []
 
 
-def printed_regret(capsys, times: str, *, setting="two-burst", execution="map") -> str:
-    assert run(["regret", setting, "--times", times, "--execution", execution, "--json"]) == 0
+def printed_regret(capsys, times: str, *, setting="two-burst", execution="map", forecast="frozen") -> str:
+    options = ["--times", times, "--execution", execution, "--forecast", forecast]
+    assert run(["regret", setting, *options, "--json"]) == 0
     return f"{json.loads(capsys.readouterr().out)['regret']:.4f}"
 
 
@@ -272,6 +273,13 @@ def test_another_world_and_another_budget(page, capsys):
     page.get_by_role("textbox", name="budget B").fill("5")
     page.keyboard.press("Enter")
     expect_marks(page, [1, 9, 17, 25, 33])
+
+
+def test_a_robot_that_expects_the_true_future(page, capsys):
+    page.get_by_label("world").select_option("crosswind-mild")
+    expect_regret(page, printed_regret(capsys, "1,9,17,33", setting="crosswind-mild"))
+    page.get_by_label("forecast").select_option("given")
+    expect_regret(page, printed_regret(capsys, "1,9,17,33", setting="crosswind-mild", forecast="given"))
 
 
 def test_a_bad_link_is_one_line_on_the_page(page, address):

@@ -15,6 +15,7 @@ from replan.evaluation.optimal_schedule import optimum
 from replan.explore import controls, drawing, model, panels
 from replan.explore.link import open_screen
 from replan.forecast import Trend
+from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission, parse_setting
 
 
@@ -91,6 +92,16 @@ def test_controls_change_what_they_say_and_nothing_else():
     drawn = controls.edited(opened.setting, sizes, controls.DRAWN, {}, "0.1,0.3", kept)
     assert drawn.drift.profile(30)[-1] == pytest.approx(0.3)  # pyright: ignore[reportAttributeAccessIssue]
     assert kept.points == (0.1, 0.3)
+
+
+def test_another_forecast_is_the_settings_and_its_own_stays_whole():
+    opened = open_screen("crosswind-mild")
+    sizes, kept = {"planning_horizon": 7, "budget": 4}, controls.ScreenState(opened)
+    found = controls.edited(opened.setting, sizes, "crosswind", {}, "", kept, "given")
+    assert found.forecast == ForecastParameters(kind="given")
+    wrong = found.model_copy(update={"forecast": ForecastParameters(kind="given", error=0.3)})
+    assert controls.edited(wrong, sizes, "crosswind", {}, "", kept, "given").forecast == wrong.forecast
+    assert controls.edited(wrong, sizes, "crosswind", {}, "", kept, "trend").forecast.kind == "trend"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,8 @@ def _(controls, kept, mo, opened, world):
     base = controls.chosen_world(world.value, opened, kept)
     sizes = controls.sizes(mo, base)
     kind = controls.drift_choice(mo, base, kept)
-    return base, kind, sizes
+    forecast = controls.forecast_choice(mo, base)
+    return base, forecast, kind, sizes
 
 
 @app.cell
@@ -66,12 +67,13 @@ def _(base, controls, kind, mo):
 
 
 @app.cell
-def _(controls, drift, execution, kind, mo, rule, sizes, world):
+def _(controls, drift, execution, forecast, kind, mo, rule, sizes, world):
     best_button = mo.ui.run_button(label="Best", tooltip="Jump to the best update times that exist")
     rule_button = mo.ui.run_button(label="Use the rule's times")
     mo.vstack(
         [
-            controls.row(mo, {"world": world, "execution": execution, **controls.size_names(sizes)}),
+            controls.row(mo, {"world": world, **controls.size_names(sizes)}),
+            controls.row(mo, {"execution": execution, "forecast": forecast}),
             controls.drift_rows(mo, kind, drift),
             controls.row(mo, {"rule": rule}, rule_button, best_button),
         ],
@@ -88,9 +90,11 @@ def _(base, controls, kept, kind, mo, sizes):
 
 
 @app.cell
-def _(InputError, base, controls, drift, execution, kept, kind, mo, model, sizes, slips):
+def _(InputError, base, controls, drift, execution, forecast, kept, kind, mo, model, sizes, slips):
     try:
-        setting = controls.edited(base, sizes.value, kind.value, drift.value, slips.value, kept)
+        setting = controls.edited(
+            base, sizes.value, kind.value, drift.value, slips.value, kept, forecast.value
+        )
         scene = model.make_scene(setting, execution.value)
         _fault = None
     except InputError as error:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from replan.errors import InputError
 from replan.explore import link, model, words
 from replan.explore.drawing import tick_times
 from replan.model.drift import GREATEST_SLIP
 from replan.study.rule_source import RULES
+from replan.worlds.forecasts import ForecastKind
 from replan.worlds.settings import RoverSetting, Setting, builtin_settings, load_setting
 
 EXECUTIONS = {"map": "likeliest cell", "belief": "all cells it may be in"}
@@ -48,6 +49,12 @@ def execution_choice(mo: Any, opened: link.Screen) -> Any:
     shown = {f"{EXECUTIONS[name]} ({name})": name for name in EXECUTIONS}
     value = next(words for words, name in shown.items() if name == opened.execution)
     return mo.ui.dropdown(shown, value=value, label="execution")
+
+
+def forecast_choice(mo: Any, base: Setting) -> Any:
+    """Return the list of forecasts, with the setting's own chosen."""
+    kind = "frozen" if base.forecast is None else base.forecast.kind
+    return choice(mo, "forecast", list(get_args(ForecastKind)), kind)
 
 
 def world_choice(mo: Any, opened: link.Screen) -> Any:
@@ -138,8 +145,10 @@ def edited(
     drift: Mapping[str, Any],
     slips: str,
     kept: ScreenState,
+    forecast: str = "frozen",
 ) -> Setting:
     """Return the setting on the screen, and keep drawn slips; values out of range are refused."""
+    base = model.with_forecast(base, forecast)
     whole = {key: _whole(SIZES[key], value) for key, value in sizes.items()}
     kept.points = None
     if not isinstance(base, RoverSetting):

@@ -125,6 +125,12 @@ def edit_setting(setting: Setting, **changes: Any) -> Setting:
     return parse_setting(record)
 
 
+def with_forecast(setting: Setting, kind: str) -> Setting:
+    """Return the setting with a forecast of this kind; its own stays whole where it is of that kind."""
+    now = "frozen" if setting.forecast is None else setting.forecast.kind
+    return setting if kind == now else parse_setting(setting_record(setting) | {"forecast": {"kind": kind}})
+
+
 def drift_start(setting: Setting, kind: str) -> dict[str, Any]:
     """Return the initial values of a kind of drift, the setting's own if it is of that kind."""
     if isinstance(setting, RoverSetting) and setting.drift.kind == kind:

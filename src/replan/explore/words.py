@@ -8,6 +8,9 @@ MEANINGS = {
     "world": "where the robot walks and how that changes; the paper's settings, and harder worlds",
     "execution": "between updates the robot acts by the most likely cell (map), or weighs every cell it may "
     "be in (belief)",
+    "forecast": "how the robot expects the dynamics to go on: as they are (frozen, the paper's robot), as "
+    "they last moved (trend), by several models (mixture), by the world's parameters (family; family-ahead "
+    "knows their drift bounds ahead), or as they truly will (given)",
     "n": "the grid has n times n cells",
     "horizon T": "steps of the mission",
     "planning horizon H": "steps that a plan looks ahead",

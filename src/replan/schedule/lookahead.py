@@ -30,7 +30,7 @@ from replan.skip.segments import stack_world
 ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
-MOVING_TIMES = 20  # at which later updates are weighed in each of several futures, at most
+MOVING_TIMES = 10  # at which later updates are weighed in each of several futures, at most
 
 
 @dataclass(frozen=True)
