@@ -79,7 +79,7 @@ def test_an_agent_reconsiders_as_exact_evaluation_does(execution):
     setting = load_setting("crosswind-mild")
     mission = make_mission(setting, execution=execution)
     mission = replace(mission, forecast=Mixture(None, mission.world.models))
-    rule = Lookahead(tolerance=0.0)
+    rule = Lookahead(tolerance=0.0, effort=1e30)
     updates = rollout(mission, rule, np.arange(3), trace=True).updates
     for seed in range(3):
         run = run_agent(mission, rule, seed=seed)

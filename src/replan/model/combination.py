@@ -22,8 +22,7 @@ def combine(kernels: Sequence[Kernel], weights: Sequence[float]) -> Kernel:
     first = parts[0][0]
     if all(kernel is first for kernel, _ in parts):
         return first
-    grids = [kernel for kernel, _ in parts if isinstance(kernel, SlipKernel)]
-    if len(grids) == len(parts) and all(grids[0].differs_in_slip_alone(other) for other in grids):
+    if grids := _differing_in_slip_alone([kernel for kernel, _ in parts]):
         slip = sum(weight * grid.slip for grid, (_, weight) in zip(grids, parts, strict=True))
         if np.min(slip) >= 0.0 and np.max(slip) <= 1.0:
             return grids[0].with_slip(slip)
@@ -37,6 +36,8 @@ def combine(kernels: Sequence[Kernel], weights: Sequence[float]) -> Kernel:
 
 def stack_kernels(kernels: Sequence[Kernel]) -> tuple[Indices, Array]:
     """(K, S, k) successors and (K, S, A, k) probabilities, for compiled loops."""
+    if len(kernels) > 2 and (grids := _differing_in_slip_alone(kernels)):
+        return _stack_slips(grids)
     lists = [one.general() for one in kernels]
     states, actions = lists[0].states, lists[0].actions
     width = max(one.successors.shape[1] for one in lists)
@@ -47,6 +48,23 @@ def stack_kernels(kernels: Sequence[Kernel]) -> tuple[Indices, Array]:
         successors[i, :, : one.successors.shape[1]] = one.successors
         probabilities[i, :, :, : one.successors.shape[1]] = one.probabilities
     return successors, probabilities
+
+
+def _differing_in_slip_alone(kernels: Sequence[Kernel]) -> list[SlipKernel]:
+    """Return the kernels where they are of one grid and differ in slip alone, else none."""
+    grids = [kernel for kernel in kernels if isinstance(kernel, SlipKernel)]
+    same = len(grids) == len(kernels) and all(grids[0].differs_in_slip_alone(other) for other in grids)
+    return grids if same else []
+
+
+def _stack_slips(grids: Sequence[SlipKernel]) -> tuple[Indices, Array]:
+    """Stack kernels of one grid, whose probabilities are linear in the slip."""
+    sure, astray = (grids[0].with_slip(np.full(1, slip)).general() for slip in (0.0, 1.0))
+    require_memory(len(grids) * (sure.successors.size + sure.probabilities.size), f"{len(grids)} kernels")
+    slips = np.stack([np.broadcast_to(grid.slip, grid.states) for grid in grids])
+    more = astray.probabilities - sure.probabilities
+    successors = np.broadcast_to(sure.successors, (len(grids), *sure.successors.shape))
+    return np.ascontiguousarray(successors), sure.probabilities + slips[:, :, None, None] * more
 
 
 def side_by_side(kernels: Sequence[GeneralKernel]) -> tuple[Indices, list[Array]]:

@@ -11,6 +11,8 @@ SHARE = 0.9
 """Of the free memory that one piece of work may take."""
 NUMBER = 8
 """Bytes of a float or an index."""
+LITTLE = 1e7
+"""Bytes for which it is not worth asking what is free."""
 
 
 def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
@@ -18,8 +20,8 @@ def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
 
     Its line ends in `instead`, what would fit.
     """
-    needed, free = NUMBER * numbers, free_bytes()
-    if needed > SHARE * free:
+    needed = NUMBER * numbers
+    if needed > LITTLE and needed > SHARE * (free := free_bytes()):
         raise InputError(
             f"{purpose} needs about {_shown(needed)} of memory, and {_shown(free)} are free{instead}"
         )

@@ -30,7 +30,7 @@ from replan.skip.segments import stack_world
 ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
-MOVING_TIMES = 10  # at which later updates are weighed in each of several futures, at most
+MOVING = 2e-4  # of the effort goes into each of several futures
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,7 @@ class Lookahead(Rule):
         """(R, T + 1, B) worth of each candidate in one of several futures."""
         if _stays(future, context):
             return still.candidates()
-        stride = max(self.stride(context), ceil((context.horizon - context.last_update) / MOVING_TIMES))
-        problem = self.problem(context, future, told=False)
+        problem, stride = self.problem(context, future, told=False), self.stride(context, share=MOVING)
         return solve(problem, context.last_update, still.states, budget_left, stride=stride).candidates()
 
     def _still(self, context: Context, states: Indices, budget_left: int | None) -> Programme:
@@ -143,7 +142,7 @@ class Lookahead(Rule):
         stride = self.stride(context)
         return solve(self.problem(context, future), context.last_update, states, budget_left, stride=stride)
 
-    def stride(self, context: Context) -> int:
+    def stride(self, context: Context, *, share: float = 1.0) -> int:
         """Return the distance between the times at which later updates are weighed."""
         tau, horizon = context.last_update, context.horizon
         columns, updates = context.looks, context.looks
@@ -151,7 +150,7 @@ class Lookahead(Rule):
             columns, updates = 1, UPDATES_WITHOUT_LIMIT
         work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * columns
         coarsest = max(1, (horizon - tau) // (CANDIDATES_PER_UPDATE * updates))
-        return min(max(1, ceil((work / self.effort) ** 0.5)), coarsest)
+        return min(max(1, ceil((work / (share * self.effort)) ** 0.5)), coarsest)
 
     def problem(self, context: Context, future: Future, *, told: bool = True) -> Problem:
         """The world as it goes on in one future, and how robots act in it after an update at each time.
