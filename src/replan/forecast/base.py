@@ -46,15 +46,11 @@ class Evidence:
         """The time of which the estimate is: tau - 1, or 0."""
         return max(self.time - 1, 0)
 
-    def held_bounds(self, lasting: int = 1) -> Array:
-        """(T-1,) the drift bounds known so far, then the pace that they had for the last `lasting` steps."""
+    def held_bounds(self) -> Array:
+        """(T-1,) the drift bounds known so far, then the last of them."""
         known = self.drift_bounds[: self.horizon - 1]
-        return np.concatenate([known, np.full(self.horizon - 1 - len(known), pace(known, lasting))])
-
-
-def pace(drift_bounds: Array, lasting: int) -> float:
-    """Return the drift that every one of the last steps allowed; 0 where there is none."""
-    return float(drift_bounds[-lasting:].min()) if len(drift_bounds) else 0.0
+        missing = self.horizon - 1 - len(known)
+        return np.pad(known, (0, missing), mode="edge") if len(known) else np.zeros(missing)
 
 
 @dataclass(frozen=True, eq=False)

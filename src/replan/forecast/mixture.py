@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from replan.errors import InputError
-from replan.forecast.base import Evidence, Forecast, Future, KernelAt, pace
+from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.family_moves import FamilyMoves
 from replan.forecast.given import Given
 from replan.forecast.trend import STILL, Moved, moving, onwards, towards, towards_chance
@@ -30,8 +30,6 @@ from replan.model.tvmdp import constant
 PRIORS = {"stays": 0.3, "goes on": 0.2, "turns back": 0.1, "returns to nominal": 0.1, "as given": 1.0}
 DIRECTIONS_PRIOR = 0.05
 """Shared by the directions."""
-LASTING = 2
-"""Steps for which drift must have lasted to be expected to go on: one step alone may be a jump."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +72,10 @@ class Mixture(Forecast):
 
     def surprise(self, drift_bounds: Array, update: int) -> int:
         """Return the last time at which the drift left the pace of the last surprise, or of the update."""
-        since, expected = update, pace(drift_bounds[:update], LASTING)
+        since, pace = update, drift_bounds[update - 1] if update else 0.0
         for t in range(update + 1, len(drift_bounds) + 1):
-            if abs(drift_bounds[since:t].sum() - expected * (t - since)) > self.tolerated:
-                since, expected = t, pace(drift_bounds[:t], LASTING)
+            if abs(drift_bounds[since:t].sum() - pace * (t - since)) > self.tolerated:
+                since, pace = t, drift_bounds[t - 1]
         return since
 
     @cached_property
@@ -102,7 +100,7 @@ class Mixture(Forecast):
             moves["goes on"] = onwards(evidence)
             moves["turns back"] = towards(kernel, evidence.earlier[1])
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
-        found |= {name: moving(evidence, moved, lasting=LASTING) for name, moved in moves.items()}
+        found |= {name: moving(evidence, moved) for name, moved in moves.items()}
         if self.given is not None:
             found["as given"] = self.given.course(evidence)
         return found

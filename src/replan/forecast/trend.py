@@ -41,12 +41,9 @@ def going_on(evidence: Evidence) -> KernelAt:
     return moving(evidence, onwards(evidence))
 
 
-def moving(evidence: Evidence, moved: Moved, *, lasting: int = 1) -> KernelAt:
-    """t -> the estimate, moved on at every step up to t as far as the drift bounds allow.
-
-    Bounds that are not known yet are those that the last `lasting` steps had in common.
-    """
-    allowed = np.concatenate([[0.0], np.cumsum(evidence.held_bounds(lasting)[evidence.since :])])
+def moving(evidence: Evidence, moved: Moved) -> KernelAt:
+    """t -> the estimate, moved on at every step up to t as far as the drift bounds allow."""
+    allowed = np.concatenate([[0.0], np.cumsum(evidence.held_bounds()[evidence.since :])])
 
     @cache
     def at(t: int) -> Kernel:
