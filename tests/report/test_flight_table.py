@@ -13,6 +13,7 @@ from replan.report.flight_figure import flight_figure
 from replan.report.flight_log import write_flight_log
 from replan.report.flight_table import drawn_tracks, table_3
 from replan.schedule import FixedTimes, Periodic
+from replan.study import flights
 from replan.study.candidates import candidates
 from replan.study.flights import VALIDATION_LAYOUTS, Job, Scene, choose_rule, track
 from replan.study.paper import TABLE_3
@@ -32,14 +33,16 @@ from study_runs import computed
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two layouts of two densities, two rules."""
+    """Two layouts of two densities, two rules; the batch is not filled up with other drones."""
     study = {
         "densities": ["none", "dense"],
         "layouts": 2,
         "rules": ["regret-guided", "front-loaded"],
         "measure": ["flight"],
     }
-    return computed(study, tmp_path_factory.mktemp("table3"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flights, "BATCH_UNIT", 8)
+        return computed(study, tmp_path_factory.mktemp("table3"))
 
 
 def test_every_rule_flies_every_layout(run):

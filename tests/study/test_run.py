@@ -23,8 +23,8 @@ TIMEOUT = 300
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
-    status = run(["run", str(write_study(folder)), "--out", str(folder / "run"), "--workers", "2", "--json"])
-    assert status == 0
+    arguments = ["run", str(write_study(folder)), "--out", str(folder / "run"), "--no-page", "--json"]
+    assert run([*arguments, "--workers", "2"]) == 0
     return folder / "run"
 
 
@@ -45,7 +45,16 @@ def kill_and_resume(folder, kills, *, text=STUDY, cells=CELLS):
 
     Returns how many cells were stored at each kill.
     """
-    arguments = ("run", write_study(folder, text), "--out", folder / "run", "--workers", 2, "--resume")
+    arguments = (
+        "run",
+        write_study(folder, text),
+        "--out",
+        folder / "run",
+        "--workers",
+        2,
+        "--resume",
+        "--no-page",
+    )
     chance, before, counts = random.Random(kills), {}, []
     for _ in range(kills):
         driver = start(*arguments)
@@ -139,9 +148,8 @@ def test_a_run_survives_a_killed_worker(tmp_path, undisturbed):
     report = run_study(study, text, tmp_path / "run", engine=lambda: engine, quiet=True)
     assert engine.killed is not None
     assert (report.computed, report.failed, report.missing) == (CELLS, 0, 0)
-    assert (
-        run(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "run"), "--resume", "--json"]) == 0
-    )
+    arguments = ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "run"), "--resume", "--no-page"]
+    assert run(arguments) == 0
     assert tables(tmp_path / "run") == tables(undisturbed)
 
 
@@ -170,7 +178,7 @@ def test_an_engine_that_cannot_be_had_leaves_no_store_behind(tmp_path):
 def test_resuming_a_finished_run_computes_nothing(undisturbed, capsys):
     study = undisturbed.parent / "study.toml"
     before = tables(undisturbed)
-    assert run(["run", str(study), "--out", str(undisturbed), "--resume", "--json"]) == 0
+    assert run(["run", str(study), "--out", str(undisturbed), "--resume", "--no-page", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["computed"], answer["stored_before"]) == (0, CELLS)
     assert tables(undisturbed) == before
