@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.report.grid_path import position_error, spread_visits
-from replan.report.readme_figure import ReadmeData, readme_figure
-from replan.report.style import save
+from replan.report.readme_figure import ReadmeData, readme_data, readme_figure
+from replan.report.style import save, save_png
 from replan.report.timing_figure import update_timing
 from replan.report.trajectory_figure import TrajectoryRow, representative_seed, trajectories
 from replan.schedule.fixed import FixedTimes
@@ -202,6 +202,10 @@ def test_importing_the_figures_does_not_load_matplotlib():
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
-def test_the_picture_of_the_readme_is_small():
+def test_the_picture_of_the_readme_is_small_and_says_what_the_library_computes(tmp_path):
     picture = Path(__file__).parents[2] / "docs" / "images" / "readme.png"
     assert 0 < picture.stat().st_size < 200_000
+    save_png(readme_figure(readme_data()), tmp_path / "readme.png")
+    assert picture.read_bytes() == (tmp_path / "readme.png").read_bytes(), (
+        "make it again: python -m replan.report.readme_figure"
+    )

@@ -7,7 +7,7 @@ from replan.explore.model import Scene, View
 from replan.model.kernel import Array
 from replan.report.grid_path import spread_visits
 from replan.report.style import BLUE, ORANGE, QUIET, VERMILLION
-from replan.report.world_drawing import CELL, legend_html
+from replan.report.world_drawing import CELL, LOOKS, legend_html
 
 WIDTH, NARROW = 1000, 400  # of what lies along the horizon, on a phone; marks.html has the same
 LEFT, NARROW_LEFT, RIGHT = 60, 44, 20  # margins of the horizon, the same there
@@ -73,8 +73,10 @@ def path(scene: Scene, trace: AgentRun) -> str:
 
 
 def path_legend(scene: Scene) -> str:
-    """Return the legend of the path."""
-    return "" if scene.ground is None else f'<p class="looks">{legend_html(scene.ground)}</p>'
+    """Return the legend of the path, where updates are round marks with their numbers."""
+    if scene.ground is None:
+        return ""
+    return f'<p class="looks">{legend_html(scene.ground).replace(LOOKS["update"].sign, "●")}</p>'
 
 
 def _updates(true: Array, trace: AgentRun) -> str:

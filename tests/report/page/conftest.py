@@ -6,7 +6,7 @@ import pytest
 
 from replan.report.page import write_page
 from replan.study.candidates import candidates
-from replan.study.definition import load_study, parse_study
+from replan.study.definition import parse_study
 from replan.study.paper import METHODS
 from replan.study.protocol import parameters
 from replan.worlds.settings import load_setting, make_mission
@@ -43,13 +43,6 @@ def run(tmp_path_factory):
 def report(run, tmp_path_factory):
     """The page of both settings."""
     return write_page(run, tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture(scope="session")
-def docs_report(tmp_path_factory):
-    """The page that the docs show, with rules chosen as in the study."""
-    study, _ = load_study("table1", settings=list(SETTINGS))
-    return write_page(computed(study, tmp_path_factory.mktemp("run")), tmp_path_factory.mktemp("docs"))
 
 
 @pytest.fixture(scope="session")
