@@ -51,7 +51,8 @@ def test_the_figure_is_written_and_the_lines_are_for_people(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["nsbridge-0", "--most", "9"], "budget"),
+        (["nsbridge-0", "--most", "9"], "--most must lie between"),
+        (["nsbridge-0", "--price", "inf"], "--price"),
         (["nsbridge-0", "--regret", "-1"], "--regret"),
         (["nsbridge-0", "--price", "nan"], "--price"),
         (["nsbridge-0", "--most", "1", "--out", "curve.svg"], ".png"),

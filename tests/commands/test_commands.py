@@ -378,9 +378,10 @@ def test_prices_and_two_budgets_on_the_command_line(answer, replan, small_settin
     assert (apart["expected_looks"], apart["expected_plans"]) == pytest.approx((3, 2))
     found = answer("optimum", small_setting, "--looks", "3", "--plans", "2")
     assert found["feedback"]["regret"] <= apart["regret"] + 1e-9
-    status, _, err = replan("regret", small_setting, "--rule", "periodic", "--price", "0.02")
-    assert (status, err.count("\n")) == (2, 1)
-    assert "periodic needs a budget" in err
+    for command in ("regret", "schedule"):
+        status, _, err = replan(command, small_setting, "--rule", "periodic", "--price", "0.02")
+        assert (status, err.count("\n")) == (2, 1)
+        assert "periodic needs a budget" in err
 
 
 def test_a_study_can_vary_prices(tmp_path, small_setting):

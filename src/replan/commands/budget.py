@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,12 +78,12 @@ def command(
     from replan.study.rule_source import find_rule
 
     for name, value in (("--regret", regret), ("--price", price)):
-        if value is not None and not value >= 0:
+        if value is not None and not 0 <= value < inf:
             raise InputError(f"{name} must be a number of at least 0, not {value}")
     named = NamedMission.of(setting, execution, expecting=expecting)
     mission = named.mission
     most = min(MOST, mission.horizon - 1) if most is None else most
-    check_budget(most, mission.horizon)
+    check_budget(most, mission.horizon, name="--most")
     best = oracle(mission.world)
     source, given = find_rule(rule), parse_parameters(assignments or [])
     if looks is not None or plans is not None:
@@ -94,8 +94,8 @@ def command(
             grid = look_plan_grid(
                 mission,
                 lambda apart: choose_parameters(lambda: Bench(apart), source, given).rule,
-                range(1, check_budget(looks, mission.horizon) + 1),
-                range(1, check_budget(plans, mission.horizon) + 1),
+                range(1, check_budget(looks, mission.horizon, name="--looks") + 1),
+                range(1, check_budget(plans, mission.horizon, name="--plans") + 1),
                 floor=floor,
                 best=best,
             )

@@ -68,6 +68,8 @@ class Agent(AgentConfig):
             raise InputError(f"rule must be {what}, not {self.rule!r}")
         if Need.CURRENT_KERNEL in self.rule.needs and self.current_kernel is None:
             raise InputError(f"the rule {self.rule.name} needs current_kernel")
+        if Need.BUDGET in self.rule.needs:
+            self.limit_for(self.rule)
         self.forecast = self.forecast.informed_by(self.estimator)
         self.log: list[Event] = []
         self._memory: Memory | None = None

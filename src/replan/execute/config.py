@@ -278,6 +278,12 @@ class AgentConfig:
             plans_left=progress.plans_left,
         )
 
+    def limit_for(self, rule: Rule) -> int:
+        """Return the most updates that can be made, for a rule that needs a budget; raises without one."""
+        if self.budget is None and not self.apart:
+            raise InputError(f"the rule {rule.name} needs a budget: give one with the price")
+        return self.limit
+
     def _given(self, rule: Rule, need: Need, progress: Progress, state: int, time: int) -> Any:
         if need is Need.STATE:
             return state
@@ -288,9 +294,7 @@ class AgentConfig:
         if need is Need.EARLIER_ESTIMATE:
             return None if progress.earlier is None else (progress.earlier.time, progress.earlier.kernel)
         if need is Need.BUDGET:
-            if self.budget is None and not self.apart:
-                raise InputError(f"the rule {rule.name} needs a budget: give one with the price")
-            return self.limit
+            return self.limit_for(rule)
         if self.current_kernel is None:
             raise InputError("current_kernel is needed by the rule")
         return self.current_kernel(time)

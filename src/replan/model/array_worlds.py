@@ -69,7 +69,8 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
     except InputError:
         raise
     except UNREADABLE as error:  # encrypted or oddly compressed members are RuntimeErrors
-        raise InputError(f"{path}: not a readable .npz file ({error})") from None
+        reason = "it is of another kind" if "pickle" in str(error) else error
+        raise InputError(f"{path}: not a readable .npz file ({reason})") from None
     if unknown := sorted(set(arrays) - NPZ_ARRAYS):
         raise InputError(f"{path}: unknown array {unknown[0]!r}")
     if not {"rewards", "next_state_rewards"} & set(arrays):

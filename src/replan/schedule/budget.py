@@ -46,14 +46,16 @@ class Prices:
         return self.look * looks + self.plan * plans
 
 
-def check_budget(budget: int | None, horizon: int, prices: Prices | None = None) -> int:
+def check_budget(
+    budget: int | None, horizon: int, prices: Prices | None = None, *, name: str = "budget"
+) -> int:
     """Return the most updates that can be made. Raises `InputError` without a budget and prices."""
     if budget is None:
         if prices is None:
             raise InputError("a mission needs a budget or a price")
         return horizon - 1
     if not 1 <= budget <= horizon - 1:
-        raise InputError(f"budget must lie between 1 and {horizon - 1} (horizon - 1), not {budget}")
+        raise InputError(f"{name} must lie between 1 and {horizon - 1} (horizon - 1), not {budget}")
     return budget
 
 
@@ -66,7 +68,7 @@ def check_budgets(
         return most, most
     if looks is None or plans is None or budget is not None:
         raise InputError("looks and plans are two budgets: give both, and no other budget")
-    return check_budget(looks, horizon), check_budget(plans, horizon)
+    return check_budget(looks, horizon, name="looks"), check_budget(plans, horizon, name="plans")
 
 
 def check_times(

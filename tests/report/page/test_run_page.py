@@ -5,8 +5,10 @@ import json
 import pytest
 
 from page_data import SMALL, data_of, record
+from replan import make_rule
 from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.exact import priced_regret
 from replan.report.page import write_page
 from replan.report.page.run_page import DRAWINGS, SETTINGS_DRAWN
 from replan.report.page.run_tables import CELLS_SHOWN, records_table, rule_table
@@ -134,3 +136,31 @@ def test_ten_thousand_cells_stay_a_small_page_that_says_where_the_rest_is(opened
     shown = opened(page).page
     note = f"{CELLS_SHOWN} of 10000 cells are shown. All are in the tables and the store of the run."
     assert note in shown.locator("details .note").all_text_contents()
+
+
+def test_looks_and_plans_apart_have_a_page_without_budgets_and_causes(run_page):
+    page = run_page(
+        """settings = [{ base = "SMALL", vary = { looks = [4], plans = [2] } }]
+        rules = ["periodic", "lookahead"]"""
+    )
+    (view,) = data_of(page).values()
+    assert view["budgets"] is None and view["parts"] == [] and set(view["rules"]) == {"periodic", "lookahead"}
+
+
+def test_where_updates_have_a_price_the_page_adds_it(run_page, opened):
+    page = run_page(
+        """settings = [{ base = "SMALL", vary = { price = [0.01] } }]
+        rules = ["lookahead", { rule = "fixed-rate", name = "often", set = { every = 1 } }]
+        measure = ["exact", "optimum"]"""
+    )
+    shown = opened(page)
+    said = shown.with_charts().locator("#sentence").inner_text()
+    assert "lookahead loses least" in said and "with the price of updates added" in said
+    row = dict(zip(*shown.page.evaluate(
+        "['thead th', 'tbody tr:first-child > *'].map(part => "
+        "[...document.querySelectorAll('#regrets ' + part)].map(cell => cell.innerText.trim()))"
+    ), strict=True))  # fmt: skip
+    fixed = make_rule("fixed-rate", every=1)
+    mission = make_mission(load_setting(page.parents[1] / "small.toml"), budget=None, price=0.01)
+    assert float(row["often"]) == pytest.approx(priced_regret(mission, fixed), abs=6e-4)
+    assert shown.complaints == []

@@ -13,23 +13,29 @@ RIVALS = ("best-offset", "drift-threshold")
 
 
 def headline(
-    regrets: Regrets, *, belief: Regrets | None = None, floors: Mapping[str, float] | None = None
+    regrets: Regrets,
+    *,
+    belief: Regrets | None = None,
+    floors: Mapping[str, float] | None = None,
+    priced: bool = False,
 ) -> str:
     """Return one sentence on rules that act alike; `floors` are the least possible regrets by setting.
 
-    `belief` are the regrets of rules that act on the whole belief where the others do not.
+    `belief` are the regrets of rules that act on the whole belief where the others do not. Regrets that
+    are `priced` have the price of the updates added.
     """
+    spending = "With the price of updates added" if priced else "With the same number of updates"
     compared = {name: rules for name, rules in regrets.items() if rules.get(EVEN, 0) > SAME}
     if not compared:
-        return _most_wins(regrets)
+        return _most_wins(regrets, priced=priced)
     ratios = _mean_ratios(compared, compared)
     winner = min(ratios, key=lambda rule: ratios[rule])
     where = "" if len(compared) == 1 else f" on average over {len(compared)} settings"
     if winner == EVEN:
-        sentence = f"With the same number of updates, no rule loses less than evenly spaced updates{where}"
+        sentence = f"{spending}, no rule loses less than evenly spaced updates{where}"
     else:
         sentence = (
-            f"With the same number of updates, {winner} loses least of {len(ratios)} rules: "
+            f"{spending}, {winner} loses least of {len(ratios)} rules: "
             f"{_change(ratios[winner])} than evenly spaced updates{where}"
         )
     sentence += _to_the_floor(winner, compared, floors or {})
@@ -81,7 +87,7 @@ def _matched(rules: Mapping[str, float]) -> bool:
     return any(rules[rival] <= rules[ADAPTIVE] + SAME for rival in RIVALS if rival in rules)
 
 
-def _most_wins(regrets: Regrets) -> str:
+def _most_wins(regrets: Regrets, *, priced: bool) -> str:
     """Return which rule has the least regret most often, where nothing is compared with even spacing."""
     wins: dict[str, int] = {}
     for rules in regrets.values():
@@ -91,4 +97,6 @@ def _most_wins(regrets: Regrets) -> str:
         return "No regret was measured in this run."
     first = max(wins, key=lambda rule: wins[rule])
     where = f"in {wins[first]} of {len(regrets)} settings"
-    return f"Of {len(wins)} rules, {first} loses least, or as little as any, {where}."
+    cost = ", with the price of updates added" if priced else ""
+    rules = f"Of {len(wins)} rules, {first} loses least, or as little as any"
+    return f"{rules if len(wins) > 1 else f'{first} is the only rule'}, {where}{cost}."

@@ -79,9 +79,10 @@ def sentence(run: Run, past: Run | None = None) -> str:
     """Return the result of a run in one sentence; `past` is the study `lookahead` beside the paper's."""
     best = _best(_all_records(run, past))
     usual, floors = _regrets(best, execution="map"), _floors(best, execution="map")
+    belief, priced = _regrets(best, execution="belief"), _priced(run)
     if not usual:
-        return headline(_regrets(best, execution="belief"), floors=_floors(best, execution="belief"))
-    return headline(usual, belief=_regrets(best, execution="belief"), floors=floors)
+        return headline(belief, floors=_floors(best, execution="belief"), priced=priced)
+    return headline(usual, belief=belief, floors=floors, priced=priced)
 
 
 def _all_records(run: Run, past: Run | None) -> list[Record]:
@@ -97,6 +98,8 @@ def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
     tables = []
     if regrets := _regrets(best):
         notes = [f"Ties between equally good actions: {run.ties}.", *(comparisons(run) if paper else [])]
+        if _priced(run):
+            notes.insert(0, "Where updates have a price, it is added to the regret.")
         tables.append(rule_table(regrets, printed=TABLE_1 if paper else {}, notes=notes))
     flat = [record for rules in best.values() for record in rules.values()]
     tables.append(records_table(flat, total=max(len(run.records), len(flat))))
@@ -164,9 +167,14 @@ def _label(record: Record) -> str:
     return ", ".join([record["rule"], *(name for name in more if name not in USUAL)])
 
 
+def _priced(run: Run) -> bool:
+    """Return whether updates have a price in a mission of the run."""
+    return any(record.get("priced_regret") is not None for record in run.records)
+
+
 def _regret(record: Record) -> float:
-    """Return the exact regret, else the sampled one; infinite where there is neither."""
-    found = (record[key] for key in ("exact_regret", "sampled_regret"))
+    """Return the exact regret, with the price of the updates, else the sampled one; infinite for neither."""
+    found = (record.get(key) for key in ("priced_regret", "exact_regret", "sampled_regret"))
     return next((float(regret) for regret in found if regret is not None), inf)
 
 

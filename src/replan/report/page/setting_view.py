@@ -25,7 +25,7 @@ from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.worlds.settings import RoverSetting, Setting, make_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
-AFFORDABLE_STATES = 1_000  # beyond this, no curve of budgets and no decomposition are computed for the page
+AFFORDABLE_STATES = 1_000  # beyond this, or for looks and plans apart, no budgets and causes on the page
 SEED = 0  # of the mission that is shown
 
 Causes = Mapping[str, Mapping[str, float]]  # regret by state, plan and model, of each rule
@@ -61,7 +61,7 @@ def setting_view(
     known = known or Known()
     mission = make_mission(setting)
     exact = {label: each for label, each in shown.items() if each.estimator == TRUE_KERNEL}
-    affordable = mission.world.states <= AFFORDABLE_STATES and exact
+    affordable = mission.world.states <= AFFORDABLE_STATES and exact and not mission.apart
     best = oracle(mission.world) if affordable else None
     return {
         "name": name,

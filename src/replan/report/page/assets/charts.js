@@ -77,7 +77,7 @@ function drawTimeline(setting, chosen) {
   const dotted = rule.times.map((t) => ({ type: "line", xref: "x", yref: "paper", x0: t, x1: t, y0: 0, y1: 1,
     line: { color: theme.colour("update"), width: 1, dash: "dot" }, layer: "below" }));
   const gaps = rule.score && Object.values(rule.score.terms).some((y) => y.includes(null));
-  const empty = rule.score ? [] : [{ text: "no score: its times do not come from one", xref: "paper",
+  const empty = rule.score ? [] : [{ text: "no score: its times<br>do not come from one", xref: "paper",
     yref: "paper", x: 0.5, y: 0.12, showarrow: false }];
   Plotly.react("timeline", [...driftTraces(setting), ...updateTraces(setting, chosen), ...scoreTraces(rule)],
     layout(780, {
@@ -122,17 +122,17 @@ function drawBudgets(setting) {
   const traces = Object.entries(curves).map(([name, y]) => curve(name, budgets, y, { mode: "lines+markers",
     hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" }));
   const ahead = setting.parts.find((part) => part.rule === "lookahead" + (execution === "belief" ? ", belief" : ""));
-  if (ahead && !curves.lookahead) traces.push(curve("lookahead", [setting.budget], [ahead.state + ahead.plan + ahead.model],
+  if (ahead && setting.budget && !curves.lookahead) traces.push(curve("lookahead", [setting.budget], [ahead.state + ahead.plan + ahead.model],
     { mode: "markers", hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" }));
   curvesLegend(traces.map((trace) => trace.name));
   Plotly.react("budgets", traces, layout(380, {
     xaxis: axis("budget B (updates)", { dtick: 1 }), yaxis: axis("exact regret" +
       (execution === "belief" ? ", acting on the belief" : ""), { rangemode: "tozero" }),
-    shapes: [{ type: "line", xref: "x", yref: "paper", x0: setting.budget, x1: setting.budget, y0: 0, y1: 1,
-      line: { color: theme.colour("ink"), width: 2, dash: "dot" }, layer: "below" }],
-    annotations: [{ text: "this setting's budget", xref: "x", yref: "paper", x: setting.budget, y: 1,
+    shapes: setting.budget ? [{ type: "line", xref: "x", yref: "paper", x0: setting.budget, x1: setting.budget, y0: 0, y1: 1,
+      line: { color: theme.colour("ink"), width: 2, dash: "dot" }, layer: "below" }] : [],
+    annotations: setting.budget ? [{ text: "this setting's budget", xref: "x", yref: "paper", x: setting.budget, y: 1,
       xanchor: setting.budget > budgets.length / 2 ? "right" : "left",
-      yanchor: "bottom", showarrow: false, font: { color: theme.colour("quiet") } }],
+      yanchor: "bottom", showarrow: false, font: { color: theme.colour("quiet") } }] : [],
   }), CONFIG);
 }
 
