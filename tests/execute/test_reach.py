@@ -13,11 +13,12 @@ from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute import Agent
 from replan.execute.mission import Mission
 from replan.execute.reach import within_reach
-from replan.forecast import Trend
-from replan.model import TVMDP, Reward, SlipKernel
+from replan.forecast import ForecastFault, Given, Mixture, Trend
+from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel
 from replan.planning.ties import Ties
 from replan.schedule import FixedTimes, Need, make_rule
 from replan.schedule.budget import Prices
+from replan.schedule.window_context import within_window
 from replan.worlds import rover
 
 
@@ -86,6 +87,56 @@ def test_a_forecast_that_moves_is_that_of_the_whole_grid(seed, n, execution, tie
     )
 
 
+def given_ahead(mission):
+    """The true kernels, late and exaggerated."""
+    return Given(mission.world.kernel, ForecastFault(late=1, error=0.3))
+
+
+def mixture(mission):
+    """Weighed models without a family, one of them from outside."""
+    return Mixture(given=Given(mission.world.kernel))
+
+
+@pytest.mark.parametrize("make", [given_ahead, mixture])
+@cases
+@settings(max_examples=8)
+def test_forecasts_that_are_combined_of_slip_kernels_are_those_of_the_whole_grid(
+    make, seed, n, execution, ties
+):
+    mission = grid_mission(seed, n, execution=execution, ties=ties)
+    mission = replace(mission, forecast=make(mission))
+    rule = make_rule("periodic")
+    whole, part = evaluate(mission, rule, all_starts=False), evaluate(cut(mission), rule)
+    assert part.regret == pytest.approx(whole.regret, abs=1e-10)
+    np.testing.assert_allclose(part.steps.loss, whole.steps.loss, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [12, 20, 30])
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_look_ahead_on_a_mixture_decides_in_a_window_as_on_the_whole_grid(n, execution, monkeypatch):
+    world = rover(n, [0.05, 0.05, 0.3, 0.5, 0.5, 0.2], start=(0, 0), goal=(2, 2))
+    models = None if n < 20 else world.models
+    forecast = Mixture(given=Given(world.kernel, ForecastFault(error=0.5)), models=models)
+    mission = Mission(world, 3, 2, execution=execution, forecast=forecast)
+    rule = make_rule("lookahead", tolerance=0.0)
+    whole = evaluate(mission, rule, all_starts=False)
+    monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
+    part = evaluate(cut(mission), rule)
+    assert part.regret == pytest.approx(whole.regret, abs=1e-10)
+    np.testing.assert_allclose(part.steps.update_probability, whole.steps.update_probability, atol=1e-10)
+
+
+def test_forecasts_of_longer_moves_are_left_whole():
+    mission = Mission(rover(60, np.linspace(0.1, 0.4, 6), start=(30, 30)), 3, 2)
+    leaps = GeneralKernel(np.zeros((3600, 1), dtype=int), np.ones((3600, 5, 1)))
+    turned = SlipKernel((30, 120), 0.1)
+    for kernels in ([leaps], [mission.world.kernel(0), turned]):
+        for forecast in (Given(kernels), Mixture(given=Given(kernels))):
+            assert within_reach(replace(mission, forecast=forecast)).is_whole
+    for forecast in (Given(mission.world.kernel), Mixture(models=mission.world.models)):
+        assert not within_reach(replace(mission, forecast=forecast)).is_whole
+
+
 @given(seed=st.integers(0, 10_000), n=st.integers(26, 40), priced=st.booleans())
 @settings(max_examples=10)
 def test_the_optimum_is_that_of_the_whole_grid(seed, n, priced):
@@ -133,6 +184,17 @@ def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(monkeypatch):
         whole = evaluate(mission, rule, all_starts=False)
         monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
         assert part.regret == pytest.approx(whole.regret, abs=1e-10)
+
+
+def test_look_ahead_in_a_window_knows_what_is_left_of_the_budget(monkeypatch):
+    monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
+    mission = Mission(rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22)), 6, 2)
+    rule, state = make_rule("lookahead"), np.array([mission.world.start])
+    for left in (5, 1, 3):
+        context = mission.context(rule, mission.progress(2, left), mission.world.start)
+        part, _ = within_window(context, state)
+        assert part.kernel.states < context.kernel.states
+        assert (part.budget_left, part.looks_left, part.plans_left) == (left, left, left)
 
 
 def test_rollouts_on_the_window_are_those_on_the_whole_grid():

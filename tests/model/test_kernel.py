@@ -101,6 +101,16 @@ def test_dense_and_sparse_arrays_load_alike(seed):
     np.testing.assert_allclose(GeneralKernel.from_dense(dense).dense(), dense, atol=1e-15)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_sparse_distributions_are_pushed_as_dense_ones(seed):
+    generator = np.random.default_rng(seed)
+    kernel, actions = random_kernel(generator, 6, 3), generator.integers(3, size=4)
+    dense = generator.dirichlet(np.ones(6), size=4) * (generator.uniform(size=(4, 6)) < 0.5)
+    np.testing.assert_allclose(
+        kernel.push(csr_array(dense), actions).toarray(), kernel.push(dense, actions), atol=1e-15
+    )
+
+
 @pytest.mark.parametrize(
     ("successors", "probabilities", "said"),
     [

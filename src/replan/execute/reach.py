@@ -15,9 +15,7 @@ import numpy as np
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.forecast.base import Evidence, Forecast, Future
-from replan.forecast.frozen import Frozen
-from replan.forecast.trend import Trend
-from replan.model.kernel import Indices, Kernel
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP
 from replan.model.window import LARGE, Window
@@ -80,6 +78,15 @@ class WindowForecast(Forecast):
         """Whether the futures depend on the update before the last one."""
         return self.whole.forecast.compares
 
+    @property
+    def reconsiders(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether drift bounds that come in after an update can surprise."""
+        return self.whole.forecast.reconsiders
+
+    def surprise(self, drift_bounds: Array, update: int) -> int:
+        """Return the time of the last surprise of the whole mission's."""
+        return self.whole.forecast.surprise(drift_bounds, update)
+
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the futures of the whole in the window."""
         whole, earlier = self.whole, evidence.earlier
@@ -99,6 +106,17 @@ def is_slip_grid(world: TVMDP) -> bool:
     return all(isinstance(world.kernel(t), SlipKernel) for t in range(world.horizon))
 
 
+def expects_next_cells(mission: Mission) -> bool:
+    """Return whether the kernels that the robot expects move, like those of the grid, to next cells alone.
+
+    So does all that is combined of slip kernels.
+    """
+    sources, grid = mission.forecast.sources(mission.horizon), mission.world.grid
+    return sources is not None and all(
+        isinstance(kernel, SlipKernel) and kernel.shape == grid for kernel in sources
+    )
+
+
 def within_reach(mission: Mission, *, larger_than: int = LARGE) -> Mission:
     """Return an equal mission on the window that its robot can reach; a small mission is left as it is.
 
@@ -110,12 +128,12 @@ def within_reach(mission: Mission, *, larger_than: int = LARGE) -> Mission:
         return mission
     if mission.apart:
         return mission
-    if world.grid is None or not isinstance(mission.forecast, Frozen | Trend):
+    if world.grid is None:
         return mission
     window = Window.around(world.grid, np.array([world.start]), world.horizon + mission.planning_horizon)
     if not window.pays:
         return mission
-    if not is_slip_grid(world):
+    if not is_slip_grid(world) or not expects_next_cells(mission):
         return mission
     same = {each.name: vars(mission)[each.name] for each in fields(Mission)}
     same["world"] = window.world(world)

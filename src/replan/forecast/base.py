@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -80,6 +80,13 @@ class Forecast(ABC):
     @abstractmethod
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the futures from evidence.time on; their weights add up to 1."""
+
+    def sources(self, horizon: int) -> Iterable[Kernel] | None:
+        """Return kernels that lead, with the estimates, to every state that an expected kernel leads to.
+
+        On large grids they tell how far the expected moves go. The default, None, stands for unknown.
+        """
+        return None
 
     def informed_by(self, estimator: Estimator) -> Forecast:
         """Return the forecast for a robot that learns with this estimator; the default is the same."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from replan.forecast.base import Evidence, Forecast, Future
+from replan.model.kernel import Kernel
 from replan.model.tvmdp import constant
 
 
@@ -16,6 +18,10 @@ class Frozen(Forecast):
     def moves(self) -> bool:
         """Whether the expected kernels may differ from the estimate: never."""
         return False
+
+    def sources(self, horizon: int) -> Iterable[Kernel]:
+        """Return no kernels: the estimates are all."""
+        return ()
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the estimate, held fixed."""

@@ -5,7 +5,7 @@ In a built-in setting the given future is the true one. `ForecastFault` makes it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -68,6 +68,10 @@ class Given(Forecast):
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the one course."""
         return (Future("as given", 1.0, self.course(evidence)),)
+
+    def sources(self, horizon: int) -> Iterable[Kernel]:
+        """Return the given kernels."""
+        return (self._right(t) for t in range(horizon))
 
     def course(self, evidence: Evidence) -> KernelAt:
         """t -> the kernel foretold at the update."""

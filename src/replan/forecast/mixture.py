@@ -12,7 +12,7 @@ believed less, and a rule that has settled on a time reconsiders it (`surprise`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -69,6 +69,13 @@ class Mixture(Forecast):
             else:
                 merged[label] = Future(label, weights[name], course)
         return tuple(merged.values())
+
+    def sources(self, horizon: int) -> Iterable[Kernel]:
+        """Return the members of the family and the given kernels."""
+        if self.models is not None:
+            yield from (self.models.member(*point) for point in self.models.points)
+        if self.given is not None:
+            yield from self.given.sources(horizon)
 
     def surprise(self, drift_bounds: Array, update: int) -> int:
         """Return the last time at which the drift left the pace of the last surprise, or of the update."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -32,6 +32,10 @@ class Trend(Forecast):
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the one course."""
         return (Future("goes on", 1.0, going_on(evidence)),)
+
+    def sources(self, horizon: int) -> Iterable[Kernel]:
+        """Return no kernels: the estimates are all."""
+        return ()
 
 
 def going_on(evidence: Evidence) -> KernelAt:

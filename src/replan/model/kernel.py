@@ -220,8 +220,17 @@ class GeneralKernel:
         return values, chosen
 
     def push(self, distributions: Array, actions: Indices) -> Array:
-        """Move (R, S) distributions one step, row i under actions[i]."""
-        return _loops.general.push(self.successors, self.probabilities, distributions, actions)
+        """Move (R, S) distributions one step, row i under actions[i]; a sparse matrix stays sparse."""
+        if isinstance(distributions, np.ndarray):
+            return _loops.general.push(self.successors, self.probabilities, distributions, actions)
+        row, states = np.repeat(np.arange(len(actions)), np.diff(distributions.indptr)), distributions.indices
+        mass = distributions.data[:, None] * self.probabilities[states, actions[row]]
+        rows = np.repeat(row, mass.shape[1])
+        moved = type(distributions)(
+            (mass.reshape(-1), (rows, self.successors[states].reshape(-1))), shape=distributions.shape
+        )
+        moved.eliminate_zeros()
+        return moved
 
     def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
         """(R,) next states by inversion of (R,) uniform numbers."""

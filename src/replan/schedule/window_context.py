@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from replan.forecast.base import mean_kernel
+from replan.forecast.base import Future, mean_kernel
 from replan.model.kernel import Indices
 from replan.model.slip import SlipKernel
 from replan.model.window import LARGE, Window
@@ -19,15 +20,14 @@ def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
     """Return an equal context on the cells that matter to robots in `states` until the end, and these cells.
 
     Steps lead at most one cell away, and plans look H - 1 steps further than the robot can come. Ties that
-    are drawn by state, and forecasts of other kernels than slip on the grid or that reconsider, leave the
-    context as it is.
+    are drawn by state, and forecasts of other kernels than slip on the grid, leave the context as it is.
     """
     kernel, states = context.kernel, np.asarray(states, dtype=np.int64)
     if not isinstance(kernel, SlipKernel) or kernel.states <= LARGE or context.plan.ties.kind == "random":
         return context, states
     reach = context.horizon - context.last_update + context.planning_horizon
     window = Window.around(kernel.shape, states, reach)
-    if not window.pays or context.reconsiders or not _on_the_grid(context):
+    if not window.pays or not _on_the_grid(context):
         return context, states
     key = (Window, window.corner, window.shape)
     if key not in context.cache:
@@ -35,7 +35,18 @@ def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
     here = context.cache[key]
     # the whole context is made anew at every step, what it holds of the update stays
     return replace(
-        here, time=context.time, budget_left=context.budget_left, budget=context.budget, given=context.given
+        here,
+        time=context.time,
+        budget_left=context.budget_left,
+        budget=context.budget,
+        looks=context.looks,
+        plans=context.plans,
+        looks_left=context.looks_left,
+        plans_left=context.plans_left,
+        prices=context.prices,
+        given=context.given,
+        surprise=context.surprise,
+        reconsidered=partial(_reconsidered, context, here, window),
     ), window.inside(states)
 
 
@@ -44,12 +55,20 @@ def _on_the_grid(context: Context) -> bool:
     return all(isinstance(future.kernel(t), SlipKernel) for future in context.futures for t in times)
 
 
+def _reconsidered(context: Context, here: Context, window: Window) -> tuple[Future, ...]:
+    return _cut(context.reconsidered(), window) if context.reconsiders else here.futures
+
+
+def _cut(futures: tuple[Future, ...], window: Window) -> tuple[Future, ...]:
+    return tuple(
+        replace(future, kernel=lambda t, at=future.kernel: window.kernel(at(t))) for future in futures
+    )
+
+
 def _restricted(context: Context, window: Window) -> Context:
     plans = tuple(_plan(each, window) for each in (context.plan, *context.plan.later))
     made = replace(plans[0], later=plans[1:])
-    futures = tuple(
-        replace(future, kernel=lambda t, at=future.kernel: window.kernel(at(t))) for future in context.futures
-    )
+    futures = _cut(context.futures, window)
     expected = mean_kernel(futures) if made.later else None
     kernel = window.kernel(context.kernel)
     return replace(
@@ -58,7 +77,6 @@ def _restricted(context: Context, window: Window) -> Context:
         plan=made,
         propagation=make_propagation(context.execution, made, kernel, expected),
         futures=futures,
-        reconsidered=lambda: futures,
         reward=lambda t: window.reward(context.reward(t)),
         declared_successors=None,
         family=None,
