@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -33,21 +34,8 @@ def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
     if key not in context.cache:
         context.cache[key] = _restricted(context, window)
     here = context.cache[key]
-    # the whole context is made anew at every step, what it holds of the update stays
-    return replace(
-        here,
-        time=context.time,
-        budget_left=context.budget_left,
-        budget=context.budget,
-        looks=context.looks,
-        plans=context.plans,
-        looks_left=context.looks_left,
-        plans_left=context.plans_left,
-        prices=context.prices,
-        given=context.given,
-        surprise=context.surprise,
-        reconsidered=partial(_reconsidered, context, here, window),
-    ), window.inside(states)
+    reconsidered = partial(_reconsidered, context, here["futures"], window)
+    return replace(context, **here, reconsidered=reconsidered), window.inside(states)
 
 
 def _on_the_grid(context: Context) -> bool:
@@ -55,8 +43,8 @@ def _on_the_grid(context: Context) -> bool:
     return all(isinstance(future.kernel(t), SlipKernel) for future in context.futures for t in times)
 
 
-def _reconsidered(context: Context, here: Context, window: Window) -> tuple[Future, ...]:
-    return _cut(context.reconsidered(), window) if context.reconsiders else here.futures
+def _reconsidered(context: Context, futures: tuple[Future, ...], window: Window) -> tuple[Future, ...]:
+    return _cut(context.reconsidered(), window) if context.reconsiders else futures
 
 
 def _cut(futures: tuple[Future, ...], window: Window) -> tuple[Future, ...]:
@@ -65,23 +53,22 @@ def _cut(futures: tuple[Future, ...], window: Window) -> tuple[Future, ...]:
     )
 
 
-def _restricted(context: Context, window: Window) -> Context:
+def _restricted(context: Context, window: Window) -> dict[str, Any]:
+    """Return the fields of a context that depend on the states, as long as its update is in force."""
     plans = tuple(_plan(each, window) for each in (context.plan, *context.plan.later))
     made = replace(plans[0], later=plans[1:])
-    futures = _cut(context.futures, window)
+    futures, kernel = _cut(context.futures, window), window.kernel(context.kernel)
     expected = mean_kernel(futures) if made.later else None
-    kernel = window.kernel(context.kernel)
-    return replace(
-        context,
-        kernel=kernel,
-        plan=made,
-        propagation=make_propagation(context.execution, made, kernel, expected),
-        futures=futures,
-        reward=lambda t: window.reward(context.reward(t)),
-        declared_successors=None,
-        family=None,
-        cache={},
-    )
+    return {
+        "kernel": kernel,
+        "plan": made,
+        "propagation": make_propagation(context.execution, made, kernel, expected),
+        "futures": futures,
+        "reward": lambda t: window.reward(context.reward(t)),
+        "declared_successors": None,
+        "family": None,
+        "cache": {},
+    }
 
 
 def _plan(plan: Plan, window: Window) -> Plan:
