@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replan import InputError, check_tvmdp, load_setting, make_mission
+from replan import InputError, Trend, check_tvmdp, load_setting, make_mission
 from replan.worlds.settings import PAPER_SETTINGS, SPENDING, builtin_settings, with_spending
 
 GOOD = """
@@ -174,3 +174,10 @@ def test_a_price_is_that_of_a_look_and_a_plan_together():
     mission = make_mission(load_setting("two-burst"), price=0.3)
     assert mission.budget is None
     assert mission.prices.update == pytest.approx(0.3)
+
+
+def test_a_mission_takes_the_kind_of_a_forecast():
+    setting = load_setting("crosswind-mild")
+    assert make_mission(setting, forecast="trend").forecast == Trend()
+    with pytest.raises(InputError, match="did you mean"):
+        make_mission(setting, forecast="mixtur")  # pyright: ignore[reportArgumentType]

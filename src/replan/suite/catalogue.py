@@ -21,7 +21,7 @@ from replan.skip.propagation import Execution
 from replan.study.cells import canonical
 from replan.suite.draws import Draws
 from replan.suite.families import FAMILIES
-from replan.worlds.forecasts import ForecastKind, ForecastParameters
+from replan.worlds.forecasts import ForecastKind
 from replan.worlds.settings import (
     FILES,
     PAPER_SETTINGS,
@@ -78,7 +78,7 @@ class SuiteWorld:
 
     def mission(self, execution: Execution = "map", forecast: ForecastKind = "frozen") -> Mission:
         """Return the mission of a robot that acts and expects so."""
-        return make_mission(self.setting, execution=execution, forecast=ForecastParameters(kind=forecast))
+        return make_mission(self.setting, execution=execution, forecast=forecast)
 
     def scored(self, execution: Execution) -> bool:
         """Return whether `even` and `floor` are far enough apart for a score."""

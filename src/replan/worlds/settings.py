@@ -6,11 +6,11 @@ A setting is the parameters of a world together with those of a mission in it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from replan.errors import InputError
+from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
 from replan.forecast import Frozen
 from replan.model import TVMDP
@@ -19,7 +19,7 @@ from replan.schedule.budget import Prices
 from replan.skip.propagation import Execution
 from replan.worlds.arrays import Arrays
 from replan.worlds.crosswind import Crosswind
-from replan.worlds.forecasts import ForecastParameters, named_forecast
+from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
 from replan.worlds.map_world import Map
 from replan.worlds.mars_rover import Rover
 from replan.worlds.ns_bridge import NSBridge
@@ -239,12 +239,18 @@ def make_mission(
     setting: Setting,
     *,
     execution: Execution = "map",
-    forecast: ForecastParameters | None = None,
+    forecast: ForecastParameters | ForecastKind | None = None,
     world: TVMDP | None = None,
     **spending: Any,
 ) -> Mission:
     """Return the mission of a setting, with another forecast, world or keys of `SPENDING` where given."""
     setting = with_spending(setting, **spending)
+    if isinstance(forecast, str):
+        if forecast not in get_args(ForecastKind):
+            raise InputError(
+                f"there is no forecast {forecast!r}{did_you_mean(forecast, get_args(ForecastKind))}"
+            )
+        forecast = ForecastParameters(kind=forecast)
     world, forecast = world or setting.build(), forecast or setting.forecast
     return Mission(
         world=world,
