@@ -23,7 +23,7 @@ from replan.worlds.crazyflie.flight import fly
 from replan.worlds.crazyflie.layouts import DENSITIES, cells_at, layout, middles_at
 from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.physics import Physics
-from replan.worlds.crazyflie.wind import wind
+from replan.worlds.crazyflie.wind import make_wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 
 RULES = ("periodic", "lookahead")
@@ -48,12 +48,12 @@ def fly_model(physics: Physics, density, layouts: int, model: str) -> dict[tuple
     jobs = list(product(RULES, EXECUTIONS, range(layouts)))
     missions = {
         (execution, number): crazyflie_mission(
-            layout(density, number), wind(density, number), execution=execution, cuts=cuts
+            layout(density, number), make_wind(density, number), execution=execution, cuts=cuts
         )
         for execution, number in product(EXECUTIONS, range(layouts))
     }
     agents = [Agent.on(missions[execution, number], make_rule(rule)) for rule, execution, number in jobs]
-    flight = CrazyflowFlight(physics, [wind(density, number) for *_, number in jobs], cuts=flown_cuts)
+    flight = CrazyflowFlight(physics, [make_wind(density, number) for *_, number in jobs], cuts=flown_cuts)
     flown = fly(flight, agents, locate=locate)
     results: dict[tuple[str, str], list[Outcome]] = {}
     for k, (rule, execution, number) in enumerate(jobs):

@@ -5,14 +5,14 @@ from math import isnan
 import numpy as np
 import pytest
 
-from replan.evaluation.placement import placement, pooled, stale_drifts, top_quartile_intervals
+from replan.evaluation.placement import measure_placement, pooled, stale_drifts, top_quartile_intervals
 from replan.worlds.settings import load_setting, make_mission
 
 BOUNDS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])  # T = 7
 
 
 def test_precision_and_coverage_leave_the_first_update_out():
-    found = placement((1, 3, 5, 6), BOUNDS, [(1, 2), (2, 4), (5, 7)])
+    found = measure_placement((1, 3, 5, 6), BOUNDS, [(1, 2), (2, 4), (5, 7)])
     assert (found.updates, found.updates_inside) == (3, 3)
     assert (found.intervals, found.intervals_met) == (3, 2)
     assert found.precision == 1
@@ -20,23 +20,23 @@ def test_precision_and_coverage_leave_the_first_update_out():
 
 
 def test_an_interval_ends_before_its_end():
-    found = placement((1, 4), BOUNDS, [(2, 4)])
+    found = measure_placement((1, 4), BOUNDS, [(2, 4)])
     assert (found.precision, found.coverage) == (0, 0)
-    assert placement((1, 3), BOUNDS, [(2, 4)]).precision == 1
+    assert measure_placement((1, 3), BOUNDS, [(2, 4)]).precision == 1
 
 
 def test_one_update_has_no_precision_and_no_interval_no_coverage():
-    assert isnan(placement((1,), BOUNDS, [(2, 4)]).precision)
-    assert isnan(placement((1, 4), BOUNDS, []).coverage)
-    assert isnan(pooled([placement((1,), BOUNDS, [(2, 4)])])["precision"])
-    some = [placement((1, 3), BOUNDS, []), placement((1, 3), BOUNDS, [(3, 4)])]
+    assert isnan(measure_placement((1,), BOUNDS, [(2, 4)]).precision)
+    assert isnan(measure_placement((1, 4), BOUNDS, []).coverage)
+    assert isnan(pooled([measure_placement((1,), BOUNDS, [(2, 4)])])["precision"])
+    some = [measure_placement((1, 3), BOUNDS, []), measure_placement((1, 3), BOUNDS, [(3, 4)])]
     assert pooled(some)["coverage"] == 1, "of those that have one"
 
 
 def test_stale_drift_by_hand():
     # updates at 1 and 4. t = 2, 3, 4 count from epsilon_0, t = 5, 6 from epsilon_3
     assert stale_drifts((1, 4), BOUNDS) == pytest.approx([3, 6, 10, 4 + 5, 4 + 5 + 6])
-    found = placement((1, 4), BOUNDS, [])
+    found = measure_placement((1, 4), BOUNDS, [])
     assert found.mean_stale_drift == pytest.approx(43 / 5)
     assert found.max_stale_drift == pytest.approx(15)
 
@@ -68,8 +68,8 @@ def test_fast_drift_of_a_world_that_is_mostly_still_is_where_it_moves(name, inte
 
 
 def test_pooling_counts_updates_together_and_averages_the_rest():
-    few = placement((1, 3), BOUNDS, [(3, 4)])
-    many = placement((1, 2, 4, 5), BOUNDS, [(1, 2), (6, 7)])
+    few = measure_placement((1, 3), BOUNDS, [(3, 4)])
+    many = measure_placement((1, 2, 4, 5), BOUNDS, [(1, 2), (6, 7)])
     both = pooled([few, many])
     assert both["precision"] == pytest.approx(1 / 4)
     assert both["coverage"] == pytest.approx(0.5)

@@ -26,7 +26,7 @@ from replan.worlds.crazyflie.layouts import (
     layout,
     state_of,
 )
-from replan.worlds.crazyflie.wind import wind
+from replan.worlds.crazyflie.wind import make_wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 from study_runs import computed
 
@@ -83,7 +83,7 @@ def test_the_figure_has_a_panel_for_each_density(run, tmp_path):
 def test_thresholds_are_chosen_on_validation_layouts_alone():
     chosen = choose_rule("best-offset", "sparse")
     numbers = range(FIRST_VALIDATION_LAYOUT, FIRST_VALIDATION_LAYOUT + VALIDATION_LAYOUTS)
-    missions = [crazyflie_mission(layout("sparse", k), wind("sparse", k)) for k in numbers]
+    missions = [crazyflie_mission(layout("sparse", k), make_wind("sparse", k)) for k in numbers]
 
     def total(rule):
         return sum(regret(mission, FixedTimes(rule.times(60, 6))) for mission in missions)
@@ -125,7 +125,7 @@ def test_a_flight_becomes_a_robot_log(tmp_path):
     from mcap.reader import make_reader
 
     job = Job(Scene("dense", 3), Periodic())
-    mission = crazyflie_mission(layout("dense", 3), wind("dense", 3, strength=0.0))
+    mission = crazyflie_mission(layout("dense", 3), make_wind("dense", 3, strength=0.0))
     flown = fly(Teleport(), [Agent.on(mission, job.rule)])
     write_flight_log(tmp_path / "flight.mcap", flown, layout("dense", 3))
     with (tmp_path / "flight.mcap").open("rb") as file:

@@ -17,7 +17,7 @@ from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.layouts import cells_at, centres
 from replan.worlds.crazyflie.metrics import Outcome
 from replan.worlds.crazyflie.physics import Physics
-from replan.worlds.crazyflie.wind import wind
+from replan.worlds.crazyflie.wind import make_wind
 from replan.worlds.forecasts import ForecastParameters
 
 
@@ -123,7 +123,9 @@ def test_a_drone_flies_alike_to_the_bit_in_any_full_batch():
     paths = []
     for size, place in ((1, 0), (2, 0), (2, 700)):
         physics = Physics(size * flights.BATCH_UNIT)
-        flight = CrazyflowFlight(physics, [wind("dense", k) for k in (*range(100, 100 + place), 0, 1, 2)])
+        flight = CrazyflowFlight(
+            physics, [make_wind("dense", k) for k in (*range(100, 100 + place), 0, 1, 2)]
+        )
         flight.take_off()
         for action in (0, 2, 0):
             flight.move(np.full(place + 3, action))

@@ -115,7 +115,7 @@ def newton(x, z, dx, dz, aim, n, lean, band, rhs, dp, pull, wanted, share, targe
 
 @_jit
 def step_length(x, dx):
-    """How far x may go along dx and stay positive, at most 1."""
+    """Return the greatest step along dx, at most 1, that keeps x positive."""
     length = 1.0 / STEP
     for k in range(x.size):
         if x[k] + length * dx[k] < 0.0:

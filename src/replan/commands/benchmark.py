@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from typer.core import TyperGroup
 
-from replan.commands.common import JsonOption, SetOption
-from replan.commands.engine_options import (
-    AddressOption,
-    EngineOption,
-    EngineOptions,
-    WorkersOption,
-    WorkingDirOption,
-)
+from replan.commands.common import Given, JsonOption, SetOption
+from replan.commands.engine_options import EngineOptions, computing_options
 from replan.commands.output import emit
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
@@ -51,6 +45,7 @@ def _benchmark() -> None:
 
 
 @app.command(SCORE)
+@computing_options
 def score(
     rule: Annotated[str, typer.Argument(help="A rule: its name, file.py:Class or package.module:Class.")],
     assignments: SetOption = None,
@@ -64,11 +59,9 @@ def score(
         Path | None, typer.Option(help="File of the card; in the run's folder if not given.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run, card and page.")] = None,
-    engine: EngineOption = "local",
-    address: AddressOption = None,
-    workers: WorkersOption = None,
-    working_dir: WorkingDirOption = None,
     as_json: JsonOption = False,
+    *,
+    computing: Given,
 ) -> None:
     """Score a rule on the test part of the suite and write its card and a page; the same command goes on."""
     from replan.report.benchmark_page import write_benchmark_page
@@ -87,7 +80,7 @@ def score(
     unusual = ["tuned"] * tune + [forecast] * (forecast != "frozen")
     slug = _slug([rule.rpartition(":")[2], *map("=".join, given.items()), *unusual], source.digest)
     folder = output_folder(out or Path("runs") / "benchmark" / slug)
-    options = EngineOptions(engine, address, workers, working_dir)
+    options = EngineOptions(**computing)
     found = make_card(source, given, _computing(folder, options, quiet=as_json), tune=tune, forecast=expected)
     written = write_whole(card or folder / "card.json", found.text())
     page = write_benchmark_page([found, *reference_cards()], folder, own=found)
@@ -101,6 +94,7 @@ def score(
 
 
 @app.command("verify")
+@computing_options
 def verify(
     cards: Annotated[list[Path], typer.Argument(help="Cards, as JSON files.")],
     rule: Annotated[
@@ -109,18 +103,16 @@ def verify(
     run_source: Annotated[
         bool, typer.Option("--run-source", help="Run the source text that a card holds.")
     ] = False,
-    engine: EngineOption = "local",
-    address: AddressOption = None,
-    workers: WorkersOption = None,
-    working_dir: WorkingDirOption = None,
     as_json: JsonOption = False,
+    *,
+    computing: Given,
 ) -> None:
     """Recompute cards; exit status 1 where one does not hold, with one line for each difference."""
     from replan.suite.cards import read_card
     from replan.suite.verification import verify_card
 
     answers, lines = [], []
-    options = EngineOptions(engine, address, workers, working_dir)
+    options = EngineOptions(**computing)
     for path in cards:
         card = read_card(path)
         if run_source and rule is None and card.source is not None:

@@ -89,19 +89,19 @@ Given = dict[str, Any]
 
 def spending_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of `SPENDING_OPTIONS`; those that are given reach it as `spending`."""
-    return _with_options(command, "spending", SPENDING_OPTIONS)
+    return with_options(command, "spending", SPENDING_OPTIONS)
 
 
 def forecast_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of `FORECAST_OPTIONS`; those that are given reach it as `expecting`."""
-    return _with_options(command, "expecting", FORECAST_OPTIONS)
+    return with_options(command, "expecting", FORECAST_OPTIONS)
 
 
-def _with_options(command: Callable[..., None], group: str, kinds: dict[str, Any]) -> Callable[..., None]:
+def with_options(command: Callable[..., None], group: str, kinds: dict[str, Any]) -> Callable[..., None]:
     """Replace the parameter `group` of a command by options; it gets those that are given as a dict."""
 
     @wraps(command)
-    def with_options(**options: Any) -> None:
+    def flat_command(**options: Any) -> None:
         values = {name: options.pop(name) for name in kinds}
         given = {name: value for name, value in values.items() if value is not None}
         command(**options, **{group: given})
@@ -116,9 +116,9 @@ def _with_options(command: Callable[..., None], group: str, kinds: dict[str, Any
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
         for name, kind in kinds.items()
     ]
-    with_options.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
-    with_options.__annotations__ = {each.name: each.annotation for each in parameters}
-    return with_options
+    flat_command.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    flat_command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return flat_command
 
 
 def forecast_of(expecting: Given) -> ForecastParameters | None:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from replan.commands.common import with_options
+
 if TYPE_CHECKING:
     from replan.study.definition import Study
     from replan.study.engine import Engine
 
-EngineOption = Annotated[str, typer.Option(help="Where cells are computed: local or ray.")]
-AddressOption = Annotated[str | None, typer.Option(help="The Ray cluster to use; else one is started.")]
-WorkersOption = Annotated[int | None, typer.Option(help="Processes, or cores of the Ray cluster.")]
-WorkingDirOption = Annotated[
-    Path | None, typer.Option(help="Folder sent to the Ray cluster, for rules that import its files.")
-]
+ENGINE_OPTIONS = {
+    "engine": Annotated[str | None, typer.Option(help="Where cells are computed: local (default) or ray.")],
+    "address": Annotated[str | None, typer.Option(help="The Ray cluster to use; else one is started.")],
+    "workers": Annotated[int | None, typer.Option(help="Processes, or cores of the Ray cluster.")],
+    "working_dir": Annotated[
+        Path | None, typer.Option(help="Folder sent to the Ray cluster, for rules that import its files.")
+    ],
+}
+
+
+def computing_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `ENGINE_OPTIONS`; those that are given reach it as `computing`."""
+    return with_options(command, "computing", ENGINE_OPTIONS)
 
 
 @dataclass(frozen=True)

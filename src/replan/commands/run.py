@@ -8,14 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from replan.commands.common import JsonOption
-from replan.commands.engine_options import (
-    AddressOption,
-    EngineOption,
-    EngineOptions,
-    WorkersOption,
-    WorkingDirOption,
-)
+from replan.commands.common import Given, JsonOption
+from replan.commands.engine_options import EngineOptions, computing_options
 from replan.commands.output import emit
 from replan.commands.waiting import waiting
 
@@ -23,16 +17,15 @@ FAILURES_SHOWN = 20
 STOPPED = 130
 
 
+@computing_options
 def run(
     study: Annotated[str, typer.Argument(help="A TOML file, or the name of a study that comes with replan.")],
-    engine: EngineOption = "local",
-    address: AddressOption = None,
-    workers: WorkersOption = None,
-    working_dir: WorkingDirOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/NAME if not given.")] = None,
     page: Annotated[bool, typer.Option(help="Draw the page; without it only tables are written.")] = True,
     as_json: JsonOption = False,
+    *,
+    computing: Given,
 ) -> None:
     """Compute every cell of a study; exit status 1 where cells failed, 130 where Ctrl-C stopped it."""
     from replan.report.page import write_page
@@ -42,7 +35,7 @@ def run(
     from replan.study.runner import run_study
 
     loaded, text = load_study(study)
-    options = EngineOptions(engine, address, workers, working_dir)
+    options = EngineOptions(**computing)
     options.require_alone(loaded)
     folder = out or Path("runs") / loaded.name
     report = run_study(loaded, text, folder, engine=options.make, resume=resume, quiet=as_json)

@@ -17,7 +17,7 @@ from replan.estimate.drift_sums import DriftSums
 from replan.estimate.estimator import Observation
 from replan.estimate.slip_evidence import CELLS, SlipModel, Stretch, stretches
 from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate, SlipProfile
-from replan.model.family import KernelFamily, with_slip
+from replan.model.family import KernelFamily
 from replan.model.kernel import Indices, prepare_kernel
 from replan.model.slip import SlipKernel
 
@@ -80,7 +80,7 @@ class PooledSlip:
                 self._profiles[terrain] = self._profiles[terrain].add(evidence, drift)
         self.slips = self._slips_at(max(observation.time - 1, 0))
         slip = np.array([estimate.slip for estimate in self.slips])
-        return with_slip(self.nominal, slip if len(slip) == 1 else slip[self.terrain])
+        return self.nominal.with_slip(slip if len(slip) == 1 else slip[self.terrain])
 
     def save(self) -> dict[str, np.ndarray]:
         """The profile of each class, its position, and the last update."""

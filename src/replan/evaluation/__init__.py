@@ -13,7 +13,13 @@ from replan.evaluation.exact import (
     regret,
 )
 from replan.evaluation.optimal_schedule import Optimum, feedback_regrets, optimum
-from replan.evaluation.placement import Placement, placement, pooled, stale_drifts, top_quartile_intervals
+from replan.evaluation.placement import (
+    Placement,
+    measure_placement,
+    pooled,
+    stale_drifts,
+    top_quartile_intervals,
+)
 from replan.evaluation.rollouts import Rollouts, SampledRegret, oracle_rollout, rollout, sampled_regret
 from replan.evaluation.rule_checks import RuleFinding, check_rule, require_valid_rule
 from replan.evaluation.scale import RegretScale, regret_scale
@@ -39,9 +45,9 @@ __all__ = [
     "feedback_regrets",
     "from_start",
     "learned_returns",
+    "measure_placement",
     "optimum",
     "oracle_rollout",
-    "placement",
     "pooled",
     "regret",
     "regret_scale",

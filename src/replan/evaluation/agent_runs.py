@@ -27,9 +27,9 @@ class AgentRun:
     """One mission, step by step."""
 
     times: tuple[int, ...]
-    """Of the updates."""
+    """Times of the updates."""
     decisions: tuple[tuple[int, Decision], ...] = field(repr=False)
-    """Of every t from 1 on."""
+    """Time and decision, for every t from 1 on."""
     states: Indices = field(repr=False)
     """(T + 1,) true states."""
     believed: Indices = field(repr=False)

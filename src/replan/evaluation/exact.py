@@ -67,7 +67,7 @@ class Evaluation:
     dynamic_regret: float | None
     """The greatest regret over start states; None beyond ALL_STARTS_LIMIT or where it was not asked for."""
     prices: Prices | None = None
-    """Of the mission."""
+    """Prices of the mission."""
 
     @property
     def regret(self) -> float:

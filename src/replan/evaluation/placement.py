@@ -42,7 +42,7 @@ class Placement:
         return self.intervals_met / self.intervals if self.intervals else nan
 
 
-def placement(times: Sequence[int], drift_bounds: Array, intervals: Sequence[Interval]) -> Placement:
+def measure_placement(times: Sequence[int], drift_bounds: Array, intervals: Sequence[Interval]) -> Placement:
     """The diagnostics of one schedule."""
     later = [t for t in times if t != FIRST_UPDATE]
     inside = [any(begin <= t < end for begin, end in intervals) for t in later]

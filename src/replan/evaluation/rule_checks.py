@@ -1,4 +1,4 @@
-"""A checker for anyone's rule: does it spend the budget, repeat itself, and know only what it declares?
+"""A checker for rules: they spend the budget, repeat themselves and use only what they declare.
 
 The rule is run through missions; then every question is asked again in another order, from other states,
 and in worlds that are the same up to that time and differ after it.

@@ -26,9 +26,9 @@ class RegretScale:
     """Regrets that others on the same mission are compared with."""
 
     never: float
-    """Of a robot that keeps its plan of t = 0 and never updates."""
+    """Regret of a robot that keeps its plan of t = 0 and never updates."""
     even: float | None
-    """Of updates at even distances; None where it takes long to compute."""
+    """Regret of updates at even distances; None where it takes long to compute."""
     best_possible: float | None
     """The least that any rule can have; None where it takes long to compute."""
 

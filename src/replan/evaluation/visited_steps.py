@@ -94,7 +94,7 @@ class Planned:
     before: Array
     """(R, S) distribution of the true state."""
     estimate: Any
-    """Of the propagation: (R,) states or (R, S) beliefs."""
+    """State estimate of the propagation: (R,) states or (R, S) beliefs."""
 
     def __add__(self, others: Planned) -> Planned:
         """Return both together.

@@ -31,12 +31,13 @@ from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit
 from replan.execute.identity import describe_arguments
 from replan.execute.memory import Event, Memory
 from replan.execute.mission import Mission
+from replan.execute.trial import require_rule, try_out
 from replan.execute.validation import validate_kernel, validate_look, validate_number
-from replan.model.kernel import Array, Kernel, prepare_kernel
+from replan.model.kernel import Array, Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import FORCED, decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE, Kind
-from replan.schedule.rule import Decision, Need, Rule
+from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import likeliest
 
 EVENTS = {Kind.BOTH: "update", Kind.LOOK: "look", Kind.PLAN: "plan"}
@@ -52,7 +53,7 @@ class Agent(AgentConfig):
     time_limit: float | None = None
     """Seconds for the work of an update, and for a decision."""
     seed: int | None = None
-    """Of the draws of a random rule."""
+    """Seed of the draws of a random rule."""
     log_length: int | None = None
     """Events kept in the log and in saved files, the newest; None: all."""
     trial: bool = True
@@ -63,13 +64,7 @@ class Agent(AgentConfig):
         check_time_limit(self.time_limit)
         if self.log_length is not None and self.log_length < 1:
             raise InputError(f"log_length must be at least 1, not {self.log_length}")
-        if not isinstance(self.rule, Rule):
-            what = f"an instance: {self.rule.__name__}()" if isinstance(self.rule, type) else "a Rule"
-            raise InputError(f"rule must be {what}, not {self.rule!r}")
-        if Need.CURRENT_KERNEL in self.rule.needs and self.current_kernel is None:
-            raise InputError(f"the rule {self.rule.name} needs current_kernel")
-        if Need.BUDGET in self.rule.needs:
-            self.limit_for(self.rule)
+        require_rule(self, self.rule)
         self.forecast = self.forecast.informed_by(self.estimator)
         self.log: list[Event] = []
         self._memory: Memory | None = None
@@ -77,7 +72,7 @@ class Agent(AgentConfig):
         self._worker, self._decider = Worker(), Worker()
         self._warned = False
         if self.trial:
-            self._try_out()
+            try_out(self, self.rule, seed=self.seed)
 
     @classmethod
     def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options) -> Self:
@@ -299,33 +294,13 @@ class Agent(AgentConfig):
         return made
 
     def _learn(self, seen: Observation, kind: Kind) -> Callable[[], Kernel]:
-        """Return what estimates: the estimator, or after a plan alone what it said of the last look.
+        """Return the call that estimates; after a plan alone it repeats the estimate of the last look.
 
         In the paper's simulator a plan shows the kernel of the step before, without a look.
         """
         if Kind.LOOK in kind or isinstance(self.estimator, TrueKernel):
             return partial(self.estimator.estimate, seen)
         return lambda known=self._now.known: self.nominal if known is None else known
-
-    def _try_out(self) -> None:
-        prepare_kernel(self.nominal)
-        made = self.make_update(0, self.nominal)
-        estimate = made.propagation.begin(_row(0))
-        made.propagation.advance(estimate, made.propagation.act(estimate, 0), 0)
-        first = FIRST_UPDATE if self.prices is None else 0
-        update = replace(made, time=first)
-        looks, plans = self.budgets
-        progress = Progress(update, looks - first, plans_left=plans - first)
-        if progress.budget_left == 0 or self.horizon <= first + 1:
-            return
-        context = partial(self.context, self.rule, progress, 0)
-        try:
-            named = named_update(self.rule, context(), 0, seed=self.seed, spend_all=self.must_spend)
-            decision_at(self.rule, context(first + 1), named, spend_all=self.must_spend)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(f"the rule {self.rule.name} cannot decide: {_described(error)}") from error
 
 
 def _row(state: int) -> np.ndarray:

@@ -59,10 +59,10 @@ class Progress:
     """Bookkeeping of a mission after an update: which plan is in force, and what is left."""
 
     update: Update
-    """In force."""
+    """The update in force."""
     looks_left: int
     earlier: Update | None = None
-    """In force before, None if that was the free plan of t = 0."""
+    """The update before it; None if that was the free plan of t = 0."""
     last_update: int = -1
     """Time of the last look or plan; -1: that of the plan in force. Later if the plan was kept."""
     plans_left: int = -1
@@ -140,13 +140,13 @@ class AgentConfig:
     drift_bounds: Array
     """(T-1,) epsilon_t."""
     forecast: Forecast = field(default_factory=Frozen)
-    """What the robot expects of the kernels after an update."""
+    """Forecast of the kernels after an update."""
     execution: Execution = "map"
     ties: Ties = field(default_factory=Ties)
     spend_all: bool = True
     """Spend exactly B updates; False: at most B. With prices B is a limit in any case."""
     prices: Prices | None = None
-    """Of looks and plans. With prices the first update is not forced."""
+    """Prices of looks and plans. With prices the first update is not forced."""
     looks: int | None = None
     """Budget of looks, where looks and plans have budgets of their own."""
     plans: int | None = None
@@ -157,7 +157,7 @@ class AgentConfig:
     declared_successors: Indices | None = None
     """(S, k) states to which steps can lead at any time."""
     family: KernelFamily | None = None
-    """Of which every kernel is a member."""
+    """The family of which every kernel is a member."""
 
     def __post_init__(self) -> None:
         self.budgets  # noqa: B018, which checks them

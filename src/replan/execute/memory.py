@@ -32,7 +32,7 @@ class Memory:
     """Seen last."""
     progress: Progress
     estimate: Any
-    """Of the propagation: (1,) the likeliest state, or (1, S) the belief."""
+    """State estimate of the propagation: (1,) the likeliest state, or (1, S) the belief."""
     named_update: int | None = None
     """The next update time, if the rule named one."""
     named: bool = False

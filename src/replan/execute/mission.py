@@ -37,9 +37,9 @@ class Mission:
     spend_all: bool = True
     """Spend exactly B updates; False: at most B. With prices B is a limit in any case."""
     prices: Prices | None = None
-    """Of looks and plans. With prices the first update is not forced."""
+    """Prices of looks and plans. With prices the first update is not forced."""
     forecast: Forecast = field(default_factory=Frozen)
-    """What the robot expects of the kernels after an update."""
+    """Forecast of the kernels after an update."""
     looks: int | None = None
     """Budget of looks, where looks and plans have budgets of their own."""
     plans: int | None = None

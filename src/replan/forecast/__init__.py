@@ -1,4 +1,4 @@
-"""What the robot expects of the dynamics after an update."""
+"""Forecasts: the kernels that the robot expects after an update."""
 
 from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
 from replan.forecast.from_family import FromFamily

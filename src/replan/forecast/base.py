@@ -58,7 +58,7 @@ class Future:
     """One expectation of how the world goes on."""
 
     name: str
-    """In words, for the terms of a decision."""
+    """Name in words, for the terms of a decision."""
     weight: float
     kernel: KernelAt = field(repr=False)
     """t -> the kernel expected at t, from tau on."""
@@ -93,7 +93,7 @@ class Forecast(ABC):
         return self
 
     def surprise(self, drift_bounds: Array, update: int) -> int:
-        """Return the last time by which the (t,) bounds told what was not expected after an update.
+        """Return the last time at which the (t,) bounds were not as expected at an update.
 
         The default, the time of the update itself, never has a rule reconsider.
         """

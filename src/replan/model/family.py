@@ -34,7 +34,7 @@ class KernelFamily:
     def of_one_slip(cls, kernel: SlipKernel) -> Self:
         """The grid of a kernel with any slip, the same in all cells."""
         words = "the kernel is one slip for the whole grid; its slip law and walls are known and stay"
-        return cls(words, with_slip(kernel, 0.0), with_slip(kernel, 1.0))
+        return cls(words, kernel.with_slip(0.0), kernel.with_slip(1.0))
 
     def kernel(self, parameter: float) -> Kernel:
         """The member with that parameter, between 0 and 1."""
@@ -44,7 +44,7 @@ class KernelFamily:
             and isinstance(last, SlipKernel)
             and first.differs_in_slip_alone(last)
         ):
-            return with_slip(first, (1 - parameter) * first.slip + parameter * last.slip)
+            return first.with_slip((1 - parameter) * first.slip + parameter * last.slip)
         first, last = first.general(), last.general()
         return GeneralKernel(
             np.concatenate([first.successors, last.successors], axis=1),
@@ -85,12 +85,6 @@ class KernelFamily:
             and (first.slip.size, last.slip.size) == (1, 1)
             and (first.slip[0], last.slip[0]) == (0.0, 1.0)
         )
-
-
-def with_slip(kernel: SlipKernel, slip: float | Array) -> SlipKernel:
-    """The same grid with another slip."""
-    blocked = kernel.blocked if kernel.blocked.size > 1 else None
-    return SlipKernel(kernel.shape, slip, law=kernel.law, blocked=blocked)
 
 
 def _row(kernel: Kernel, s: int, a: int) -> Array:

@@ -26,7 +26,7 @@ class Plan:
     """The first step of an H-step plan, and those of later times where kernels are expected to move."""
 
     time: int
-    """Of the update that made it."""
+    """Time of the update that made the plan."""
     policy: Indices = field(repr=False)
     """(S,) first-step action of each state."""
     next_values: Array = field(repr=False)
@@ -34,7 +34,7 @@ class Plan:
     kernel: Kernel = field(repr=False)
     """Planned on."""
     reward: Reward = field(repr=False)
-    """Of the first step."""
+    """Reward of the first step."""
     ties: Ties = field(default_factory=Ties)
     later: tuple[Plan, ...] = field(default=(), repr=False)
     """For each later time up to T - 1; empty where this one is kept until the next update."""

@@ -1,4 +1,4 @@
-"""Which of equally good actions is taken.
+"""The choice among equally good actions.
 
 Two actions within 1e-9 of the best are tied. The choice moves regret more than the choice of an update rule
 does, so it is stated with every result.

@@ -12,7 +12,7 @@ ACTING: dict[Execution, str] = {
     "map": "by the likeliest cell",
     "belief": "by weighing all cells it may be in",
 }
-"""How a robot acts between updates, by the name of the execution."""
+"""A robot's way of acting between updates, by the name of the execution."""
 WORDS: dict[Execution, str] = {"map": "likeliest cell", "belief": "belief"}
 """The same in a word or two, for tables."""
 

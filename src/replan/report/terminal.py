@@ -15,7 +15,7 @@ PADDING = 3  # about each column: two spaces and a line
 
 
 def show(table: Table) -> None:
-    """In blocks of columns where the terminal is narrow; piped it is whole, and `**` marks what is bold."""
+    """Print a table, in blocks of columns on a narrow terminal; piped, it is whole and `**` marks bold."""
     console = Console()
     piped = not console.is_terminal
     styled = console.color_system is not None

@@ -52,7 +52,7 @@ ALWAYS = ("true path", "believed path", "update", "start")
 
 @dataclass(frozen=True)
 class Ground:
-    """What a drawing shows of a grid world."""
+    """The parts of a grid world that a drawing shows."""
 
     rows: int
     columns: int
@@ -84,7 +84,7 @@ class Ground:
         )
 
     def legend(self) -> dict[str, Look]:
-        """Return the looks of what this drawing shows, by name."""
+        """Return the styles of the things in this drawing, by name."""
         shown = {
             "goal": self.goals,
             "wall": self.walls,

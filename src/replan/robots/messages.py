@@ -133,7 +133,7 @@ class PoseWithCovariance(IdlStruct, typename=wire_name("geometry_msgs/msg/PoseWi
 
 @dataclass
 class PoseWithCovarianceStamped(IdlStruct, typename=wire_name("geometry_msgs/msg/PoseWithCovarianceStamped")):
-    """What a localiser publishes."""
+    """A pose estimate with its covariance, as a localiser publishes it."""
 
     header: Header = field(default_factory=Header)
     pose: PoseWithCovariance = field(default_factory=PoseWithCovariance)

@@ -69,7 +69,7 @@ def decision_at(rule: Rule, context: Context, named: int | None, *, spend_all: b
 
 
 def _within_budget(decision: Decision, context: Context, *, spend_all: bool) -> Decision:
-    """Return the decision with what the budget forces, and without what it has not left."""
+    """Return the decision with the parts that the budget forces, and without those that are spent."""
     kind = (decision.kind | (_forced(context) if spend_all else 0)) & context.kinds_left
     if kind == decision.kind:
         return decision

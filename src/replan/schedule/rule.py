@@ -82,9 +82,9 @@ class Context:
     futures: tuple[Future, ...] = field(repr=False)
     """Expected from tau on, at tau."""
     surprise: int
-    """Last time at which the drift bounds told what the forecast had not expected; tau if there was none."""
+    """Last time at which a drift bound was not as forecast; tau if there was none."""
     reconsiders: bool
-    """Whether the forecast can be surprised, so that a rule may have to decide anew."""
+    """Whether drift bounds can differ from the forecast, so that a rule may have to decide anew."""
     reconsidered: Callable[[], tuple[Future, ...]] = field(repr=False)
     """Returns the futures expected with the drift bounds known by `surprise`."""
     reward: Callable[[int], Reward] = field(repr=False)
@@ -92,13 +92,13 @@ class Context:
     declared_successors: Indices | None = field(default=None, repr=False)
     """(S, k) states to which steps can lead at any time; None: undeclared."""
     family: KernelFamily | None = field(default=None, repr=False)
-    """Of which every kernel is a member; None: undeclared."""
+    """The family of which every kernel is a member; None: undeclared."""
     given: Mapping[Need, Any] = field(default_factory=dict, repr=False)
     """The information that the rule declares in `needs`."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     """Results that a rule keeps for as long as the update at tau is in force."""
     prices: Prices | None = None
-    """Of a look and a plan; None: the budget must be spent."""
+    """Prices of a look and a plan; None: the budget must be spent."""
     looks: int = -1
     """Budget of looks; -1: that of updates."""
     plans: int = -1

@@ -48,7 +48,7 @@ class MapPropagation:
     """The estimate is a state: the most likely successor under the expected kernel."""
 
     time: int
-    """Of the update."""
+    """Time of the update."""
     policy: Indices = field(repr=False)
     """(L, S) of the times from the update on; the last one is kept."""
     kernels: tuple[Kernel, ...] = field(repr=False)

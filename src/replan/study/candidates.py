@@ -90,7 +90,7 @@ def lazy_thresholds(scores: Array) -> list[float]:
 
 
 def certified_amounts(mission: Mission) -> list[float]:
-    """What may be given away in multiples of the even interval after the first update, ascending."""
+    """Return amounts that may be given away, ascending: those of multiples of the even interval."""
     context = mission.context(Certified(), mission.progress(FIRST_UPDATE, 1), mission.world.start)
     even = (mission.horizon - 1) / mission.limit
     lengths = (min(max(round(multiplier * even), 1), mission.horizon - 1) for multiplier in MULTIPLIERS)

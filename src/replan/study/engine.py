@@ -1,4 +1,4 @@
-"""Where cells are computed: one small interface, and the loop that keeps any engine busy.
+"""Engines, which compute cells: their interface, and the loop that keeps any engine busy.
 
 An engine takes batches and hands back outcomes as they finish. At most `slots` batches are under way, so that
 memory is bounded however long the study. A batch whose worker died is tried again cell by cell, alone, so

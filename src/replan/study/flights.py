@@ -26,7 +26,7 @@ from replan.worlds.crazyflie.flight import Flight, Flown, Progress, fly
 from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout, middles_at
 from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.physics import Physics
-from replan.worlds.crazyflie.wind import Wind, wind
+from replan.worlds.crazyflie.wind import Wind, make_wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 from replan.worlds.forecasts import ForecastParameters
 
@@ -52,7 +52,7 @@ class Scene:
     @property
     def wind(self) -> Wind:
         """The wind of the trial."""
-        return wind(self.density, self.number, trial=self.trial)
+        return make_wind(self.density, self.number, trial=self.trial)
 
     def mission(self) -> Mission:
         """Return the mission in the grid model."""
@@ -218,7 +218,7 @@ def _physics(drones: int) -> Physics:
 
 
 def track(job: Job, flown: Flown, drone: int = 0) -> Track:
-    """What one drone of a flight did."""
+    """Return the track of one drone of a flight."""
     scene = job.scene
     made = outcome(layout(scene.density, scene.number), flown.log, drone)
     times = tuple(time for time, _ in flown.updates(drone))

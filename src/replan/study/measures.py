@@ -21,7 +21,7 @@ from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.look_plan_grid import look_plan_grid
 from replan.evaluation.look_plan_optimum import look_plan_optimum
 from replan.evaluation.optimal_schedule import optimum
-from replan.evaluation.placement import Interval, placement, top_quartile_intervals
+from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
 from replan.evaluation.rollouts import rollout, sampled_regret
 from replan.evaluation.scale import never_updating
 from replan.execute.mission import Mission
@@ -165,7 +165,7 @@ def _placement(trial: Trial) -> Values:
     schedules = updates if (updates != updates[0]).any() else updates[:1]
     intervals = high_drift_intervals(trial.stage.setting, trial.mission)
     bounds = trial.mission.world.drift_bounds
-    found = [placement(np.flatnonzero(row).tolist(), bounds, intervals) for row in schedules]
+    found = [measure_placement(np.flatnonzero(row).tolist(), bounds, intervals) for row in schedules]
     counts = ("updates", "updates_inside", "intervals", "intervals_met")
     drifts = ("mean_stale_drift", "max_stale_drift")
     return {

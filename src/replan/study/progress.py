@@ -1,4 +1,4 @@
-"""How a run speaks while it goes on: a live table on a terminal, plain lines elsewhere, on standard error."""
+"""Progress of a run on standard error: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETTINGS_SHOWN = 20
 
 @dataclass
 class Tally:
-    """What is known of a run so far."""
+    """Counts and pace of a run so far."""
 
     total: int
     done: int = 0  # stored earlier ones included
@@ -30,7 +30,7 @@ class Tally:
 
     @classmethod
     def of(cls, entries: Iterable[Entry], stored: Iterable[tuple[int, float | None]]) -> Tally:
-        """Of the entries of a study, with (key, regret) of what is stored."""
+        """Make the tally of a study from its entries and the (key, regret) of stored cells."""
         names: dict[int, list[tuple[str, str]]] = {}
         for entry in entries:
             names.setdefault(entry.cell.key, []).append((entry.setting, entry.label))
@@ -66,7 +66,7 @@ class Tally:
         return (self.done - done) / (now - began) if now > began and self.done > done else None
 
     def line(self, now: float) -> str:
-        """Where the run stands."""
+        """Return the progress of the run in one line."""
         rate = self.rate(now)
         text = f"{self.done} of {self.total} cells"
         if self.failed:

@@ -189,7 +189,7 @@ def _only_on_standard_error() -> Iterator[None]:
 
 @contextmanager
 def _told_of_a_sudden_end() -> Iterator[None]:
-    """Leave a process behind that speaks if Ray ends this one, as it does where the head is lost."""
+    """Start a process that prints a line if Ray ends this one, as it does where the head is lost."""
     watched, alive = os.pipe()
     watcher = subprocess.Popen(
         [sys.executable, "-c", WATCHER, ENDED],

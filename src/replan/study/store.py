@@ -229,7 +229,7 @@ def _connect(path: Path, *, read_only: bool) -> Any:
 
 
 def _fault(path: Path, error: Exception) -> str:
-    """What went wrong with the file, and that what is stored is safe."""
+    """Return a line that names the fault of the file and says that stored results are safe."""
     said = str(error).splitlines()[0]
     if "set lock" in said:
         return f"{path}: another process is using it"

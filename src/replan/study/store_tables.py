@@ -58,12 +58,12 @@ def settings_columns(entries: Sequence[Entry]) -> Columns:
 
 
 def cells_columns(entries: Sequence[Entry]) -> Columns:
-    """What every cell of the study is."""
+    """Return the columns that describe every cell of the study."""
     return _columns(_cell_row(entry) for entry in entries)
 
 
 def outcome_columns(outcomes: Sequence[Outcome], *, start: int) -> dict[str, Columns]:
-    """What outcomes of the start of that number add to each table."""
+    """Return the rows that outcomes of the start of that number add to each table."""
     results = [outcome for outcome in outcomes if isinstance(outcome, Result)]
     failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
     return {

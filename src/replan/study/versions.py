@@ -1,4 +1,4 @@
-"""What a result was made with."""
+"""Versions of the code and the libraries with which results are made."""
 
 from __future__ import annotations
 

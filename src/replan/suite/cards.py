@@ -39,7 +39,7 @@ class SuiteName(StrictModel):
 
 
 class Tuning(StrictModel):
-    """How the parameters of a card were chosen."""
+    """The choice of a card's parameters."""
 
     on: str
     """`tune`: one set for all worlds, on the tune part; `own world`: a set for each world, on that world."""
@@ -68,12 +68,12 @@ class Card(StrictModel):
     """Text of the file that defines a rule of the user's own."""
     source_sha256: str | None = None
     needs: list[str]
-    """What the rule declares that it needs."""
+    """Names of the needs that the rule declares."""
     parameters: dict[str, Any]
     tuning: Tuning | None = None
     """None: the parameters are the class's defaults, or were given."""
     forecast: ForecastKind = "frozen"
-    """What the robot expects of the steps ahead."""
+    """Forecast of the steps ahead."""
     worlds: list[WorldRegret]
     versions: dict[str, str]
     decision_seconds: float

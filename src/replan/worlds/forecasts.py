@@ -20,7 +20,7 @@ def named_forecast(value: Any) -> Any:
 
 
 class ForecastParameters(Parameters):
-    """What the robot expects of the kernels after an update.
+    """The forecast of a setting: the kernels that the robot expects after an update.
 
     `given` is the true future, or that of `file`, made wrong by `error`, `late` and `noise`. `mixture` has a
     given member where any of these is set. `family` moves the parameters of the world's models on;
@@ -37,7 +37,7 @@ class ForecastParameters(Parameters):
     noise: Annotated[float, Field(ge=0)] | None = None
     """Every entry is multiplied by exp(noise N), N standard normal."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Of the noise."""
+    """Seed of the noise."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> ForecastParameters:

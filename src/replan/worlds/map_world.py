@@ -70,7 +70,7 @@ class Map(Parameters):
     drift: Drift
     """Slip over time."""
     objective: Objective = "distance"
-    """What the reward counts: `distance` from the goal (the rover's), or `time` to it in steps."""
+    """Quantity that the reward counts: `distance` from the goal (the rover's), or `time` to it in steps."""
     patches: list[FloorPatch] = Field(default=[])
     """Parts of the floor with a slip of their own, later ones over earlier ones."""
     drift_bound: Fraction | None = None

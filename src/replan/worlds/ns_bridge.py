@@ -37,7 +37,7 @@ class NSBridge(Parameters):
     """A bridge with a goal at both ends, one half of which becomes slippery."""
 
     epsilon: Fraction = 0.0
-    """Where it becomes slippery: 0 is the left half, 1 the right half."""
+    """The half that becomes slippery: 0 is the left half, 1 the right half."""
     horizon: Horizon = 9
     """Steps, T."""
     discount: Fraction = 0.9

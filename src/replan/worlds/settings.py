@@ -68,7 +68,7 @@ class MissionParameters(Parameters):
     ties: str = "first"
     """Action taken among tied ones: first, last or random(SEED)."""
     forecast: ForecastParameters | None = None
-    """What the robot expects of the kernels after an update: a kind or a table; left out, frozen."""
+    """Forecast of the kernels after an update: a kind or a table; left out, frozen."""
 
     @field_validator("forecast", mode="before")
     @classmethod

@@ -7,7 +7,7 @@ from replan.schedule import Periodic
 from replan.worlds.crazyflie.cflib_flight import CflibFlight
 from replan.worlds.crazyflie.flight import Flown, fly
 from replan.worlds.crazyflie.layouts import layout
-from replan.worlds.crazyflie.wind import wind
+from replan.worlds.crazyflie.wind import make_wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 
 DENSE = layout("dense", 3)
@@ -15,7 +15,7 @@ DENSE = layout("dense", 3)
 
 @cache
 def _mission(horizon: int):
-    calm = wind("dense", 3, strength=0.0, horizon=horizon)
+    calm = make_wind("dense", 3, strength=0.0, horizon=horizon)
     return crazyflie_mission(DENSE, calm, budget=min(6, horizon - 1))
 
 

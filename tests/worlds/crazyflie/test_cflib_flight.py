@@ -17,7 +17,7 @@ from replan.worlds.crazyflie.cflib_link import CflibLink
 from replan.worlds.crazyflie.flight import fly
 from replan.worlds.crazyflie.layouts import CELL_SIZE, cells_at, layout, state_of
 from replan.worlds.crazyflie.metrics import outcome
-from replan.worlds.crazyflie.wind import constant_wind, wind
+from replan.worlds.crazyflie.wind import constant_wind, make_wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 
 
@@ -204,7 +204,7 @@ def test_a_flight_can_be_planned_on_sub_cells(peer):
     def subcells_at(positions):
         return cells_at(positions, 3)
 
-    calm = wind("none", 0, strength=0.0, horizon=5)
+    calm = make_wind("none", 0, strength=0.0, horizon=5)
     pilot = Agent.on(crazyflie_mission(layout("none", 0), calm, budget=4, cuts=3), Periodic())
     flown = fly(CflibFlight(peer.uri), [pilot], locate=subcells_at)
     assert flown.aborted is None

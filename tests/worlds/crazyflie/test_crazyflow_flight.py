@@ -6,13 +6,13 @@ import pytest
 from replan.errors import InputError
 from replan.execute import Agent
 from replan.schedule import FixedTimes
-from replan.worlds.crazyflie.calibration import calibration
+from replan.worlds.crazyflie.calibration import load_calibration
 from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.flight import fly
 from replan.worlds.crazyflie.layouts import CELL_SIZE, cells_at, centres, layout, state_of
 from replan.worlds.crazyflie.metrics import outcome
 from replan.worlds.crazyflie.physics import Physics
-from replan.worlds.crazyflie.wind import constant_wind, wind
+from replan.worlds.crazyflie.wind import constant_wind, make_wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 
 DRONES = 6
@@ -81,11 +81,11 @@ def test_the_calibration_table_is_what_flights_show(physics):
         flight.move(np.full(DRONES, action))
     cells = flight.log().cells() % 12
     rate = (cells[-1] - cells[0]).mean() / moves
-    assert rate == pytest.approx(calibration().drift(force)[2], abs=0.03)
+    assert rate == pytest.approx(load_calibration().drift(force)[2], abs=0.03)
 
 
 def test_a_mission_is_flown_and_is_the_same_again(physics):
-    field, air = layout("sparse", 0), wind("sparse", 0, strength=0.0, gust=0.0)
+    field, air = layout("sparse", 0), make_wind("sparse", 0, strength=0.0, gust=0.0)
     mission = crazyflie_mission(field, air)
     logs = []
     for _ in range(2):

@@ -6,13 +6,13 @@ from replan.worlds.crazyflie.wind import (
     GUST_SECONDS,
     STRENGTH,
     constant_wind,
+    make_wind,
     ornstein_uhlenbeck,
-    wind,
 )
 
 
 def test_the_mean_grows_as_the_drift_profile_and_turns_slowly():
-    made = wind("sparse", 4)
+    made = make_wind("sparse", 4)
     strength = np.linalg.norm(made.mean, axis=1)
     assert strength[0] == pytest.approx(0.03 * STRENGTH)
     rise = np.diff(strength) / STRENGTH
@@ -22,9 +22,9 @@ def test_the_mean_grows_as_the_drift_profile_and_turns_slowly():
 
 
 def test_layout_and_trial_fix_the_wind():
-    assert (wind("dense", 2).force == wind("dense", 2).force).all()
-    for other in (wind("dense", 3), wind("sparse", 2), wind("dense", 2, trial=1)):
-        assert not np.allclose(wind("dense", 2).force, other.force)
+    assert (make_wind("dense", 2).force == make_wind("dense", 2).force).all()
+    for other in (make_wind("dense", 3), make_wind("sparse", 2), make_wind("dense", 2, trial=1)):
+        assert not np.allclose(make_wind("dense", 2).force, other.force)
 
 
 def test_gusts_have_the_stated_deviation_and_correlation_time():

@@ -4,9 +4,9 @@ import pytest
 from replan.errors import InputError
 from replan.model import MOVES, check_tvmdp
 from replan.planning import oracle
-from replan.worlds.crazyflie.calibration import Calibration, calibration, read_calibration
+from replan.worlds.crazyflie.calibration import Calibration, load_calibration, read_calibration
 from replan.worlds.crazyflie.layouts import GRID, cells_at, centres, layout, state_of
-from replan.worlds.crazyflie.wind import wind
+from replan.worlds.crazyflie.wind import make_wind
 from replan.worlds.crazyflie.world import (
     COLLISION_COST,
     crazyflie_mission,
@@ -24,7 +24,7 @@ def table() -> Calibration:
 
 def test_the_table_in_the_package_says_that_more_wind_is_more_slip():
     for cuts in (1, 3):
-        made = calibration(cuts)
+        made = load_calibration(cuts)
         mean = made.frequency @ np.arange(-made.reach, made.reach + 1)
         assert (np.diff(mean) > 0).all()
         assert mean[0] == pytest.approx(0, abs=0.03)
@@ -63,7 +63,7 @@ def test_a_move_is_the_command_plus_what_the_wind_adds(table):
 
 
 def test_the_world_is_a_valid_time_varying_decision_process():
-    world = crazyflie_world(layout("dense", 1), wind("dense", 1))
+    world = crazyflie_world(layout("dense", 1), make_wind("dense", 1))
     assert not check_tvmdp(world)
     assert (world.horizon, world.states, world.actions) == (60, GRID * GRID, 5)
     assert world.drift_bounds[7:13].min() > 3 * world.drift_bounds[:7].max()  # the first burst
@@ -71,7 +71,7 @@ def test_the_world_is_a_valid_time_varying_decision_process():
 
 def test_the_optimal_way_avoids_poles_that_cost():
     made = layout("dense", 1)
-    world = crazyflie_world(made, wind("dense", 1, strength=0.0), table=_still())
+    world = crazyflie_world(made, make_wind("dense", 1, strength=0.0), table=_still())
     best = oracle(world)
     state, seen = world.start, []
     for t in range(60):
@@ -85,7 +85,7 @@ def test_the_optimal_way_avoids_poles_that_cost():
 
 def test_entering_a_pole_costs_what_is_stated():
     made = layout("sparse", 2)
-    reward = crazyflie_world(made, wind("sparse", 2)).reward(0).next_state
+    reward = crazyflie_world(made, make_wind("sparse", 2)).reward(0).next_state
     pole = state_of(made.obstacles[0])
     nearest = min(made.distances[s] for s in _beside(pole) if np.isfinite(made.distances[s]))
     assert reward is not None
@@ -94,11 +94,11 @@ def test_entering_a_pole_costs_what_is_stated():
 
 @pytest.mark.parametrize("cuts", [1, 3])
 def test_a_kernel_adds_up_the_shifts_that_end_in_one_cell(cuts):
-    air, side = wind("dense", 1), GRID * cuts
+    air, side = make_wind("dense", 1), GRID * cuts
     kernel = crazyflie_world(layout("dense", 1), air, cuts=cuts).kernel(20)
     law, moved = (
-        displacement_law(calibration(cuts), air.mean[20], cuts),
-        shifts(calibration(cuts).reach, cuts),
+        displacement_law(load_calibration(cuts), air.mean[20], cuts),
+        shifts(load_calibration(cuts).reach, cuts),
     )
     for s in (0, side - 1, side * side // 2, side * side - 2):
         wanted = np.zeros((5, side * side))
@@ -112,17 +112,17 @@ def test_a_kernel_adds_up_the_shifts_that_end_in_one_cell(cuts):
 
 
 def test_sub_cells_make_a_valid_world_of_moves_of_three():
-    world = crazyflie_world(layout("dense", 1), wind("dense", 1), cuts=3)
+    world = crazyflie_world(layout("dense", 1), make_wind("dense", 1), cuts=3)
     assert not check_tvmdp(world)
     assert (world.states, world.actions, world.start) == (1296, 5, 1 * 36 + 1)
-    law, moved = displacement_law(calibration(3), np.array([0.03, -0.01]), 3), shifts(2, 3)
+    law, moved = displacement_law(load_calibration(3), np.array([0.03, -0.01]), 3), shifts(2, 3)
     still = law[4] @ moved
     for a, move in enumerate(MOVES):
         assert law[a] @ moved == pytest.approx(3 * move + still)
 
 
 def test_sub_cells_and_cells_agree_on_how_often_a_drone_anywhere_in_its_cell_slips():
-    cells, subcells = calibration(), calibration(3)
+    cells, subcells = load_calibration(), load_calibration(3)
     for k in range(len(cells.force)):
         further = sum(subcells.frequency[k, 2 + d] * min(d, 3) / 3 for d in (1, 2))
         assert further == pytest.approx(cells.frequency[k, 2], abs=0.03)
@@ -130,7 +130,7 @@ def test_sub_cells_and_cells_agree_on_how_often_a_drone_anywhere_in_its_cell_sli
 
 def test_sub_cells_near_a_pole_cost_their_share_of_its_safety_radius():
     made = layout("sparse", 2)
-    reward = crazyflie_world(made, wind("sparse", 2), cuts=3).reward(0).next_state
+    reward = crazyflie_world(made, make_wind("sparse", 2), cuts=3).reward(0).next_state
     assert reward is not None
     middles = centres(np.arange(1296), 3)
     cells = cells_at(middles)
@@ -144,7 +144,7 @@ def test_sub_cells_near_a_pole_cost_their_share_of_its_safety_radius():
 
 
 def test_the_mission_has_the_papers_numbers():
-    mission = crazyflie_mission(layout("none", 0), wind("none", 0))
+    mission = crazyflie_mission(layout("none", 0), make_wind("none", 0))
     assert (mission.horizon, mission.planning_horizon, mission.budget) == (60, 7, 6)
 
 

@@ -80,7 +80,7 @@ def read_calibration(path: str | Path) -> Calibration:
 
 
 @cache
-def calibration(cuts: int = 1) -> Calibration:
+def load_calibration(cuts: int = 1) -> Calibration:
     """Return the table that comes with the package, of whole cells or of cells cut 3 x 3."""
     if cuts not in TABLES:
         raise InputError(

@@ -123,7 +123,7 @@ class CflibCraft:
         self.next_sample()
 
     def arm(self, patience: float = 3.0) -> None:
-        """Ask for arming until the drone says that it can fly; give older firmware half a second."""
+        """Ask for arming until the drone reports that it can fly; give older firmware half a second."""
         self._link.commander.send_notify_setpoint_stop()  # an earlier client may have left its own in charge
         begun = self._clock.now()
         while True:

@@ -89,7 +89,7 @@ class CflibFlight:
             raise FlightAborted(f"no take-off: still at {reached:.2f} m")
 
     def localise(self, which: Sequence[int]) -> Array:
-        """(1, 2) where the drone's estimator says it is; the next setpoint is made from there."""
+        """(1, 2) position by the drone's own estimator; the next setpoint is made from there."""
         self._check()
         assert self._craft is not None, "take off first"
         self._knows_place = True

@@ -81,7 +81,7 @@ class Flight(Protocol):
 
     @property
     def landing(self) -> Landing | None:
-        """How the flight ended; None before it has."""
+        """The end of the flight; None while it lasts."""
         ...
 
     def land(self) -> None:

@@ -15,7 +15,7 @@ REST: Point = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Setpoint:
-    """Where the drone is to be at one time, and how it is to move there."""
+    """Position, velocity and acceleration that the drone is to have at one time."""
 
     position: Point
     velocity: Point = REST

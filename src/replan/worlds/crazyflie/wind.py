@@ -44,7 +44,7 @@ class Wind:
         return len(self.mean)
 
 
-def wind(
+def make_wind(
     density: Density,
     number: int,
     *,

@@ -20,7 +20,7 @@ from replan.model.kernel import Array, Indices, merge_successors
 from replan.model.slip import MOVES
 from replan.planning.ties import Ties
 from replan.skip.propagation import Execution
-from replan.worlds.crazyflie.calibration import Calibration, calibration
+from replan.worlds.crazyflie.calibration import Calibration, load_calibration
 from replan.worlds.crazyflie.layouts import (
     CELL_SIZE,
     GRID,
@@ -52,7 +52,7 @@ def crazyflie_world(
     collision_cost: float = COLLISION_COST,
 ) -> TVMDP:
     """Return the time-varying decision process of one layout and wind, on cells cut `cuts` x `cuts`."""
-    table = table or calibration(cuts)
+    table = table or load_calibration(cuts)
     side = GRID * cuts
     successors, merging = _merged(table.reach, cuts)
 
