@@ -32,12 +32,13 @@ def test_results_do_not_depend_on_batches_order_or_threads(execution):
         np.testing.assert_array_equal(whole, other)
 
 
-def test_the_compiled_walk_steps_as_the_traced_loop_does():
+@pytest.mark.parametrize("forecast", ["frozen", "trend", "mixture"])
+def test_the_compiled_walk_steps_as_the_traced_loop_does(forecast):
     for name in ("two-burst", "late-burst"):
-        mission = make_mission(load_setting(name))
-        rule = FixedTimes((1, *range(20, 19 + mission.budget)))
-        traced = rollout(mission, rule, np.arange(300), trace=True)
-        np.testing.assert_array_equal(rollout(mission, rule, np.arange(300)).returns, traced.returns)
+        mission = make_mission(load_setting(name), forecast=forecast)
+        for rule in (FixedTimes((1, *range(20, 19 + mission.budget))), Random()):
+            traced = rollout(mission, rule, np.arange(300), trace=True)
+            np.testing.assert_array_equal(rollout(mission, rule, np.arange(300)).returns, traced.returns)
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])

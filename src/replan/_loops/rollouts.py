@@ -14,12 +14,12 @@ _mix = jit(random_bits.mix)
 
 @jit
 def slip_walk(
-    rows, columns, blocked, slip, law, reward, policies, following, interval, seeds, begin, states, gained
+    rows, columns, blocked, slip, law, reward, policies, following, plan, looks, seeds, begin, states, gained
 ):
     """Move every robot L steps; slip (L, 1) or (L, S), law (L, A), reward (1, S) or (L, S).
 
-    Step t lies in skip interval[t], which has a policy (K, S) and MAP successors (K, S); where a new one
-    begins, the robots see their states.
+    Step t follows row plan[t] of the policies (K, S) and MAP successors (K, S); where looks[t] is true, the
+    robots see their states.
 
     All robots are in the inner loop: they do not wait for each other, so the processor overlaps them.
     """
@@ -35,10 +35,9 @@ def slip_walk(
             to[s, a] = cell
     for step in range(slip.shape[0]):
         reach, last = np.cumsum(law[step]), np.flatnonzero(law[step])[-1]
-        now = interval[step]
-        if step > 0 and now != interval[step - 1]:
+        if looks[step]:
             estimates[:] = states
-        policy, ahead = policies[now], following[now]
+        policy, ahead = policies[plan[step]], following[plan[step]]
         counter = (np.uint64(begin + step) * PURPOSES + PURPOSE) * GOLDEN
         for k in range(count):
             uniform = (_mix(keys[k] ^ counter) >> S11) * 2.0**-53

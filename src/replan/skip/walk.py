@@ -40,6 +40,7 @@ def sample_walk(
         np.concatenate([each.policy for each in maps]),
         np.concatenate([each.following for each in maps]),
         _rows(maps, [*intervals, end]),
+        np.isin(np.arange(begin, end), list(intervals)),
         seeds,
         begin,
         states,
