@@ -24,7 +24,7 @@ from replan.forecast.family_moves import FamilyMoves
 from replan.forecast.given import Given
 from replan.forecast.trend import STILL, Moved, moving, onwards, towards, towards_chance
 from replan.model.kernel import Array, Kernel
-from replan.model.model_family import ModelFamily
+from replan.model.model_family import ModelFamily, SameMembers
 from replan.model.tvmdp import constant
 
 PRIORS = {"stays": 0.3, "goes on": 0.2, "turns back": 0.1, "returns to nominal": 0.1, "as given": 1.0}
@@ -90,7 +90,7 @@ class Mixture(Forecast):
         """The moves within the family; None without one, or where it has members that are the same kernel."""
         try:
             return None if self.models is None else FamilyMoves(self.models)
-        except InputError:
+        except SameMembers:
             return None
 
     def _directions(self, kernel: Kernel) -> dict[str, Moved]:

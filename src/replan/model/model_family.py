@@ -23,6 +23,10 @@ from replan.model.slip import SlipKernel
 VALUES = 61  # of a parameter between 0 and 1, by default
 
 
+class SameMembers(InputError):
+    """Different parameters of a family give the same kernel."""
+
+
 @dataclass(frozen=True)
 class ModelFamily:
     """A function from one or two parameters to a kernel, and a grid of their values.
@@ -87,7 +91,7 @@ class ModelFamily:
             apart = np.moveaxis(self._neighbour_distances(axis).max(axis=(-2, -1)), axis, 0)
             least = apart.reshape(len(apart), -1).min(axis=1)
             if not (least > 0).all():
-                raise InputError(f"two neighbouring values of {name} give the same kernel")
+                raise SameMembers(f"two neighbouring values of {name} give the same kernel")
             found.append(np.concatenate([[0.0], least.cumsum()]))
         return tuple(found)
 
