@@ -55,7 +55,7 @@ def test_past_the_paper_the_page_has_the_profile_and_the_reference_tables(report
     text = report.read_text()
     assert f"On {len(suite_worlds('test'))} worlds that nobody chose" in text
     assert "What looks and what plans are worth" in text
-    assert "What the robot expects" not in text or reference_table("forecasts") is not None
+    assert "What the robot expects" not in text or reference_table("forecast-totals") is not None
     svg = text[text.index('<div class="figures"') :].split("</div>")[0]
     assert svg.count("<svg") == 2
     assert set(re.findall("(?:stroke|fill): (#[0-9a-f]{6})", svg)) == set()  # all from the theme

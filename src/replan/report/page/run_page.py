@@ -31,7 +31,7 @@ DRAWINGS = 96  # rules of all settings together, at most
 SHOWN_FIRST = "two-burst"  # among the settings
 USUAL = ("map", TRUE_KERNEL, "right")  # execution, estimator and bounds that a name need not mention
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
-REFERENCE = {"What the robot expects": "forecasts", "Looks and plans apart": "looks-and-plans"}
+REFERENCE = {"What the robot expects": "forecast-totals", "Looks and plans apart": "looks-and-plans"}
 """Files of reference tables by heading; a table that does not come with replan is left out."""
 
 Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
