@@ -1,6 +1,7 @@
 """Looks and plans with budgets of their own, against enumeration of all trajectories."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -75,6 +76,20 @@ def test_a_rule_that_depends_on_the_state(case, seed):
     assert (found.expected_looks, found.expected_plans) == pytest.approx(budgets, abs=1e-9)
 
 
+class EarlyOrLate(ByState):
+    """Plans at 2 or 3, by the state seen at 1, and looks at 4."""
+
+    def wants(self, time: int, last: int, state: int) -> tuple[bool, bool]:
+        return time == 4, (time == 2 and state == 0) or (time == 3 and last == 1)
+
+
+@given(tiny_missions(min_horizon=6, max_horizon=6, executions=("map",)))
+def test_robots_that_look_at_one_time_keep_plans_of_different_times(mission):
+    mission, rule = mission.with_budget(None, looks=2, plans=2), EarlyOrLate(0)
+    enumerated = expected_return(mission, enumerated_kinds(mission, rule))
+    assert evaluate(mission, rule).expected_return == pytest.approx(enumerated, abs=1e-9)
+
+
 def enumerated_kinds(mission, rule):
     """What the rule makes of (time, looks so far), by its own bookkeeping from the start."""
 
@@ -116,6 +131,16 @@ def test_agents_and_rollouts_make_the_same_missions(case, seed):
         parts = [Kind(decision.kind) for _, decision in run.decisions]
         assert sum(Kind.LOOK in kind for kind in parts) == mission.looks
         assert sum(Kind.PLAN in kind for kind in parts) == mission.plans
+
+
+@given(missions_apart(max_horizon=7))
+def test_random_times_earn_the_mean_of_all_schedules(case):
+    mission = case[0]
+    most = max(mission.looks, mission.plans)
+    schedules = [(1, *later) for later in combinations(range(2, mission.horizon), most - 1)]
+    parts = [FixedTimes(times[: mission.looks], times[: mission.plans]) for times in schedules]
+    mean = np.mean([evaluate(mission, rule).expected_return for rule in parts])
+    assert evaluate(mission, make_rule("random")).expected_return == pytest.approx(mean, abs=1e-9)
 
 
 def test_rollouts_average_to_the_exact_return():
