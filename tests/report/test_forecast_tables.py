@@ -7,6 +7,7 @@ import pytest
 from replan.evaluation import optimum, regret
 from replan.forecast import ForecastFault, Given
 from replan.report.forecast_tables import ERRORS, forecast_figure, forecast_table, totals_table
+from replan.report.page import write_page
 from replan.schedule import Periodic
 from replan.study.definition import load_study
 from replan.worlds import load_setting, make_mission
@@ -48,3 +49,8 @@ def test_the_figure_has_a_point_for_every_error_and_a_line_for_no_forecast(run):
     frozen = next(line for line in axes.get_lines() if "no change" in line.get_label())
     regrets = [each["exact_regret"] for each in run.records if each["forecast"] == "frozen"]
     assert frozen.get_ydata()[0] == pytest.approx(regrets[0])
+
+
+def test_the_page_of_a_study_of_forecasts_names_them_and_draws_the_papers_robot(run, tmp_path):
+    text = write_page(run, tmp_path).read_text()
+    assert "lookahead, mixture" in text and "periodic, given, late 2" in text

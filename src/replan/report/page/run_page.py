@@ -24,12 +24,13 @@ from replan.study.paper import TABLE_1
 from replan.study.records import Record, Run, rule_of
 from replan.suite.cards import reference_cards
 from replan.suite.catalogue import suite_worlds
+from replan.worlds.settings import Setting
 
 SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most
 DRAWINGS = 96  # rules of all settings together, at most
 SHOWN_FIRST = "two-burst"  # among the settings
-USUAL = ("map", TRUE_KERNEL, "right")  # execution, estimator and bounds that a name need not mention
+USUAL = ("map", TRUE_KERNEL, "right", "frozen", None)  # that a name need not mention
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
 REFERENCE = {"What the robot expects": "forecast-totals", "Looks and plans apart": "looks-and-plans"}
 """Files of reference tables by heading; a table that does not come with replan is left out."""
@@ -56,7 +57,11 @@ def write_page(
     best = _best(_all_records(run, past))
     names = sorted(run.settings, key=lambda name: name != SHOWN_FIRST)
     shown = names[:SETTINGS_DRAWN]
-    drawn = {name: _drawn(best[name], most=_rules_of_each(len(shown))) for name in shown}
+    settings = {name: _setting(run, name) for name in shown}
+    drawn = {
+        name: _drawn(_expecting(best[name], settings[name]), most=_rules_of_each(len(shown)))
+        for name in shown
+    }
     causes = _causes_beyond(beyond, run) if beyond and paper else {}
     curves = _lookahead_curves() if paper else {}
     views = []
@@ -64,7 +69,7 @@ def write_page(
         if rules:
             doing(f"drawing {name}, {place} of {len(drawn)} settings")
             known = Known(causes.get(name) or _causes(best[name]), curves.get(name, {}))
-            views.append(setting_view(name, run.settings[name], rules, known=known))
+            views.append(setting_view(name, settings[name], rules, known=known))
     title = "When should a robot replan?" if paper else f"Study {run.name}"
     tables = _tables(run, best, paper=paper) + (
         table_3(flights) if flights and flights.name != run.name and _flew(flights) else []
@@ -162,8 +167,8 @@ def _best(records: Sequence[Record]) -> Best:
 
 
 def _label(record: Record) -> str:
-    """Return the rule with execution, estimator and stated bounds where they are not the usual ones."""
-    more = [record[key] for key in ("execution", "estimator", "stated_bounds")]
+    """Return the rule with execution, estimator, stated bounds and forecast where they are unusual."""
+    more = [record[key] for key in ("execution", "estimator", "stated_bounds")] + [record.get("forecast")]
     return ", ".join([record["rule"], *(name for name in more if name not in USUAL)])
 
 
@@ -204,6 +209,19 @@ def _floors(best: Best, *, execution: str) -> dict[str, float]:
 def _rules_of_each(settings: int) -> int:
     """Return the number of rules to draw of one setting, so that all drawings take about the same time."""
     return min(RULES_DRAWN, max(1, DRAWINGS // max(settings, 1)))
+
+
+def _setting(run: Run, name: str) -> Setting:
+    """Return the setting that is drawn; of several forecasts it is that of the paper's robot."""
+    forecasts = {record.get("forecast") for record in run.records if record["setting"] == name}
+    setting = run.settings[name]
+    return setting if len(forecasts) == 1 else setting.model_copy(update={"forecast": None})
+
+
+def _expecting(rules: Mapping[str, Record], setting: Setting) -> dict[str, Record]:
+    """Return the records of robots with the forecast of the setting."""
+    forecast = "frozen" if setting.forecast is None else str(setting.forecast)
+    return {label: each for label, each in rules.items() if (each.get("forecast") or "frozen") == forecast}
 
 
 def _drawn(rules: Mapping[str, Record], *, most: int) -> dict[str, Shown]:

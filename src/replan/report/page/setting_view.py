@@ -147,8 +147,13 @@ def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle, known: 
 
 
 def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, known: Causes) -> Causes:
-    """Return the regret of each rule by its cause; rules that draw their times take long and are left out."""
+    """Return the regret of each rule by its cause, which is known for a robot that expects no change.
+
+    Rules that draw their times take long and are left out.
+    """
     found = dict(known)
+    if mission.forecast.moves:
+        return found
     for label, each in shown.items():
         if best is not None and label not in found and not draws_times(mission, each.rule):
             parts = decompose(replace(mission, execution=each.execution), each.rule, best=best)
