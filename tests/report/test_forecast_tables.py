@@ -39,7 +39,7 @@ def test_totals_are_multiples_of_what_a_robot_loses_that_expects_no_change(run):
     table = totals_table(run)
     totals = {row[0]: row[1:] for row in table.rows}
     assert set(totals["frozen"]) == {"1.00"}
-    assert {"mixture", "mixture, error -0.6", "given", "given, late 5"} <= set(totals)
+    assert {"mixture", "mixture, 60 % too little", "given", "given, 5 steps late"} <= set(totals)
 
 
 def test_the_figure_has_a_point_for_every_error_and_a_line_for_no_forecast(run):

@@ -39,6 +39,20 @@ def with_error(error: float, kind: str = "given") -> str:
     return f"{kind}, error {error:g}" if error or kind == "mixture" else kind
 
 
+def in_words(forecast: str) -> str:
+    """Return the name of a forecast with its fault in words."""
+    kind, _, fault = forecast.partition(", ")
+    if not fault:
+        return kind
+    name, value = fault.split()
+    if name == "late":
+        return f"{kind}, {value} steps late"
+    error = float(value)
+    if error == 0:
+        return f"{kind}, the true future one of its models"
+    return f"{kind}, {abs(error):.0%} too {'little' if error < 0 else 'much'}".replace("%", " %")
+
+
 def forecast_table(run: Run) -> Table:
     """Return the regret of every rule by what the robot expects."""
     found = regrets(run)
@@ -75,7 +89,7 @@ def totals_table(run: Run) -> Table:
     rows = []
     for forecast in forecasts:
         shares = [_total(found, *column, forecast) / _total(found, *column, "frozen") for column in columns]
-        rows.append((forecast, *(f"{share:.2f}" for share in shares)))
+        rows.append((in_words(forecast), *(f"{share:.2f}" for share in shares)))
     settings = len(_settings(found))
     sums = (f"{_total(found, *column, 'frozen'):.2f}" for column in columns)
     return Table(
@@ -84,7 +98,9 @@ def totals_table(run: Run) -> Table:
         rows=rows,
         notes=(
             f"Total exact regret over the {settings} thin-ice, crosswind and terrain settings, as a multiple "
-            f"of the robot's that expects nothing to move ({', '.join(sums)}).",
+            f"of the robot's that expects nothing to move ({', '.join(sums)}). given: the true future, or so "
+            "much too little or too much of its change, or so many steps late; then the same as a model of "
+            "mixture.",
         ),
     )
 
