@@ -53,7 +53,7 @@ def in_new_process(*case: str) -> tuple[float, ...]:
 def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, float]:
     """Seconds of the work, loops loaded, and the peak memory of the process in megabytes."""
     from replan.certificates import certify
-    from replan.evaluation import exact, optimum, regret
+    from replan.evaluation import optimum, regret, visited_steps
     from replan.execute import reach
     from replan.execute.mission import Mission
     from replan.model import piecewise
@@ -63,7 +63,7 @@ def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, f
 
     if whole:
         reach.within_reach.__kwdefaults__["larger_than"] = window_context.LARGE = sys.maxsize
-        exact.LARGE = propagation.LARGE = sys.maxsize  # no sparse distributions either
+        visited_steps.LARGE = propagation.LARGE = sys.maxsize  # no sparse distributions either
 
     def mission(n: int) -> Mission:
         slip = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.2, 0.34, 0.018), (0.62, 0.82, 0.018)])
