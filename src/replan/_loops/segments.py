@@ -4,12 +4,17 @@ import numpy as np
 
 from replan._loops.compiler import jit
 
+PLACE = np.uint64  # of a state: indices that cannot be negative spare the loops a test
+
 
 @jit
 def _push(successors, probabilities, action, mass, here, count, ahead, there):
-    """Move the `count` masses at `here` to `ahead` at `there`; return how many places those are."""
+    """Move the `count` masses at `here` to `ahead` at `there`; return how many places those are.
+
+    `there` has room for one more, since a place is written before it is known to be new.
+    """
     width = successors.shape[1]
-    found = 0
+    found = PLACE(0)
     for i in range(count):
         s = here[i]
         moved = mass[s]
@@ -17,11 +22,11 @@ def _push(successors, probabilities, action, mass, here, count, ahead, there):
         for k in range(width):
             gain = moved * probabilities[s, action, k]
             if gain > 0.0:
-                to = successors[s, k]
-                if ahead[to] == 0.0:
-                    there[found] = to
-                    found += 1
-                ahead[to] += gain
+                to = PLACE(successors[s, k])
+                before = ahead[to]
+                there[found] = to
+                found += PLACE(before == 0.0)
+                ahead[to] = before + gain
     return found
 
 
@@ -30,12 +35,13 @@ def _prune(tolerance, mass, here, count):
     """Drop masses below the tolerance and scale up the rest; return how many stay and the mass that went."""
     dropped, largest = 0.0, 0.0
     for i in range(count):
-        largest = max(largest, mass[here[i]])
-        if mass[here[i]] < tolerance:
-            dropped += mass[here[i]]
+        here_now = mass[here[i]]
+        largest = max(largest, here_now)
+        if here_now < tolerance:
+            dropped += here_now
     if dropped == 0.0 or largest < tolerance:
         return count, 0.0
-    kept = 0
+    kept = PLACE(0)
     for i in range(count):
         s = here[i]
         if mass[s] < tolerance:
@@ -43,7 +49,7 @@ def _prune(tolerance, mass, here, count):
         else:
             mass[s] /= 1.0 - dropped
             here[kept] = s
-            kept += 1
+            kept += PLACE(1)
     return kept, dropped
 
 
@@ -58,19 +64,20 @@ def belief_commands(
     steps = plan_of.size
     size, actions = q_values.shape[1:]
     mass, ahead = np.zeros(size), np.zeros(size)
-    here, there = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    here, there = np.empty(size + 1, dtype=PLACE), np.empty(size + 1, dtype=PLACE)
     value = np.empty(actions)
     out = np.empty((states.size, steps), dtype=np.int64)
     for row in range(states.size):
-        here[0], count = states[row], 1
+        here[0], count = states[row], PLACE(1)
         mass[states[row]] = 1.0
         for k in range(steps):
             plan = plan_of[k]
             kernel = kernel_of[plan]
             value[:] = 0.0
             for i in range(count):
+                s = here[i]
                 for a in range(actions):
-                    value[a] += mass[here[i]] * q_values[plan, here[i], a]
+                    value[a] += mass[s] * q_values[plan, s, a]
             best = value.max()
             for a in preference[plan]:
                 if value[a] >= best - tie_tolerance:
@@ -106,13 +113,13 @@ def push_rows(
     size = successors.shape[1]
     with_action, with_next = state_action.shape[1] > 0, next_state.shape[1] > 0
     mass, ahead = np.zeros(size), np.zeros(size)
-    here, there = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    here, there = np.empty(size + 1, dtype=PLACE), np.empty(size + 1, dtype=PLACE)
     gained, lost = np.zeros((rows, steps + 1)), np.zeros((rows, steps + 1))
     offsets = np.zeros(rows * (steps + 1) + 1, dtype=np.int64)
     cells, masses = np.empty(1024, dtype=np.int32), np.empty(1024)
     used = 0
     for row in range(rows):
-        here[0], count = states[row], 1
+        here[0], count = states[row], PLACE(1)
         mass[states[row]] = 1.0
         offsets[row * (steps + 1) + 1] = used
         for k in range(1, steps + 1):

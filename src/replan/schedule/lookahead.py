@@ -9,7 +9,7 @@ them (`replan.schedule.averaged_worth`), and again when the drift bounds tell wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 
@@ -25,12 +25,13 @@ from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.schedule.window_context import within_window
 from replan.skip.propagation import Propagation, make_propagation
-from replan.skip.segments import stack_world
+from replan.skip.segments import WorldStack, stack_world
 
 ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
 MOVING = 2e-4  # of the effort goes into each of several futures
+COARSER = 10  # times the tolerance holds in each of several futures
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class Lookahead(Rule):
         if _stays(future, context):
             return still.candidates()
         problem, stride = self.problem(context, future, told=False), self.stride(context, share=MOVING)
+        problem = replace(problem, tolerance=COARSER * self.tolerance)
         return solve(problem, context.last_update, still.states, budget_left, stride=stride).candidates()
 
     def _still(self, context: Context, states: Indices, budget_left: int | None) -> Programme:
@@ -161,7 +163,7 @@ class Lookahead(Rule):
         along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
         stays, kept = len(along.successors) == 1, context.plans_left == 0
         acting = _acting_on_the_future if told and not stays else _acting_on_what_is_seen
-        later = acting(context, future)
+        later = acting(context, future, along)
 
         def acting_from(time: int) -> Propagation:
             return context.propagation if kept or time == begin else later(time)
@@ -193,19 +195,23 @@ def _even_time(context: Context) -> int:
     return context.last_update + ceil((context.horizon - context.last_update) / (context.plans_left + 1))
 
 
-def _acting_on_what_is_seen(context: Context, future: Future) -> Callable[[int], Propagation]:
+def _acting_on_what_is_seen(
+    context: Context, future: Future, along: WorldStack
+) -> Callable[[int], Propagation]:
     """Time of an update -> propagation on the kernel of the step before it, taken to stay."""
 
     @cache
     def acting_from(time: int) -> Propagation:
         kernel, steps = future.kernel(time - 1), min(context.planning_horizon, context.horizon - time)
         made = plan(kernel, context.reward, time=time, horizon=steps, ties=context.plan.ties)
-        return make_propagation(context.execution, made, kernel)
+        return make_propagation(context.execution, made, kernel, stacked=along.kernel_lists(time - 1))
 
     return acting_from
 
 
-def _acting_on_the_future(context: Context, future: Future) -> Callable[[int], Propagation]:
+def _acting_on_the_future(
+    context: Context, future: Future, along: WorldStack
+) -> Callable[[int], Propagation]:
     """Time of an update -> propagation on kernels that move; a time has the same plan after any update."""
 
     @cache

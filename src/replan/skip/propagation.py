@@ -105,6 +105,8 @@ class BeliefPropagation:
     plan: Plan
     kernel_at: Callable[[int], Kernel]
     """t -> the kernel expected at t."""
+    stacked: tuple[Indices, Array] | None = field(default=None, repr=False)
+    """(K, S, k), (K, S, A, k): the kernels of the plan's times, where they are known."""
 
     @property
     def is_sparse(self) -> bool:
@@ -122,7 +124,7 @@ class BeliefPropagation:
                 kernels.append(kernel)
             kernel_of.append(len(kernels) - 1)
         return BeliefTables(
-            *stack_kernels(kernels),
+            *(self.stacked or stack_kernels(kernels)),
             np.array(kernel_of),
             np.stack([each.q_values for each in plans]),
             np.stack([each.ties.preference(each.time, each.q_values.shape[1]) for each in plans]),
@@ -164,11 +166,17 @@ def certain_rows(states: Indices, size: int) -> Any:
 
 
 def make_propagation(
-    execution: Execution, plan: Plan, kernel: Kernel, kernel_at: Callable[[int], Kernel] | None = None
+    execution: Execution,
+    plan: Plan,
+    kernel: Kernel,
+    kernel_at: Callable[[int], Kernel] | None = None,
+    *,
+    stacked: tuple[Indices, Array] | None = None,
 ) -> Propagation:
     """Return the propagation of that name for a plan and the kernel it was made with.
 
-    Where the plan has later steps, `kernel_at` gives the kernels expected at their times.
+    Where the plan has later steps, `kernel_at` gives the kernels expected at their times; `stacked` are these
+    as in `BeliefPropagation`.
     """
     if execution == "map":
         plans = (plan, *plan.later)
@@ -176,5 +184,5 @@ def make_propagation(
         policy = plan.policy[None] if not plan.later else np.stack([each.policy for each in plans])
         return MapPropagation(plan.time, policy, kernels)
     if execution == "belief":
-        return BeliefPropagation(plan, kernel_at or (lambda t: kernel))
+        return BeliefPropagation(plan, kernel_at or (lambda t: kernel), stacked)
     raise InputError(f'execution must be "map" or "belief", not {execution!r}')

@@ -38,6 +38,11 @@ class WorldStack:
         """Number of states S."""
         return self.successors.shape[1]
 
+    def kernel_lists(self, time: int) -> tuple[Indices, Array]:
+        """(1, S, k) successors and (1, S, A, k) probabilities of one time."""
+        one = slice(self.kernel_of[time], self.kernel_of[time] + 1)
+        return self.successors[one], self.probabilities[one]
+
     @property
     def constant_reward(self) -> bool:
         """Whether every time has the same reward."""
