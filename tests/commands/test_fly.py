@@ -5,7 +5,6 @@ import os
 import signal
 
 import pytest
-from tests.worlds.crazyflie.conftest import make_peer  # noqa: F401
 from tests.worlds.crazyflie.faults import FAULTS, OUTAGES, PHASES, Fault, account, begins, run
 
 from replan.cli import run as replan
@@ -22,7 +21,7 @@ def fly(peer, capfd, tmp_path, *options: str) -> tuple[int, dict, str]:
 
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("seconds", OUTAGES)
-def test_outages(make_peer, capfd, tmp_path, phase, seconds):  # noqa: F811
+def test_outages(make_peer, capfd, tmp_path, phase, seconds):
     peer = make_peer()
     peer.when(begins(peer, phase), lambda: peer.cut_off(seconds))
     status, answer, errors = fly(peer, capfd, tmp_path)
@@ -36,7 +35,7 @@ def test_outages(make_peer, capfd, tmp_path, phase, seconds):  # noqa: F811
 
 
 @pytest.mark.parametrize("loss", [0.05, 0.2])
-def test_packet_loss_from_the_start(make_peer, capfd, tmp_path, loss):  # noqa: F811
+def test_packet_loss_from_the_start(make_peer, capfd, tmp_path, loss):
     peer = make_peer(loss=loss)
     status, answer, _ = fly(peer, capfd, tmp_path)
     assert (status, answer["landing"]) == (0, "landed")
@@ -46,7 +45,7 @@ def test_packet_loss_from_the_start(make_peer, capfd, tmp_path, loss):  # noqa: 
 @pytest.mark.parametrize("phase", ["climb", "cruise"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_signals_end_in_a_landing_and_still_write_picture_and_log(
-    make_peer,  # noqa: F811
+    make_peer,
     capfd,
     tmp_path,
     phase,
@@ -63,7 +62,7 @@ def test_signals_end_in_a_landing_and_still_write_picture_and_log(
     assert (tmp_path / "flight.mcap").stat().st_size > 0
 
 
-def test_a_refused_flight_says_so_and_nothing_else(make_peer, capfd, tmp_path):  # noqa: F811
+def test_a_refused_flight_says_so_and_nothing_else(make_peer, capfd, tmp_path):
     peer = make_peer()
     peer.drone.hover(0.5)
     arguments = [
@@ -82,7 +81,7 @@ def test_a_refused_flight_says_so_and_nothing_else(make_peer, capfd, tmp_path): 
     assert not (tmp_path / "flight.png").exists()
 
 
-def test_moves_are_numbered_as_updates_are_and_end_at_the_goal(make_peer, capfd, tmp_path):  # noqa: F811
+def test_moves_are_numbered_as_updates_are_and_end_at_the_goal(make_peer, capfd, tmp_path):
     arguments = ["fly", "--link", make_peer().uri, "--rule", "front-loaded", "--density", "none"]
     assert replan([*arguments, "--picture", str(tmp_path / "flight.png")]) == 0
     captured = capfd.readouterr()

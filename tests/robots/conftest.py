@@ -1,4 +1,6 @@
-"""A hall with a wall, its map and a setting on it."""
+"""A hall with a wall, its map, a setting on it and a path around the wall."""
+
+import tomllib
 
 import numpy as np
 import pytest
@@ -7,14 +9,19 @@ from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap
 from replan.worlds.settings import parse_setting
 
-SETTING = {
-    "world": "map",
-    "cell": 0.5,
-    "speed": 0.5,
-    "planning_horizon": 8,
-    "budget": 4,
-    "drift": {"kind": "linear", "slip": 0.05, "rate": 0.01},
-}
+TEXT = """
+world = "map"
+cell = 0.5
+speed = 0.5
+planning_horizon = 8
+budget = 4
+[drift]
+kind = "linear"
+slip = 0.05
+rate = 0.01
+"""
+SETTING = tomllib.loads(TEXT)
+AWAY = [(1.25, 1.25), (1.25, 9.25), (8.75, 9.25), (8.75, 1.25)]
 
 
 def hall():

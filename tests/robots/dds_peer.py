@@ -47,6 +47,12 @@ class Robot:
             "/replan/status", messages.TriggerRequest, messages.TriggerResponse
         )
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.bus.close()
+
     def client(self, service, nav2):
         return self.bus.client(service, is_path_valid.REQUESTS[nav2], is_path_valid.RESPONSES[nav2])
 
@@ -96,7 +102,8 @@ class Process:
     """`replan ros` in a process of its own."""
 
     def __init__(self, setting, domain, *options):
-        self.arguments = [str(setting), "--localhost", "--domain", str(domain), *map(str, options)]
+        always = ("--localhost", "--decision-limit", "20", "--domain", str(domain))
+        self.arguments = [str(setting), *always, *map(str, options)]
         self.start()
 
     def start(self):

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.robots.conftest import SETTING
+from tests.robots.conftest import AWAY, SETTING
 
 from replan.errors import InputError
 from replan.robots.nav2_scheduler import Nav2Scheduler
@@ -12,13 +12,19 @@ from replan.robots.saved_drive import restore, save
 from replan.schedule import FixedTimes, Lookahead, Periodic
 from replan.worlds.settings import parse_setting
 
-AWAY = [(1.25, 1.25), (1.25, 9.25), (8.75, 9.25), (8.75, 1.25)]
 MOVES = 16 + 15 + 16
 T = 71  # 1.5 times as many
 
 
 def scheduler(setting, cells, rule=None, **options):
     return Nav2Scheduler(setting, rule or FixedTimes((1, 10, 20, 30)), cells=cells, **options)
+
+
+def driving(*arguments, **options):
+    """A scheduler that was given its first path at 0 s."""
+    robot = scheduler(*arguments, **options)
+    robot.on_path(AWAY, 0.0)
+    return robot
 
 
 def test_a_mission_begins_with_the_first_path_and_lasts_half_as_long_again(setting, cells):
@@ -35,14 +41,12 @@ def test_a_mission_begins_with_the_first_path_and_lasts_half_as_long_again(setti
 
 
 def test_a_stated_horizon_counts(cells):
-    robot = scheduler(parse_setting(SETTING | {"horizon": 33}), cells)
-    robot.on_path(AWAY, 0.0)
+    robot = driving(parse_setting(SETTING | {"horizon": 33}), cells)
     assert robot.drive.agent.horizon == 33
 
 
 def test_updates_are_due_at_the_rules_times_and_stay_due_until_a_path_comes(setting, cells):
-    robot = scheduler(setting, cells)
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells)
     assert not robot.ask(0.9).due
     assert robot.ask(1.0).due
     robot.on_path(AWAY, 1.2, stamp=1.0)
@@ -56,16 +60,14 @@ def test_updates_are_due_at_the_rules_times_and_stay_due_until_a_path_comes(sett
 
 
 def test_no_new_path_within_patience_counts_nothing_and_is_said_again(setting, cells):
-    robot = scheduler(setting, cells, patience=3.0)
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells, patience=3.0)
     said = [t for t in np.arange(1.0, 9.0, 0.5) if robot.ask(t).due]
     assert said == [1.0, 4.0, 7.0]
     assert robot.drive.agent.budget_left == 4
 
 
 def test_a_path_counts_whoever_asked_for_it(setting, cells):
-    robot = scheduler(setting, cells, Periodic())
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells, Periodic())
     robot.on_path(AWAY, 1.0, stamp=1.0)
     robot.on_path(AWAY, 5.0, stamp=5.0)
     assert robot.drive.agent.budget_left == 2
@@ -81,8 +83,7 @@ def test_a_path_sent_again_is_no_update(setting, cells):
 
 
 def test_paths_beyond_the_budget_are_counted_and_ask_for_nothing(setting, cells):
-    robot = scheduler(setting, cells)
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells)
     for t in range(1, 8):
         robot.on_path(AWAY, float(t), stamp=float(t))
     assert robot.drive.agent.budget_left == 0
@@ -91,8 +92,7 @@ def test_paths_beyond_the_budget_are_counted_and_ask_for_nothing(setting, cells)
 
 
 def test_the_plan_in_force_is_the_path(setting, cells):
-    robot = scheduler(setting, cells)
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells)
     robot.on_pose(AWAY[0])
     robot.on_path(AWAY, 1.0, stamp=1.0)
     for t in range(1, 20):
@@ -102,8 +102,7 @@ def test_the_plan_in_force_is_the_path(setting, cells):
 
 
 def test_a_pose_with_covariance_is_a_look_at_a_distribution(setting, cells):
-    robot = scheduler(setting, cells, execution="belief")
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells, execution="belief")
     robot.on_pose((1.25, 2.25), [[0.3, 0.0], [0.0, 0.3]])
     robot.on_path(AWAY, 1.0, stamp=1.0)
     assert robot.drive.agent.estimate == pytest.approx(cells.distribution_at((1.25, 2.25), np.eye(2) * 0.3))
@@ -111,8 +110,7 @@ def test_a_pose_with_covariance_is_a_look_at_a_distribution(setting, cells):
 
 
 def test_a_mission_ends_at_the_goal_and_another_goal_begins_another(setting, cells):
-    robot = scheduler(setting, cells)
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells)
     robot.on_pose((8.6, 1.3))
     assert robot.peek(5.0).reason == "the goal is reached"
     assert robot.drive is None
@@ -160,8 +158,7 @@ def test_a_short_path_has_no_more_updates_than_steps(setting, cells):
 
 
 def test_rules_that_look_ahead_work_too(setting, cells):
-    robot = scheduler(setting, cells, Lookahead())
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells, Lookahead())
     for t in np.arange(0.0, float(T), 0.5):
         if robot.ask(t).due:
             robot.on_path(AWAY, t + 0.1, stamp=t)
@@ -188,11 +185,8 @@ def test_a_scheduler_restored_in_mid_mission_answers_as_if_it_had_never_stopped(
     setting, cells, tmp_path, rule
 ):
     times = np.arange(0.0, 40.0, 3.7)
-    first = scheduler(setting, cells, rule)
-    first.on_path(AWAY, 0.0)
-    expected = run(first, times)
-    again = scheduler(setting, cells, rule)
-    again.on_path(AWAY, 0.0)
+    expected = run(driving(setting, cells, rule), times)
+    again = driving(setting, cells, rule)
     restored = run(again, times, folder=tmp_path, renew=lambda: scheduler(setting, None, rule))
     assert restored == expected
     assert any(expected)
@@ -200,8 +194,7 @@ def test_a_scheduler_restored_in_mid_mission_answers_as_if_it_had_never_stopped(
 
 
 def test_patience_survives_a_restart(setting, cells, tmp_path):
-    robot = scheduler(setting, cells, patience=3.0)
-    robot.on_path(AWAY, 0.0)
+    robot = driving(setting, cells, patience=3.0)
     assert robot.ask(1.0).due
     save(robot, tmp_path)
     later = scheduler(setting, cells, patience=3.0)
@@ -228,8 +221,7 @@ def test_a_price_takes_the_place_of_the_budget(cells, tmp_path):
     priced = {key: value for key, value in SETTING.items() if key != "budget"} | {"planning_horizon": 20}
     asked = {}
     for price in (0.001, 100.0):
-        robot = scheduler(parse_setting(priced | {"price": price}), cells, Lookahead())
-        robot.on_path(AWAY, 0.0)
+        robot = driving(parse_setting(priced | {"price": price}), cells, Lookahead())
         assert robot.drive.agent.budget is None
         asked[price] = [t for t in range(1, 20) if robot.ask(float(t)).due]
         save(robot, tmp_path)
@@ -248,8 +240,7 @@ def test_a_rule_that_cannot_decide_is_refused_before_the_first_path(setting, cel
 @pytest.mark.parametrize("forecast", ["trend", "given", "mixture"])
 def test_a_forecast_of_the_setting_is_taken_into_the_mission(cells, tmp_path, forecast):
     expecting = parse_setting(SETTING | {"forecast": forecast, "horizon": 25, "planning_horizon": 4})
-    robot = scheduler(expecting, cells, Lookahead())
-    robot.on_path(AWAY, 0.0)
+    robot = driving(expecting, cells, Lookahead())
     assert robot.ask(1.0).due
     robot.on_path(AWAY, 1.2, stamp=1.0)
     assert robot.drive.agent.forecast.moves

@@ -3,32 +3,17 @@
 import math
 import signal
 import time
+from contextlib import ExitStack
 
 import pytest
 from cyclonedds.qos import Policy, Qos
+from tests.robots.conftest import AWAY, TEXT
 from tests.robots.dds_peer import Robot, own_domain, path_message, running
 
 from replan.robots import dds, is_path_valid, messages
 from replan.robots.dds import Bus
 from replan.robots.is_path_valid import RESPONSES
 from replan.robots.node_graph import graph_types
-
-AWAY = [(1.25, 1.25), (1.25, 9.25), (8.75, 9.25), (8.75, 1.25)]
-SETTING = """
-world = "map"
-file = "map.yaml"
-cell = 0.5
-speed = 5.0
-horizon = 600
-planning_horizon = 8
-budget = 4
-[drift]
-kind = "linear"
-slip = 0.05
-rate = 0.01
-[scheduler]
-rule = "periodic"
-"""
 
 
 @pytest.fixture
@@ -39,7 +24,8 @@ def setting(tmp_path):
     (tmp_path / "map.pgm").write_bytes(b"P5 100 100 255\n" + bytes(rows))
     (tmp_path / "map.yaml").write_text("image: map.pgm\nresolution: 0.1\norigin: [0, 0, 0]\nnegate: 0\n")
     path = tmp_path / "setting.toml"
-    path.write_text(SETTING)
+    text = TEXT.replace("speed = 0.5", "speed = 5.0")
+    path.write_text(f'file = "map.yaml"\nhorizon = 600{text}[scheduler]\nrule = "periodic"\n')
     return path
 
 
@@ -49,196 +35,171 @@ def domain():
         yield number
 
 
+@pytest.fixture
+def serve(setting, domain):
+    """Start `replan ros` and a robot that has discovered it; both end with the test."""
+    with ExitStack() as until_the_end:
+
+        def start(*options, nav2="1.3"):
+            server = until_the_end.enter_context(running(setting, domain, "--nav2", nav2, *options))
+            robot = until_the_end.enter_context(Robot(domain, nav2))
+            robot.ready()
+            return server, robot
+
+        yield start
+
+
 @pytest.mark.parametrize("nav2", ["1.3", "1.4", "1.5"])
-def test_each_shape_of_the_service_is_answered(setting, domain, nav2):
-    with running(setting, domain, "--nav2", nav2, "--planner", "", "--decision-limit", 20) as server:
-        robot = Robot(domain, nav2)
-        robot.ready()
-        first = robot.ask()
-        assert first.is_valid
-        assert nav2 != "1.5" or first.success
-        robot.send_path(AWAY, 1.0)
-        robot.until_status(lambda status: status["due"])
-        assert not robot.ask().is_valid
-        assert robot.ask().is_valid, "said once; then it waits for a path"
-        robot.send_path(AWAY, 2.0)
-        status = robot.status()
-        assert (status["budget"], status["budget_left"]) == (4, 3)
-        robot.wait(lambda: {due.data for due in robot.heard["due"]} == {True, False})
-        shown = robot.heard["diagnostics"][-1].status[0]
-        assert shown.name == "replan"
-        assert {value.key for value in shown.values} >= {"reason", "rule", "budget_left"}
-        code, out, _ = server.stop()
-        assert code == 0
-        assert "3 calls answered, 0 refused" in out
-    robot.bus.close()
+def test_each_shape_of_the_service_is_answered(serve, nav2):
+    server, robot = serve("--planner", "", nav2=nav2)
+    first = robot.ask()
+    assert first.is_valid
+    assert nav2 != "1.5" or first.success
+    robot.send_path(AWAY, 1.0)
+    robot.until_status(lambda status: status["due"])
+    assert not robot.ask().is_valid
+    assert robot.ask().is_valid, "said once; then it waits for a path"
+    robot.send_path(AWAY, 2.0)
+    status = robot.status()
+    assert (status["budget"], status["budget_left"]) == (4, 3)
+    robot.wait(lambda: {due.data for due in robot.heard["due"]} == {True, False})
+    shown = robot.heard["diagnostics"][-1].status[0]
+    assert shown.name == "replan"
+    assert {value.key for value in shown.values} >= {"reason", "rule", "budget_left"}
+    code, out, _ = server.stop()
+    assert code == 0
+    assert "3 calls answered, 0 refused" in out
 
 
 @pytest.mark.parametrize(
     ("server", "client"), [("1.3", "1.5"), ("1.5", "1.4"), pytest.param("1.4", "1.3", marks=pytest.mark.slow)]
 )
-def test_another_shape_is_refused_aloud_and_never_answered(setting, domain, server, client):
-    with running(setting, domain, "--nav2", server, "--planner", "", "--decision-limit", 20) as process:
-        robot = Robot(domain, server)
-        robot.ready()
-        foreign = robot.client("/replan/is_path_valid", "1.3")  # the type of the oldest, the bytes of another
-        robot.wait(lambda: foreign._writer.get_matched_subscriptions())
-        lost = foreign.call(is_path_valid.REQUESTS[client](path=path_message(AWAY)))
-        robot.wait(lambda: any(array.status[0].level == 2 for array in robot.heard["diagnostics"]))
-        told = robot.heard["diagnostics"][-1].status[0].message
-        assert f"--nav2 {client}" in told
-        assert robot.ask().is_valid
-        assert not lost.done()
-        _, out, err = process.stop()
-        assert "1 refused" in out
-        assert f"--nav2 {client}" in err
-    robot.bus.close()
+def test_another_shape_is_refused_aloud_and_never_answered(serve, server, client):
+    process, robot = serve("--planner", "", nav2=server)
+    foreign = robot.client("/replan/is_path_valid", "1.3")  # the type of the oldest, the bytes of another
+    robot.wait(lambda: foreign._writer.get_matched_subscriptions())
+    lost = foreign.call(is_path_valid.REQUESTS[client](path=path_message(AWAY)))
+    robot.wait(lambda: any(array.status[0].level == 2 for array in robot.heard["diagnostics"]))
+    told = robot.heard["diagnostics"][-1].status[0].message
+    assert f"--nav2 {client}" in told
+    assert robot.ask().is_valid
+    assert not lost.done()
+    _, out, err = process.stop()
+    assert "1 refused" in out
+    assert f"--nav2 {client}" in err
 
 
-def test_the_type_hash_of_a_client_counts_even_where_its_bytes_would_fit(setting, domain, monkeypatch):
+def test_the_type_hash_of_a_client_counts_even_where_its_bytes_would_fit(serve, monkeypatch):
     other = next(key for key, version in is_path_valid.TYPE_HASHES.items() if version == "1.4")
-    with running(setting, domain, "--nav2", "1.3", "--planner", "", "--decision-limit", 20) as process:
-        robot = Robot(domain)
-        robot.ready()
-        marked = Policy.Userdata(f"clientid=1;typehash={other};".encode())
-        plain = dds._service_qos
-        monkeypatch.setattr(dds, "_service_qos", lambda key: Qos(marked, base=plain(key)))
-        hashed = robot.client("/replan/is_path_valid", "1.3")
-        robot.wait(lambda: hashed.ready)
-        lost = hashed.call(is_path_valid.Request13(path=path_message(AWAY)))
-        robot.wait(lambda: any(array.status[0].level == 2 for array in robot.heard["diagnostics"]))
-        assert robot.ask().is_valid
-        assert not lost.done()
-        assert "1 refused" in process.stop()[1]
-    robot.bus.close()
+    process, robot = serve("--planner", "")
+    marked = Policy.Userdata(f"clientid=1;typehash={other};".encode())
+    plain = dds._service_qos
+    monkeypatch.setattr(dds, "_service_qos", lambda key: Qos(marked, base=plain(key)))
+    hashed = robot.client("/replan/is_path_valid", "1.3")
+    robot.wait(lambda: hashed.ready)
+    lost = hashed.call(is_path_valid.Request13(path=path_message(AWAY)))
+    robot.wait(lambda: any(array.status[0].level == 2 for array in robot.heard["diagnostics"]))
+    assert robot.ask().is_valid
+    assert not lost.done()
+    assert "1 refused" in process.stop()[1]
 
 
 @pytest.mark.parametrize("free", [True, False])
 def test_the_planners_own_check_is_asked_and_its_no_is_passed_on(setting, domain, free):
-    robot = Robot(domain)
     seen = []
 
     def check(call):
         seen.append(is_path_valid.Request13.deserialize(call.data))
         reply(call, RESPONSES["1.3"](is_valid=free, invalid_pose_indices=[] if free else [1]))
 
-    reply = robot.bus.serve("/is_path_valid", is_path_valid.Request13, RESPONSES["1.3"], check)
-    with running(setting, domain, "--decision-limit", 20, "--planner-limit", 20) as server:
-        robot.ready()
-        while not seen:  # until the two have discovered each other
-            robot.ask()
-        answer = robot.ask(poses=4)
-        assert answer.is_valid == free
-        assert answer.invalid_pose_indices == ([] if free else [1])
-        assert len(seen[-1].path.poses) == 4
-        server.stop()
-    robot.bus.close()
+    with Robot(domain) as robot:
+        reply = robot.bus.serve("/is_path_valid", is_path_valid.Request13, RESPONSES["1.3"], check)
+        with running(setting, domain, "--planner-limit", 20):
+            robot.ready()
+            while not seen:  # until the two have discovered each other
+                robot.ask()
+            answer = robot.ask(poses=4)
+    assert answer.is_valid == free
+    assert answer.invalid_pose_indices == ([] if free else [1])
+    assert len(seen[-1].path.poses) == 4
 
 
-def test_without_an_answer_of_the_planner_the_path_is_invalid(setting, domain):
-    with running(setting, domain, "--decision-limit", 20, "--planner-limit", 0.05) as server:
-        robot = Robot(domain)
-        robot.ready()
-        assert not robot.ask().is_valid
-        server.stop()
-    robot.bus.close()
+def test_without_an_answer_of_the_planner_the_path_is_invalid(serve):
+    _, robot = serve("--planner-limit", 0.05)
+    assert not robot.ask().is_valid
 
 
-def test_a_thousand_calls_and_none_is_lost(setting, domain):
-    with running(setting, domain, "--planner", "", "--decision-limit", 20) as server:
-        robot = Robot(domain)
-        robot.ready()
-        request = is_path_valid.Request13(path=path_message(AWAY))
-        pending = []
-        for _ in range(1000):
-            pending.append(robot.validity.call(request))
-            if len(pending) % 20 == 0:
-                robot.wait(pending[-1].done)
-        robot.wait(lambda: all(call.done() for call in pending))
-        assert all(call.result().is_valid for call in pending)
-        _, out, _ = server.stop()
-        assert "1000 calls" in out
-    robot.bus.close()
+def test_a_thousand_calls_and_none_is_lost(serve):
+    server, robot = serve("--planner", "")
+    request = is_path_valid.Request13(path=path_message(AWAY))
+    pending = []
+    for _ in range(1000):
+        pending.append(robot.validity.call(request))
+        if len(pending) % 20 == 0:
+            robot.wait(pending[-1].done)
+    robot.wait(lambda: all(call.done() for call in pending))
+    assert all(call.result().is_valid for call in pending)
+    _, out, _ = server.stop()
+    assert "1000 calls" in out
 
 
-def test_a_client_that_leaves_in_mid_call_harms_nobody(setting, domain):
-    with running(setting, domain, "--planner-limit", 0.5) as server:  # every call waits for a planner
-        robot = Robot(domain)
-        robot.ready()
-        for _ in range(3):
-            leaving = Robot(domain)
+def test_a_client_that_leaves_in_mid_call_harms_nobody(serve, domain):
+    server, robot = serve("--planner-limit", 0.5)  # every call waits for a planner
+    for _ in range(3):
+        with Robot(domain) as leaving:
             leaving.ready()
             leaving.validity.call(is_path_valid.Request13(path=path_message(AWAY)))
-            leaving.bus.close()
-        assert not robot.ask().is_valid
-        assert server.process.poll() is None
-        server.stop()
-    robot.bus.close()
+    assert not robot.ask().is_valid
+    assert server.process.poll() is None
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_killed_and_restarted_it_goes_on_with_its_mission_and_its_clients(setting, domain, tmp_path, how):
-    folder = tmp_path / "state"
-    with running(
-        setting, domain, "--planner", "", "--decision-limit", 20, "--snapshot", folder, "--rule", "periodic"
-    ) as server:
-        robot = Robot(domain)
-        robot.ready()
-        robot.send_path(AWAY, 1.0)
-        robot.until_status(lambda status: status["due"])
-        robot.send_path(AWAY, 2.0)
-        assert robot.status()["budget_left"] == 3
-        server.stop(how)
-        server.start()
-        first = robot.validity
-        end = time.monotonic() + 30
-        while True:  # calls to the dead server are lost; one to the new server is answered
-            assert time.monotonic() < end
-            pending = first.call(is_path_valid.Request13(path=path_message(AWAY)))
-            robot.bus.spin(0.2)
-            robot.bus.spin(0.2)
-            if pending.done():
-                break
-        status = robot.until_status(lambda status: status["mission"])
-        assert status["budget_left"] == 3
-        server.stop()
-    robot.bus.close()
+def test_killed_and_restarted_it_goes_on_with_its_mission_and_its_clients(serve, tmp_path, how):
+    server, robot = serve("--planner", "", "--snapshot", tmp_path / "state")
+    robot.send_path(AWAY, 1.0)
+    robot.until_status(lambda status: status["due"])
+    robot.send_path(AWAY, 2.0)
+    assert robot.status()["budget_left"] == 3
+    server.stop(how)
+    server.start()
+    end = time.monotonic() + 30
+    while True:  # calls to the dead server are lost; one to the new server is answered
+        assert time.monotonic() < end
+        pending = robot.validity.call(is_path_valid.Request13(path=path_message(AWAY)))
+        robot.bus.spin(0.2)
+        robot.bus.spin(0.2)
+        if pending.done():
+            break
+    status = robot.until_status(lambda status: status["mission"])
+    assert status["budget_left"] == 3
 
 
 def test_a_late_joiner_gets_the_map_and_the_last_decision(setting, domain):
-    text = setting.read_text().replace('file = "map.yaml"\n', "")
-    setting.write_text(text)
-    robot = Robot(domain)
+    setting.write_text(setting.read_text().replace('file = "map.yaml"\n', ""))
     info = messages.MapMetaData(resolution=0.1, width=100, height=100)
-    publish = robot.bus.publisher("/map", messages.OccupancyGrid, latched=True)
-    publish(messages.OccupancyGrid(info=info, data=[0] * 10_000))
-    with running(setting, domain, "--map-topic", "/map", "--planner", "", "--decision-limit", 20) as server:
-        robot.ready()
-        robot.send_path(AWAY, 1.0)
-        robot.until_status(lambda status: status["due"])
-        late = Robot(domain)
-        late.wait(lambda: late.heard["due"])
-        assert late.heard["due"][-1].data
-        late.bus.close()
-        server.stop()
-    robot.bus.close()
+    with Robot(domain) as robot:
+        publish = robot.bus.publisher("/map", messages.OccupancyGrid, latched=True)
+        publish(messages.OccupancyGrid(info=info, data=[0] * 10_000))
+        with running(setting, domain, "--map-topic", "/map", "--planner", ""):
+            robot.ready()
+            robot.send_path(AWAY, 1.0)
+            robot.until_status(lambda status: status["due"])
+            with Robot(domain) as late:
+                late.wait(lambda: late.heard["due"])
+                assert late.heard["due"][-1].data
 
 
 @pytest.mark.parametrize("source", ["pose", pytest.param("tf", marks=pytest.mark.slow), "odometry"])
-def test_the_robots_pose_ends_the_mission_from_any_source(setting, domain, source):
-    with running(setting, domain, "--planner", "", "--decision-limit", 20, "--pose-from", source) as server:
-        robot = Robot(domain)
-        robot.ready()
-        robot.send_path(AWAY, 1.0)
-        send = SOURCES[source](robot.bus)
+def test_the_robots_pose_ends_the_mission_from_any_source(serve, source):
+    _, robot = serve("--planner", "", "--pose-from", source)
+    robot.send_path(AWAY, 1.0)
+    send = SOURCES[source](robot.bus)
 
-        def at_goal(status):
-            send()
-            return status["reason"] == "the goal is reached"
+    def at_goal(status):
+        send()
+        return status["reason"] == "the goal is reached"
 
-        robot.until_status(at_goal)
-        server.stop()
-    robot.bus.close()
+    robot.until_status(at_goal)
 
 
 def _pose(bus):
@@ -304,21 +265,17 @@ def test_it_shows_as_a_node_if_asked_to(setting, domain, distro, size):
 
 
 @pytest.mark.slow
-def test_a_minute_of_poses_at_100_hz_takes_no_memory(setting, domain):
-    with running(setting, domain, "--planner", "", "--decision-limit", 20) as server:
-        robot = Robot(domain)
-        robot.ready()
-        robot.send_path(AWAY, 1.0)
-        pose = messages.PoseWithCovariance(messages.Pose(messages.Point(2.0, 2.0)))
-        message = messages.PoseWithCovarianceStamped(messages.Header(frame_id="map"), pose)
-        used = []
-        begin = time.monotonic()
-        for tick in range(6000):
-            robot.pose(message)
-            robot.bus.spin(0.001)
-            time.sleep(max(0.0, begin + tick * 0.01 - time.monotonic()))
-            if tick % 1000 == 999:
-                used.append(server.memory())
-        assert max(used[1:]) - used[1] < 4_000_000, used
-        server.stop()
-    robot.bus.close()
+def test_a_minute_of_poses_at_100_hz_takes_no_memory(serve):
+    server, robot = serve("--planner", "")
+    robot.send_path(AWAY, 1.0)
+    pose = messages.PoseWithCovariance(messages.Pose(messages.Point(2.0, 2.0)))
+    message = messages.PoseWithCovarianceStamped(messages.Header(frame_id="map"), pose)
+    used = []
+    begin = time.monotonic()
+    for tick in range(6000):
+        robot.pose(message)
+        robot.bus.spin(0.001)
+        time.sleep(max(0.0, begin + tick * 0.01 - time.monotonic()))
+        if tick % 1000 == 999:
+            used.append(server.memory())
+    assert max(used[1:]) - used[1] < 4_000_000, used

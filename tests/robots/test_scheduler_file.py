@@ -1,19 +1,12 @@
 """The scheduler that a setting file describes."""
 
 import pytest
+from tests.robots.conftest import TEXT
 
 from replan.errors import InputError
 from replan.robots.scheduler_file import load_scheduler
 
-TEXT = """
-world = "map"
-cell = 0.5
-planning_horizon = 8
-budget = 4
-[drift]
-kind = "linear"
-slip = 0.05
-rate = 0.01
+SCHEDULER = """
 [scheduler]
 rule = "drift-threshold"
 parameters = { threshold = 0.3 }
@@ -23,7 +16,7 @@ execution = "belief"
 
 @pytest.fixture
 def load(tmp_path):
-    def make(text=TEXT, **given):
+    def make(text=TEXT + SCHEDULER, **given):
         (tmp_path / "robot.toml").write_text(text)
         return load_scheduler(tmp_path / "robot.toml", read_map=False, **given)
 
@@ -44,7 +37,7 @@ def test_what_is_given_takes_precedence(load):
 
 
 def test_without_the_section_it_looks_ahead_from_the_likeliest_cell(load):
-    scheduler = load(TEXT.partition("[scheduler]")[0])
+    scheduler = load(TEXT)
     assert (scheduler.rule.name, scheduler.execution) == ("lookahead", "map")
 
 
@@ -55,10 +48,10 @@ def test_without_the_section_it_looks_ahead_from_the_likeliest_cell(load):
         ('"belief"', '"guess"', "execution must be"),
         ("threshold = 0.3", "thresh = 0.3", "thresh"),
         ('rule = "drift-threshold"', 'rule = "never"', "never"),
-        ('world = "map"\ncell = 0.5', 'world = "rover"\nn = 5\nhorizon = 9', "needs world"),
+        ('world = "map"\ncell = 0.5\nspeed = 0.5', 'world = "rover"\nn = 5\nhorizon = 9', "needs world"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(load, old, new, said):
     with pytest.raises(InputError, match=said) as refusal:
-        load(TEXT.replace(old, new))
+        load((TEXT + SCHEDULER).replace(old, new))
     assert "\n" not in str(refusal.value)

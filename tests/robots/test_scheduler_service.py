@@ -5,14 +5,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 import pytest
-from tests.robots.conftest import hall
+from tests.robots.conftest import AWAY, hall
 
 from replan.errors import InputError
 from replan.robots.nav2_scheduler import Nav2Scheduler
 from replan.robots.scheduler_service import ERROR, OK, WARN, SchedulerService
 from replan.schedule import FixedTimes
-
-AWAY = [(1.25, 1.25), (1.25, 9.25), (8.75, 9.25), (8.75, 1.25)]
 
 
 @dataclass
