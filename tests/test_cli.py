@@ -30,3 +30,33 @@ def test_standard_output_that_is_full_is_one_line():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "No space left on device" in done.stderr
+
+
+FAULTY_RULE = """
+from dataclasses import dataclass
+from replan import Rule
+
+@dataclass(frozen=True)
+class Faulty(Rule):
+    name = "faulty"
+
+    def decide(self, context):
+        return {}["nothing"]
+"""
+
+
+@pytest.mark.parametrize("command", ["regret", "explain"])
+def test_a_rule_of_the_users_own_that_raises_is_one_line_that_says_where(command, tmp_path, capsys):
+    (tmp_path / "faulty.py").write_text(FAULTY_RULE)
+    assert cli.run([command, "two-burst", "--rule", f"{tmp_path / 'faulty.py'}:Faulty"]) == 2
+    said = capsys.readouterr().err
+    assert "faulty.py:10: KeyError: 'nothing'" in said and said.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("ignore:replan. at time")
+@pytest.mark.parametrize("command", [["schedule", "two-burst", "--rule"], ["benchmark"]])
+def test_nothing_is_scheduled_or_scored_by_a_rule_that_raises(command, tmp_path, capsys):
+    (tmp_path / "faulty.py").write_text(FAULTY_RULE)
+    assert cli.run([*command, f"{tmp_path / 'faulty.py'}:Faulty"]) == 2
+    found = capsys.readouterr()
+    assert not found.out and "faulty" in found.err and "KeyError" in found.err

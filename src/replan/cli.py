@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
+import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -99,7 +102,20 @@ def run(arguments: list[str]) -> int:
         return _drop_output(status=2)
     except USAGE_ERROR as error:
         return _refuse(error.format_message())  # pyright: ignore[reportAttributeAccessIssue]
+    except Exception as error:
+        if (place := _line_of_the_user(error)) is None:
+            raise
+        return _refuse(f"{place}: {type(error).__name__}: {error}")
     return _refuse("stopped", status=130) if status == 130 else int(status or 0)
+
+
+def _line_of_the_user(error: Exception) -> str | None:
+    """Return the innermost line of a rule or world of the user's own that led to the error, if any did."""
+    libraries = (Path(__file__).parent, *map(Path, (sys.prefix, sysconfig.get_path("stdlib"))))
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    places = ((Path(frame.filename), frame.lineno) for frame in frames)
+    own = (at for at in places if at[0].exists() and not any(map(at[0].is_relative_to, libraries)))
+    return next((f"{path}:{line}" for path, line in own), None)
 
 
 def _drop_output(*, status: int) -> int:

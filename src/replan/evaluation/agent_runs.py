@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan.errors import InputError
 from replan.estimate.estimator import Estimator
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
@@ -42,13 +43,18 @@ class AgentRun:
 def run_agent(
     mission: Mission, rule: Rule, *, seed: int = 0, estimator: Estimator | None = None, **options: Any
 ) -> AgentRun:
-    """Run an agent through the mission once, with the numbers of `seed`; options are those of `Agent`."""
+    """Run an agent through the mission once, with the numbers of `seed`; options are those of `Agent`.
+
+    On a robot a rule that raises costs its decision alone; here it is an `InputError`.
+    """
     agent = Agent.on(mission, rule, estimator=estimator, seed=seed, trial=False, **options)
     robot, previous = SimulatedRobot(mission.world, seed=seed), None
     agent.start(robot.look())
     times, decisions, states, believed, actions = [], [], [robot.state], [], []
     for t in range(mission.horizon):
         decision = agent.due()
+        if agent.log and agent.log[-1].what == "failed rule":
+            raise InputError(f"{rule.name}: at time {t}: {agent.log[-1].why}")
         if t > 0:
             decisions.append((t, decision))
         if decision.update:

@@ -69,7 +69,8 @@ def check_rule(rule: Rule | MakeRule, *missions: Mission, seed: int = 0, most: i
 def require_valid_rule(rule: Rule | MakeRule, *missions: Mission) -> None:
     """An `InputError` that names the first fault, if there is one."""
     if found := check_rule(rule, *missions, most=1):
-        raise InputError(str(found[0]))
+        name = rule.name if isinstance(rule, Rule) else "the rule"
+        raise InputError(f"{name}: {found[0]}")
 
 
 def _check(
