@@ -1,4 +1,4 @@
-"""Import paths of version 0.1: importing one raises an `ImportError` that names the new path."""
+"""Import paths of before: importing one raises an `ImportError` that names the new path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from types import ModuleType
 
 MOVED = {
     "replan.certify": "replan.certificates",
+    "replan.estimate.true_kernel": "replan.estimate",
     "replan.evaluate": "replan.evaluation",
+    "replan.forecast.frozen": "replan.forecast",
     "replan.plan": "replan.planning",
     "replan.skip.propagate": "replan.skip",
     "replan.study.settings": "replan.worlds.settings",

@@ -1,4 +1,4 @@
-"""The loops behind `SlipKernel`, cell by cell."""
+"""The loops behind `SlipKernel` that go cell by cell."""
 
 import numpy as np
 

@@ -16,8 +16,7 @@ from replan.certificates.knowledge import Estimate
 from replan.certificates.nested_states import NestedStates
 from replan.certificates.uncertainty import Uncertainty
 from replan.errors import InputError
-from replan.estimate.estimator import Observation
-from replan.estimate.true_kernel import TrueKernel
+from replan.estimate.estimator import Observation, TrueKernel
 from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline

@@ -42,21 +42,21 @@ class MixtureRange(ParameterRange):
 
     def step(self, t: int, cell: int, cost: Array, actions: Indices, ahead: Array, where: Array) -> Array:
         """(X, S) greatest cost[v, s, a] + E[ahead[x]] over the two ends."""
-        return _loops.certificates.mixture_step(
+        return _loops.parameter_range.mixture_step(
             self.successors[: self.counts[t]], self.tables(t, cell), cost, actions, ahead, where
         )
 
     def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
         """(2, S, A, A) a bound on Q_t(s, b) - Q_t(s, a) at the two ends."""
         successors = self.successors[: self.counts[t]]
-        return _loops.certificates.mixture_advantages(successors, self.tables(t, cell), reward, apart)
+        return _loops.parameter_range.mixture_advantages(successors, self.tables(t, cell), reward, apart)
 
     def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
         """(S, S) a bound on V_t(s) - V_t(s'), with the same parameter in both states."""
         kinds = np.unique(self._kinds[: self.counts[t]], return_inverse=True)[1].reshape(-1)
         rows = np.argsort(kinds, kind="stable")  # (S A,) rows of one kind after the other
         begins = np.concatenate([[0], np.cumsum(np.bincount(kinds))])  # where each kind begins
-        return _loops.certificates.mixture_pairs(
+        return _loops.parameter_range.mixture_pairs(
             self.successors[: self.counts[t]], self.tables(t, cell), rows, begins, reward, apart
         )
 

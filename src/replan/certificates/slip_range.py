@@ -40,21 +40,21 @@ class SlipRange(ParameterRange):
 
     def step(self, t: int, cell: int, cost: Array, actions: Indices, ahead: Array, where: Array) -> Array:
         """(X, S) greatest cost[v, s, a] + E[ahead[x]] over the two ends."""
-        return _loops.certificates.slip_step(
+        return _loops.parameter_range.slip_step(
             self.moves[: self.counts[t]], self.law, self.ends(t, cell), cost, actions, ahead, where
         )
 
     def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
         """(2, S, A, A) a bound on Q_t(s, b) - Q_t(s, a) at the two ends: slips lead both alike."""
         moves = self.moves[: self.counts[t]]
-        return _loops.certificates.slip_advantages(moves, self.ends(t, cell), reward, apart)
+        return _loops.parameter_range.slip_advantages(moves, self.ends(t, cell), reward, apart)
 
     def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
         """(S, S) a bound on V_t(s) - V_t(s'), with the same slip in both states."""
         grid = self.moves[: self.counts[t]], self.law, *self.ends(t, cell)
         if reward.any():
-            return _loops.certificates.slip_pairs_with_reward(*grid, reward, apart)
-        return _loops.certificates.slip_pairs(*grid, apart)
+            return _loops.parameter_range.slip_pairs_with_reward(*grid, reward, apart)
+        return _loops.parameter_range.slip_pairs(*grid, apart)
 
     def middle(self, t: int, reward: Array, nominal: Array) -> Array:
         """Nothing: every answer is tried."""

@@ -2,7 +2,7 @@
 
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE, PairEstimate
 from replan.estimate.drift_bounds import MISSPECIFICATIONS, OnlineDriftBounds, shifted, too_large, too_small
-from replan.estimate.estimator import Estimator, Observation
+from replan.estimate.estimator import Estimator, Observation, TrueKernel
 from replan.estimate.filling import FILLINGS, Filling
 from replan.estimate.from_file import estimate_file
 from replan.estimate.model_family import FamilyFilter, ParameterEstimate
@@ -11,7 +11,6 @@ from replan.estimate.online import WithOnlineBounds
 from replan.estimate.pair import PairSolution, solve_pair
 from replan.estimate.slip_mle import EVIDENCE, Evidence, PooledSlip
 from replan.estimate.slip_profile import SlipEstimate
-from replan.estimate.true_kernel import TrueKernel
 
 __all__ = [
     "EVIDENCE",

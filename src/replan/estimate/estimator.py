@@ -1,4 +1,4 @@
-"""Interface of estimators: from what an update reveals to a kernel."""
+"""Interface of estimators: from what an update reveals to a kernel. The simplest is told the true one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from replan.model.kernel import Kernel
+from replan.model.tvmdp import TVMDP
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,21 @@ class Estimator(Protocol):
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Continue from the arrays of `save`."""
         ...
+
+
+@dataclass(frozen=True)
+class TrueKernel:
+    """P-hat_{t-1} = P_{t-1}, as in the paper's controlled simulator: the true kernel of the step before."""
+
+    world: TVMDP
+
+    def estimate(self, observation: Observation) -> Kernel:
+        """The true kernel of the last transition."""
+        return self.world.kernel(max(observation.time - 1, 0))
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Nothing: nothing is learned."""
+        return {}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Nothing."""

@@ -23,8 +23,7 @@ from typing import Any, Self
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.estimator import Estimator, Observation
-from replan.estimate.true_kernel import TrueKernel
+from replan.estimate.estimator import Estimator, Observation, TrueKernel
 from replan.execute import snapshot
 from replan.execute.config import AgentConfig, Progress, Update
 from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit

@@ -11,8 +11,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.execute.validation import validate_kernel, validate_update
-from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
-from replan.forecast.frozen import Frozen
+from replan.forecast.base import Evidence, Forecast, Frozen, Future, mean_kernel
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from replan.errors import InputError
-from replan.estimate.estimator import Estimator, Observation
-from replan.estimate.true_kernel import TrueKernel
+from replan.estimate.estimator import Estimator, Observation, TrueKernel
 from replan.execute.config import AgentConfig, Progress, Update
-from replan.forecast.base import Forecast
-from replan.forecast.frozen import Frozen
+from replan.forecast.base import Forecast, Frozen
 from replan.model.kernel import Indices, Kernel
 from replan.model.tvmdp import TVMDP
 from replan.planning.ties import Ties

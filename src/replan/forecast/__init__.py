@@ -1,8 +1,7 @@
 """Forecasts: the kernels that the robot expects after an update."""
 
-from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
+from replan.forecast.base import Evidence, Forecast, Frozen, Future, mean_kernel
 from replan.forecast.from_family import FromFamily
-from replan.forecast.frozen import Frozen
 from replan.forecast.given import ForecastFault, Given
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend

@@ -1,6 +1,6 @@
 """Interface of forecasts: from what is known at an update to the kernels expected from then on.
 
-The paper's robot expects that nothing moves (`frozen`). A forecast names one or several futures with weights;
+The paper's robot expects that nothing moves (`Frozen`). A forecast names one or several futures with weights;
 plan and propagation use their weighted mean kernel, look-ahead averages the worth of a candidate time over
 them.
 """
@@ -19,6 +19,7 @@ import numpy as np
 from replan.estimate.estimator import Estimator
 from replan.model.combination import combine
 from replan.model.kernel import Array, Kernel
+from replan.model.tvmdp import constant
 
 KernelAt = Callable[[int], Kernel]
 """t -> the kernel expected at t."""
@@ -63,6 +64,10 @@ class Future:
     kernel: KernelAt = field(repr=False)
     """t -> the kernel expected at t, from tau on."""
 
+    def stays(self, kernel: Kernel, begin: int, horizon: int) -> bool:
+        """Return whether it begins and ends with a kernel, and so never leaves it."""
+        return all(self.kernel(t) is kernel for t in (begin, horizon - 1))
+
 
 class Forecast(ABC):
     """Base class of forecasts. Subclasses are frozen dataclasses."""
@@ -103,6 +108,24 @@ class Forecast(ABC):
     def moves(self) -> bool:
         """Whether the expected kernels may differ from the estimate."""
         return True
+
+
+@dataclass(frozen=True)
+class Frozen(Forecast):
+    """Nothing moves, as the paper's robot believes."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether the expected kernels may differ from the estimate: never."""
+        return False
+
+    def sources(self, horizon: int) -> Iterable[Kernel]:
+        """Return no kernels: the estimates are all."""
+        return ()
+
+    def futures(self, evidence: Evidence) -> tuple[Future, ...]:
+        """Return the estimate, held fixed."""
+        return (Future("stays", 1.0, constant(evidence.kernel)),)
 
 
 def mean_kernel(futures: Sequence[Future]) -> KernelAt:

@@ -62,12 +62,12 @@ class Mixture(Forecast):
         weights = self._weights(evidence, members)
         merged: dict[str, Future] = {}
         for name, course in members.items():
-            still = all(course(t) is evidence.kernel for t in (evidence.time, evidence.horizon - 1))
-            label = "stays" if still else name
-            if label in merged:
-                merged[label] = replace(merged[label], weight=merged[label].weight + weights[name])
-            else:
-                merged[label] = Future(label, weights[name], course)
+            future = Future(name, weights[name], course)
+            if future.stays(evidence.kernel, evidence.time, evidence.horizon):
+                future = replace(future, name="stays")
+            if same := merged.get(future.name):
+                future = replace(same, weight=same.weight + future.weight)
+            merged[future.name] = future
         return tuple(merged.values())
 
     def sources(self, horizon: int) -> Iterable[Kernel]:

@@ -75,7 +75,7 @@ class SlipKernel:
         if self.blocked.size > 1:
             return _loops.stencil.expect(*self._grid, values)
         out = np.empty((*self.shape, self.actions))
-        self._in_bands(_loops.open_stencil.expect, values, out)
+        self._in_bands(_loops.grid_passes.expect, values, out)
         return out.reshape(-1, self.actions)
 
     def expect_at(self, values: Array, plus: Array | None, states: Indices) -> Array:
@@ -130,7 +130,7 @@ class SlipKernel:
             return _loops.stencil.push(*self._grid, distributions, actions)
         out = np.empty_like(distributions)
         cells = (len(out), *self.shape)
-        _loops.open_stencil.push(
+        _loops.grid_passes.push(
             self._slip_rows(), self.law, distributions.reshape(cells), actions, out.reshape(cells)
         )
         return out

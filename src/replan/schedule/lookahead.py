@@ -124,7 +124,7 @@ class Lookahead(Rule):
         self, context: Context, future: Future, still: Programme, budget_left: int | None
     ) -> Array:
         """(R, T + 1, B) worth of each candidate in one of several futures."""
-        if _stays(future, context):
+        if future.stays(context.kernel, context.last_update, context.horizon):
             return still.candidates()
         problem, stride = self.problem(context, future, told=False), self.stride(context, share=MOVING)
         problem = replace(problem, tolerance=COARSER * self.tolerance)
@@ -177,10 +177,6 @@ class Lookahead(Rule):
             shared_until=(horizon if kept else horizon - context.planning_horizon) if same_plans else -1,
             tolerance=self.tolerance,
         )
-
-
-def _stays(future: Future, context: Context) -> bool:
-    return all(future.kernel(t) is context.kernel for t in (context.last_update, context.horizon - 1))
 
 
 def _limit(context: Context) -> int | None:
