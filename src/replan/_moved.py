@@ -11,6 +11,8 @@ MOVED = {
     "replan.evaluate": "replan.evaluation",
     "replan.forecast.frozen": "replan.forecast",
     "replan.plan": "replan.planning",
+    "replan.planning.optimal_values": "replan.planning",
+    "replan.skip.interval": "replan.skip",
     "replan.skip.propagate": "replan.skip",
     "replan.study.settings": "replan.worlds.settings",
     "replan.study.world_settings": "replan.worlds.settings",

@@ -117,7 +117,7 @@ def test_states_come_in_the_order_in_which_steps_lead_to_them():
 
 
 def test_too_many_pairs_are_refused_with_the_number_that_would_fit(monkeypatch):
-    monkeypatch.setattr("replan.model.memory.free_bytes", lambda: 1e9)
+    monkeypatch.setattr("replan.model.machine.free_bytes", lambda: 1e9)
     monkeypatch.setattr("replan.certificates.nested_states.free_bytes", lambda: 1e9)
     mission = Mission(rover(300, np.full(90, 0.1), start=(150, 150)), budget=1, planning_horizon=2)
     with pytest.raises(InputError, match=r"16381 states, needs about .* states would fit"):

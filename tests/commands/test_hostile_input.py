@@ -10,8 +10,8 @@ import pytest
 
 from replan.cli import run
 from replan.errors import InputError
-from replan.model import memory
-from replan.model.memory import free_bytes, require_memory
+from replan.model import machine
+from replan.model.machine import free_bytes, require_memory
 
 FULL = Path("/dev/full")
 ROVER = """world = "rover"
@@ -77,7 +77,7 @@ def test_more_memory_than_there_is_free_is_refused():
 
 def test_an_archive_that_unpacks_to_more_than_there_is(capsys, setting, tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "world.npz", rewards=np.zeros(10**6))
-    monkeypatch.setattr(memory, "free_bytes", lambda: 1e6)
+    monkeypatch.setattr(machine, "free_bytes", lambda: 1e6)
     assert "16 MB" in refused(capsys, "regret", setting(ARRAYS), "--rule", "periodic")
 
 

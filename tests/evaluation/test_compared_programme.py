@@ -13,7 +13,7 @@ from replan.evaluation.agent_runs import run_agent
 from replan.forecast import Mixture, Trend
 from replan.planning import oracle
 from replan.schedule import Lookahead, Periodic
-from replan.skip.interval import skip_interval
+from replan.skip.propagation import skip_interval
 from tiny_worlds import tiny_missions
 
 FORECASTS = [Trend(), Mixture()]

@@ -13,7 +13,7 @@ from replan.errors import InputError
 from replan.evaluation import decompose, evaluate, regret, rollout, run_agent
 from replan.evaluation.look_plan_optimum import look_plan_floors, look_plan_optimum, looks_regrets
 from replan.execute.timeline import make_timeline
-from replan.planning.optimal_values import oracle_return
+from replan.planning.backward_induction import oracle_return
 from replan.schedule import RULES, Decision, FixedTimes, Lookahead, Need, Periodic, Prices, Rule, make_rule
 from replan.schedule.budget import Kind
 from replan.schedule.periodic import periodic_times

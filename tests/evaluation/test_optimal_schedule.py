@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from replan.evaluation import evaluate_times, feedback_regrets, optimum, regret
 from replan.execute import Mission
 from replan.model import drift
-from replan.planning.optimal_values import oracle_return
+from replan.planning.backward_induction import oracle_return
 from replan.schedule import Lookahead, Periodic, RegretGuided
 from replan.schedule.budget import check_times
-from replan.skip.interval import skip_interval
+from replan.skip.propagation import skip_interval
 from replan.worlds import rover
 from tiny_worlds import random_times, tiny_missions
 

@@ -13,7 +13,7 @@ from replan.evaluation import evaluate, feedback_regrets, optimum, regret, rollo
 from replan.evaluation.exact import priced_regret
 from replan.execute import Agent, Mission, SimulatedRobot
 from replan.execute.timeline import make_timeline
-from replan.planning.optimal_values import oracle_return
+from replan.planning.backward_induction import oracle_return
 from replan.schedule import RULES, FixedTimes, Lookahead, Prices, make_rule
 from replan.worlds.settings import load_setting, make_mission
 from tiny_worlds import tiny_missions

@@ -188,9 +188,8 @@ def test_a_rule_that_has_not_drawn_its_times_is_refused(mission):
     ],
 )
 def test_what_could_not_work_is_refused_at_construction(mission, arguments, named):
-    given = {**vars(mission.config), "rule": Periodic(), "nominal": mission.world.kernel(0), **arguments}
     with pytest.raises(InputError, match=named):
-        Agent(estimator=mission.estimator, **given)
+        Agent.on(mission, **{"rule": Periodic(), **arguments})
 
 
 def test_the_estimator_is_told_what_the_update_reveals(mission):

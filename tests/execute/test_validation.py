@@ -1,15 +1,13 @@
-"""Numbers, kernels and plans are accepted up to their limits and refused just beyond."""
+"""Numbers and kernels are accepted up to their limits and refused just beyond."""
 
 import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.execute.validation import ROW_TOLERANCE, validate_kernel, validate_number, validate_update
-from replan.model import GeneralKernel, Reward, SlipKernel, constant
-from replan.planning import plan
+from replan.execute.validation import ROW_TOLERANCE, validate_kernel, validate_number
+from replan.model import GeneralKernel, SlipKernel
 
 KERNEL = GeneralKernel.from_dense([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]])
-PLAN = plan(KERNEL, constant(Reward(next_state=np.array([0.0, 1.0]))), time=3, horizon=2)
 
 
 def changed(change):
@@ -45,18 +43,3 @@ def test_a_kernel_has_the_states_and_the_actions_of_the_nominal_one():
     fewer_actions = GeneralKernel(KERNEL.successors, KERNEL.probabilities[:, :1])
     with pytest.raises(InputError, match="2 states and 1 actions, not 2 and 2"):
         validate_kernel(fewer_actions, like=KERNEL)
-
-
-@pytest.mark.parametrize("execution", ["map", "belief"])
-def test_a_plan_for_the_time_and_the_kernel_is_accepted(execution):
-    validate_update(KERNEL, PLAN, time=3, execution=execution)
-    with pytest.raises(InputError, match="for time 3, not 4"):
-        validate_update(KERNEL, PLAN, time=4, execution=execution)
-
-
-def test_values_of_actions_matter_to_belief_execution_alone():
-    made = plan(KERNEL, constant(Reward(next_state=np.array([0.0, 1.0]))), time=3, horizon=2)
-    vars(made)["q_values"] = np.full((2, 2), np.inf)
-    validate_update(KERNEL, made, time=3, execution="map")
-    with pytest.raises(InputError, match="q_values are not 2 x 2 finite numbers"):
-        validate_update(KERNEL, made, time=3, execution="belief")

@@ -1,6 +1,7 @@
 """Planning against brute force over all policies, against QuantEcon, and against the tie rules' own words."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ import quantecon
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import InputError, Reward, SlipKernel, Ties, constant, oracle
+from replan import TVMDP, GeneralKernel, InputError, Reward, SlipKernel, Ties, constant, oracle
 from replan.planning import oracle_return, plan
+from replan.planning.backward_induction import check_plan, swept_grid
 from replan.worlds import rover
 from tiny_worlds import random_kernel, random_world
 
@@ -162,3 +164,64 @@ def test_right_down_and_stay_tie_at_the_goal():
     for name, action in (("first", 0), ("last", 4)):
         made = plan(world.kernel(0), world.reward, time=0, horizon=3, ties=Ties(name))
         assert made.policy[-1] == action
+
+
+def step_by_step(world):
+    values = np.zeros((world.horizon + 1, world.states))
+    for t in range(world.horizon - 1, -1, -1):
+        values[t] = world.reward(t).q_values(world.kernel(t), values[t + 1]).max(axis=1)
+    return values
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1), (2, 3), (7, 5), (130, 110)])
+@pytest.mark.parametrize("horizon", [2, 8, 19])
+@pytest.mark.parametrize("walls", [0.0, 0.3])
+def test_a_pass_gives_the_values_of_every_step(shape, horizon, walls):
+    rng = np.random.default_rng(horizon)
+    slips, laws = rng.uniform(0, 0.6, horizon), rng.dirichlet(np.ones(5), horizon)
+    reward = Reward(next_state=rng.normal(size=shape).reshape(-1))
+    blocked = rng.uniform(size=shape) < walls
+    world = TVMDP(
+        horizon, lambda t: SlipKernel(shape, slips[t], law=laws[t], blocked=blocked), constant(reward)
+    )
+    assert swept_grid(world) is not None
+    expected = step_by_step(world)
+    np.testing.assert_allclose(oracle(world).values, expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(oracle_return(world), oracle(world).values[0])
+
+
+def test_other_worlds_are_not_swept():
+    slip = np.linspace(0.1, 0.3, 9)
+    plain = rover(4, slip)
+    by_action = Reward(state_action=np.ones((16, 5)))
+    others = [
+        rover(4, slip, terrain=np.linspace(0.5, 1, 16)),
+        replace(plain, kernel=lambda t: plain.kernel(t).general()),
+        replace(plain, reward=lambda t: Reward(next_state=np.arange(16.0) * t)),
+        replace(plain, reward=lambda t: plain.reward(t) if t < 5 else by_action),
+    ]
+    for world in others:
+        assert swept_grid(world) is None
+        np.testing.assert_allclose(oracle(world).values, step_by_step(world), rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(oracle_return(world), oracle(world).values[0])
+
+
+def plan_of_two_states():
+    kernel = GeneralKernel.from_dense([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]])
+    return plan(kernel, constant(Reward(next_state=np.array([0.0, 1.0]))), time=3, horizon=2)
+
+
+@pytest.mark.parametrize("belief", [False, True])
+def test_a_plan_for_the_time_and_the_kernel_is_accepted(belief):
+    made = plan_of_two_states()
+    check_plan(made, made.kernel, time=3, belief=belief)
+    with pytest.raises(InputError, match="for time 3, not 4"):
+        check_plan(made, made.kernel, time=4, belief=belief)
+
+
+def test_values_of_actions_matter_to_belief_execution_alone():
+    made = plan_of_two_states()
+    vars(made)["q_values"] = np.full((2, 2), np.inf)
+    check_plan(made, made.kernel, time=3, belief=False)
+    with pytest.raises(InputError, match="q_values are not 2 x 2 finite numbers"):
+        check_plan(made, made.kernel, time=3, belief=True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.forecast import ForecastFault, Given
-from replan.skip.interval import skip_interval
+from replan.skip.propagation import skip_interval
 from replan.skip.segments import stack_world, walk_segments
 from tiny_worlds import tiny_missions
 

@@ -5,8 +5,7 @@ import pytest
 
 from replan.errors import InputError
 from replan.evaluation import regret
-from replan.model import require_valid
-from replan.model.drift import drift_bounds
+from replan.model import drift_bounds, require_valid
 from replan.schedule import Periodic
 from replan.worlds.settings import load_setting, make_mission
 

@@ -24,7 +24,7 @@ from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.execute.reach import WindowMission, within_reach
 from replan.model.kernel import Array
-from replan.model.memory import require_memory
+from replan.model.machine import require_memory
 from replan.model.tvmdp import TVMDP
 from replan.schedule.budget import check_times
 from replan.schedule.rule import Need, Rule

@@ -11,7 +11,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array, Kernel
-from replan.planning.optimal_values import Oracle
+from replan.planning.backward_induction import Oracle
 
 SWEEPS, MOST_TRIES = 32, 10_000
 

@@ -16,7 +16,7 @@ import numpy as np
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.planning.optimal_values import Oracle
+from replan.planning.backward_induction import Oracle
 
 
 def error_propagation(errors: Sequence[float], at_end: float, *, alpha: float, m: int) -> float:

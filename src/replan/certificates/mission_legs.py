@@ -6,7 +6,7 @@ Between updates nothing is seen, so the actions after an update are known for ev
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -105,8 +105,7 @@ class OnEstimates(Mission):
     @classmethod
     def of(cls, mission: Mission, estimates: Sequence[Estimate]) -> OnEstimates:
         """The mission with these estimates in place of its own."""
-        same = {each.name: getattr(mission, each.name) for each in fields(Mission)}
-        return cls(**same, given={estimate.time: estimate.kernel for estimate in estimates})
+        return cls(**mission.options(), given={estimate.time: estimate.kernel for estimate in estimates})
 
     @cached_property
     def estimator(self) -> GivenEstimates:

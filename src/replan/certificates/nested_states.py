@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from replan.model.kernel import Array, Indices
-from replan.model.memory import NUMBER, SHARE, free_bytes, require_memory
+from replan.model.machine import NUMBER, SHARE, free_bytes, require_memory
 from replan.model.reward import Reward
 
 MOST_STATES = 1_000

@@ -23,7 +23,7 @@ from replan.certificates.nested_states import MOST_STATES
 from replan.certificates.printed import printed_bound
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.budget import check_times
 
 NO_OVERLAP = "eta = 0 for every m: the theorem promises nothing"

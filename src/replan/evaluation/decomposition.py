@@ -34,11 +34,9 @@ from replan.evaluation.visited_steps import Robots, UpdateTimes, row_blocks, vis
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import Plan, plan
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.backward_induction import Oracle, Plan, oracle, plan
 from replan.schedule.rule import Rule
-from replan.skip.interval import SkipStep
-from replan.skip.propagation import Propagation, make_propagation
+from replan.skip.propagation import Propagation, SkipStep, make_propagation
 
 
 class Switches(NamedTuple):

@@ -27,7 +27,7 @@ from replan.execute.mission import Mission
 from replan.execute.reach import within_reach
 from replan.model.kernel import Array, Indices
 from replan.model.reward import expectation
-from replan.planning.optimal_values import Oracle, oracle, require_oracle_memory
+from replan.planning.backward_induction import Oracle, oracle, require_oracle_memory
 from replan.schedule.budget import Kind, Prices
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule

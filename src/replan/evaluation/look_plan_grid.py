@@ -11,7 +11,7 @@ from replan.evaluation.exact import regret
 from replan.evaluation.look_plan_optimum import LookPlanOptimum, look_plan_floors
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.rule import Rule
 
 

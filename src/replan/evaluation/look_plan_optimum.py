@@ -22,13 +22,12 @@ from replan.evaluation.optimal_schedule import best_feedback, feedback_regrets
 from replan.execute.config import Update
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import periodic_times
 from replan.schedule.rule import Rule
-from replan.skip.interval import continue_interval
-from replan.skip.propagation import BeliefPropagation, MapPropagation, Propagation
+from replan.skip.propagation import BeliefPropagation, MapPropagation, Propagation, continue_interval
 
 NODES = 20_000
 """Sets of plans, times and budgets left up to which the exact programme is solved."""

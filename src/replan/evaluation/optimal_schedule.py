@@ -17,12 +17,11 @@ from replan.evaluation.exact import from_start
 from replan.execute.mission import Mission
 from replan.execute.reach import within_reach
 from replan.model.kernel import Array, Indices
-from replan.planning.optimal_values import oracle_return
+from replan.planning.backward_induction import oracle_return
 from replan.schedule.budget import FIRST_UPDATE, Prices
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
-from replan.skip.interval import skip_interval
-from replan.skip.propagation import Propagation
+from replan.skip.propagation import Propagation, skip_interval
 from replan.skip.segments import stack_world
 
 NODES = 20_000  # partial schedules that branch and bound extends before it gives up the proof

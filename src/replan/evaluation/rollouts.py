@@ -17,12 +17,11 @@ from replan.evaluation.visited_steps import UpdateTimes, draws_times
 from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
-from replan.model.grid_over_time import grid_over_time_of
 from replan.model.kernel import Array, Indices
-from replan.model.memory import require_memory
+from replan.model.machine import require_memory
 from replan.model.streams import uniforms
-from replan.model.tvmdp import TVMDP
-from replan.planning.optimal_values import Oracle, oracle
+from replan.model.tvmdp import TVMDP, grid_over_time_of
+from replan.planning.backward_induction import Oracle, oracle
 from replan.planning.ties import Ties
 from replan.schedule.ask import draw
 from replan.schedule.budget import Kind

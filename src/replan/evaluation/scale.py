@@ -11,9 +11,9 @@ import numpy as np
 from replan.evaluation.exact import reach_and_oracle, regret
 from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value
 from replan.execute.mission import Mission
-from replan.planning.optimal_values import Oracle
+from replan.planning.backward_induction import Oracle
 from replan.schedule.periodic import Periodic
-from replan.skip.interval import skip_interval
+from replan.skip.propagation import skip_interval
 
 CHEAP = 40_000
 """States times steps up to which the scale is computed in full, in a few seconds at most."""

@@ -19,13 +19,12 @@ from replan.execute.config import Key, Progress
 from replan.execute.mission import Mission
 from replan.execute.reach import is_slip_grid
 from replan.model.kernel import Array, Indices
-from replan.model.memory import require_memory
+from replan.model.machine import require_memory
 from replan.model.window import LARGE
 from replan.schedule.ask import next_updates
 from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.rule import Need, Rule
-from replan.skip.interval import SkipStep, continue_interval, skip_interval
-from replan.skip.propagation import likeliest
+from replan.skip.propagation import SkipStep, continue_interval, likeliest, skip_interval
 
 ROWS_AT_ONCE = 512
 """States at an update that are pushed together; bounds memory at ROWS_AT_ONCE * S numbers."""

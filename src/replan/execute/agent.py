@@ -39,6 +39,11 @@ from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import likeliest
 
+
+def _same(value: Any) -> Any:
+    return value
+
+
 EVENTS = {Kind.BOTH: "update", Kind.LOOK: "look", Kind.PLAN: "plan"}
 """Words of the log for the parts of an update."""
 
@@ -68,7 +73,7 @@ class Agent(AgentConfig):
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
-        self._worker, self._decider = Worker(), Worker()
+        self._workers: dict[str, Worker] = {}  # by kind of work, from the first that has a time limit
         self._warned = False
         if self.trial:
             try_out(self, self.rule, seed=self.seed)
@@ -122,7 +127,7 @@ class Agent(AgentConfig):
     @property
     def busy(self) -> bool:
         """Whether late work still runs; until it ends the agent cannot be saved."""
-        return self._worker.busy or self._decider.busy
+        return any(worker.busy for worker in self._workers.values())
 
     def due(self) -> Decision:
         """Return whether to update now. The answer at one time stays the same however often it is asked."""
@@ -168,7 +173,7 @@ class Agent(AgentConfig):
             if Kind.PLAN in kind:
                 now.progress = now.progress.after(self._make(seen, kind), look=Kind.LOOK in kind)
             else:
-                now.known = self._worker.run(self._learn(seen, kind), _same, timeout=self.time_limit)
+                now.known = self._run("update", self._learn(seen, kind))
                 now.progress = now.progress.keeping(now.time, kind)
         except Exception as error:
             trouble = f"{_described(error)}: the last plan stays in force"
@@ -261,10 +266,9 @@ class Agent(AgentConfig):
         if now.progress.last_update == now.time:
             return Decision(False, "just updated")
         try:
-            if self._decider.busy:
+            if "decision" in self._workers and self._workers["decision"].busy:
                 raise DeadlineExceeded("an earlier decision still runs")
-            ask = partial(self._ask, replace(now))
-            now.named_update, decision = self._decider.run(ask, _same, timeout=self.time_limit)
+            now.named_update, decision = self._run("decision", partial(self._ask, replace(now)))
             now.named = True
             return decision
         except Exception as error:
@@ -280,6 +284,12 @@ class Agent(AgentConfig):
             named = named_update(self.rule, context(), now.state, seed=self.seed, spend_all=self.must_spend)
         return named, decision_at(self.rule, context(now.time), named, spend_all=self.must_spend)
 
+    def _run(self, work: str, learn: Callable[[], Any], make: Callable[[Any], Any] = _same) -> Any:
+        """Run `learn`, then `make` on its result; with a time limit a `Worker` of that kind of work does."""
+        if self.time_limit is None and work not in self._workers:
+            return make(learn())
+        return self._workers.setdefault(work, Worker()).run(learn, make, timeout=self.time_limit)
+
     def _make(self, seen: Observation, kind: Kind) -> Update:
         """Estimate, forecast and plan within the time limit."""
         now, before = self._now, self._now.progress.update
@@ -288,7 +298,7 @@ class Agent(AgentConfig):
         def make(kernel: Kernel) -> Update:
             return self.make_update(seen.time, validate_kernel(kernel, like=self.nominal), earlier)
 
-        made = self._worker.run(self._learn(seen, kind), make, timeout=self.time_limit)
+        made = self._run("update", self._learn(seen, kind), make)
         now.known = made.kernel
         return made
 
@@ -304,10 +314,6 @@ class Agent(AgentConfig):
 
 def _row(state: int) -> np.ndarray:
     return np.array([state], dtype=np.int64)
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _described(error: Exception) -> str:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.execute.validation import validate_kernel, validate_update
+from replan.execute.validation import validate_kernel
 from replan.forecast.base import Evidence, Forecast, Frozen, Future, mean_kernel
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.planning.backward_induction import Plan, plan, plan_ahead
+from replan.planning.backward_induction import Plan, check_plan, plan, plan_ahead
 from replan.planning.ties import Ties
 from replan.schedule.budget import FIRST_UPDATE, Kind, Prices, check_budgets
 from replan.schedule.rule import Context, Drift, Need, Rule
@@ -159,7 +159,10 @@ class AgentConfig:
     """The family of which every kernel is a member."""
 
     def __post_init__(self) -> None:
-        self.budgets  # noqa: B018, which checks them
+        self.budgets = check_budgets(
+            self.budget, self.horizon, prices=self.prices, looks=self.looks, plans=self.plans
+        )
+        """The most looks and the most plans that can be made."""
         bounds = np.asarray(self.drift_bounds, dtype=float)
         if bounds.shape != (self.horizon - 1,) or not (bounds >= 0).all():
             raise InputError(f"drift_bounds must be {self.horizon - 1} numbers of at least 0")
@@ -180,13 +183,6 @@ class AgentConfig:
     def limit(self) -> int:
         """The most updates that can be made: B, or T - 1; of two budgets the larger."""
         return max(self.budgets)
-
-    @property
-    def budgets(self) -> tuple[int, int]:
-        """The most looks and the most plans that can be made."""
-        return check_budgets(
-            self.budget, self.horizon, prices=self.prices, looks=self.looks, plans=self.plans
-        )
 
     @property
     def apart(self) -> bool:
@@ -214,7 +210,7 @@ class AgentConfig:
         if not self.forecast.moves:
             horizon = min(self.planning_horizon, self.horizon - time)
             made = kept or self.planner(kernel, self.reward, time, horizon, self.ties)
-            validate_update(kernel, made, time=time, execution=self.execution)
+            check_plan(made, kernel, time=time, belief=self.execution == "belief")
             return Update(time, kernel, made, make_propagation(self.execution, made, kernel), futures)
         expected = mean_kernel(futures)
         for t in range(time, self.horizon):
@@ -223,7 +219,7 @@ class AgentConfig:
             expected, self.reward, time=time, end=self.horizon, horizon=self.planning_horizon, ties=self.ties
         )
         for each in (made, *made.later):
-            validate_update(kernel, each, time=each.time, execution=self.execution)
+            check_plan(each, kernel, time=each.time, belief=self.execution == "belief")
         propagation = make_propagation(self.execution, made, kernel, expected)
         return Update(time, kernel, made, propagation, futures, earlier if self.forecast.compares else None)
 

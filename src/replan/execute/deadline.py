@@ -55,8 +55,6 @@ class Worker:
         Raises `DeadlineExceeded` after `timeout` seconds; `learn` still completes in the background, and what
         `make` would have returned is discarded.
         """
-        if timeout is None and not self.busy:
-            return make(learn())
         job = _Job(learn, make)
         with self._lock:
             behind = bool(self._jobs)

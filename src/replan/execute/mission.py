@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from replan.errors import InputError
 from replan.estimate.estimator import Estimator, Observation, TrueKernel
@@ -44,12 +45,33 @@ class Mission:
     """Budget of plans, where looks and plans have budgets of their own."""
 
     def __post_init__(self) -> None:
-        self._check_budgets()
+        check_budgets(self.budget, self.horizon, prices=self.prices, looks=self.looks, plans=self.plans)
 
-    def _check_budgets(self) -> tuple[int, int]:
-        return check_budgets(
-            self.budget, self.world.horizon, prices=self.prices, looks=self.looks, plans=self.plans
+    @cached_property
+    def config(self) -> AgentConfig:
+        """The settings of an agent on this mission, made on first use: drift bounds take T kernels."""
+        return AgentConfig(
+            horizon=self.horizon,
+            planning_horizon=self.planning_horizon,
+            budget=self.budget,
+            reward=self.world.reward,
+            nominal=self.world.kernel(0),
+            forecast=self.forecast,
+            drift_bounds=self.world.drift_bounds,
+            execution=self.execution,
+            ties=self.ties,
+            spend_all=self.spend_all,
+            prices=self.prices,
+            looks=self.looks,
+            plans=self.plans,
+            current_kernel=self.world.kernel,
+            declared_successors=self.world.declared_successors,
+            family=self.world.family,
         )
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments that make this mission, by name."""
+        return {each.name: vars(self)[each.name] for each in fields(Mission)}
 
     @property
     def is_whole(self) -> bool:
@@ -73,28 +95,6 @@ class Mission:
     def estimator(self) -> Estimator:
         """The paper's simulator: an update at t reveals P_{t-1}."""
         return TrueKernel(self.world)
-
-    @cached_property
-    def config(self) -> AgentConfig:
-        """The settings of an agent on this mission."""
-        return AgentConfig(
-            horizon=self.horizon,
-            planning_horizon=self.planning_horizon,
-            budget=self.budget,
-            reward=self.world.reward,
-            nominal=self.world.kernel(0),
-            forecast=self.forecast,
-            drift_bounds=self.world.drift_bounds,
-            execution=self.execution,
-            ties=self.ties,
-            spend_all=self.spend_all,
-            prices=self.prices,
-            looks=self.looks,
-            plans=self.plans,
-            current_kernel=self.world.kernel,
-            declared_successors=self.world.declared_successors,
-            family=self.world.family,
-        )
 
     @cached_property
     def _updates(self) -> Callable[[int, int], Update]:
@@ -138,7 +138,7 @@ class Mission:
     @property
     def limit(self) -> int:
         """The most updates that can be made: B, or T - 1; of two budgets the larger."""
-        return max(self._check_budgets())
+        return self.config.limit
 
     @property
     def apart(self) -> bool:
@@ -157,7 +157,7 @@ class Mission:
 
     def beginning(self) -> Progress:
         """Return the bookkeeping before the first update."""
-        looks, plans = self._check_budgets()
+        looks, plans = self.config.budgets
         return Progress(self.update(0), looks, plans_left=plans)
 
     def progress(self, last_update: int, budget_left: int, earlier_update: int = 0) -> Progress:

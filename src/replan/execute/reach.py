@@ -7,7 +7,7 @@ the last digit. Rules still see the whole: their contexts are those of the whole
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -52,13 +52,9 @@ class WindowMission(Mission):
     @cached_property
     def _outside(self) -> Mission:
         """The whole mission with the options of this one."""
-        same = {each.name: vars(self)[each.name] for each in fields(Mission)}
+        same = self.options()
         same |= {"world": self.whole.world, "forecast": self.whole.forecast}
-        return (
-            self.whole
-            if same == {name: vars(self.whole)[name] for name in same}
-            else replace(self.whole, **same)
-        )
+        return self.whole if same == self.whole.options() else replace(self.whole, **same)
 
 
 @dataclass(frozen=True)
@@ -135,7 +131,7 @@ def within_reach(mission: Mission, *, larger_than: int = LARGE) -> Mission:
         return mission
     if not is_slip_grid(world) or not expects_next_cells(mission):
         return mission
-    same = {each.name: vars(mission)[each.name] for each in fields(Mission)}
+    same = mission.options()
     same["world"] = window.world(world)
     if mission.forecast.moves:
         same["forecast"] = WindowForecast(mission, window)

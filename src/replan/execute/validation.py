@@ -1,9 +1,8 @@
-"""Checks of states, kernels and plans before a control loop acts on them."""
+"""Checks of states and kernels before a control loop acts on them."""
 
 from __future__ import annotations
 
 import operator
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,6 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array, GeneralKernel, Kernel
 from replan.model.slip import SlipKernel
-from replan.model.window import LARGE
-from replan.planning.backward_induction import Plan
-from replan.skip.propagation import Execution
 
 ROW_TOLERANCE = 1e-6
 """By which the probabilities of an estimated row may miss 1."""
@@ -62,44 +58,3 @@ def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> 
     if not (least >= -ROW_TOLERANCE and (np.abs(rows - 1.0) <= ROW_TOLERANCE).all()):
         raise InputError(f"the rows of the kernel of the {origin} are not probabilities")
     return kernel
-
-
-def validate_update(kernel: Kernel, made: Any, *, time: int, execution: Execution) -> None:
-    """Raise `InputError` unless every later step can act on the plan."""
-    if not isinstance(made, Plan):
-        raise InputError(f"the planner returned {type(made).__name__}, not a plan")
-    states, actions = kernel.states, kernel.actions
-    if made.time != time:
-        raise InputError(f"the plan is made for time {made.time}, not {time}")
-    if not _actions_within(made.policy, states, actions):
-        raise InputError(f"the plan's policy is not {states} whole numbers from 0 to {actions - 1}")
-    if not _finite(made.next_values, (states,)):
-        raise InputError(f"the plan's next_values are not {states} finite numbers")
-    if execution == "belief" and not _finite_q_values(made, states, actions):
-        raise InputError(f"the plan's q_values are not {states} x {actions} finite numbers")
-
-
-def _actions_within(policy: Any, states: int, actions: int) -> bool:
-    return (
-        isinstance(policy, np.ndarray)
-        and policy.shape == (states,)
-        and np.issubdtype(policy.dtype, np.integer)
-        and int(policy.min()) >= 0
-        and int(policy.max()) < actions
-    )
-
-
-def _finite_q_values(plan: Plan, states: int, actions: int) -> bool:
-    """Return whether a belief can act on the plan; on a large grid the reward is looked at in their place."""
-    if states <= LARGE or not isinstance(plan.kernel, SlipKernel):
-        return _finite(plan.q_values, (states, actions))
-    parts = ((plan.reward.next_state, (states,)), (plan.reward.state_action, (states, actions)))
-    return plan.kernel.states == states and all(part is None or _finite(part, size) for part, size in parts)
-
-
-def _finite(values: Any, shape: tuple[int, ...]) -> bool:
-    if not isinstance(values, np.ndarray) or values.shape != shape:
-        return False
-    with np.errstate(invalid="ignore"):
-        total = values.sum()  # finite only if they are
-    return isfinite(total) or bool(np.isfinite(values).all())

@@ -22,7 +22,7 @@ from replan.evaluation.scale import RegretScale, regret_scale
 from replan.execute.mission import Mission
 from replan.explore.link import check_size, setting_record
 from replan.model.kernel import Array
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.report.world_drawing import Ground
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution

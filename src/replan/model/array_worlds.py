@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.model.kernel import GeneralKernel, Kernel
-from replan.model.memory import require_memory
+from replan.model.machine import require_memory
 from replan.model.reward import Reward
 from replan.model.tvmdp import TVMDP, constant
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, merge_successors
-from replan.model.memory import require_memory
+from replan.model.machine import require_memory
 from replan.model.slip import SlipKernel
 
 IMPOSSIBLE = 1e-15  # probabilities below this are rounding errors

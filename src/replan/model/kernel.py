@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replan import _loops
 from replan.errors import InputError
-from replan.model.bands import in_bands
+from replan.model.machine import in_bands
 
 Array = NDArray[Any]  # of floats
 Indices = NDArray[Any]  # of int64: states or actions

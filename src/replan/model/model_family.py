@@ -17,7 +17,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, merge_successors
-from replan.model.memory import require_memory
+from replan.model.machine import require_memory
 from replan.model.slip import SlipKernel
 
 VALUES = 61  # of a parameter between 0 and 1, by default

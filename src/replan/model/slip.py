@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from replan import _loops
 from replan.errors import InputError
-from replan.model.bands import in_bands
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, first_best
-from replan.model.memory import require_memory
+from replan.model.machine import in_bands, require_memory
 
 ACTIONS = ("right", "left", "down", "up", "stay")
 STEPS_PER_PASS = 8

@@ -1,6 +1,7 @@
 """The time-varying Markov decision process of the paper's section 2.
 
-Kernels and rewards are made when asked for, never T copies at once.
+Kernels and rewards are made when asked for, never T copies at once. The drift bound epsilon_t holds for the
+change of the kernel in one step.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.drift import drift_bounds, local_drift_bounds
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
 from replan.model.successors import successor_lists
 
 
@@ -94,6 +95,76 @@ class TVMDP:
         return shares * self.stated_bounds[:, None, None]
 
 
+def drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
+    """(T-1,) epsilon_t, the largest entrywise change from P_t to P_{t+1}."""
+    bounds = np.zeros(horizon - 1)
+    now, steepness = kernel(0), None
+    for t in range(horizon - 1):
+        following = kernel(t + 1)
+        if following is not now:
+            if (
+                isinstance(now, SlipKernel)
+                and isinstance(following, SlipKernel)
+                and now.slip.size == following.slip.size == 1
+                and now.differs_in_slip_alone(following)
+            ):
+                steepness = _steepness(now) if steepness is None else steepness
+                bounds[t] = abs(float(following.slip[0]) - float(now.slip[0])) * steepness
+            else:
+                bounds[t], steepness = now.entrywise_distance(following).max(), None
+        now = following
+    return bounds
+
+
+def _steepness(kernel: SlipKernel) -> float:
+    """Return the largest change of an entry for a unit change of the slip of all cells."""
+    return float(kernel.with_slip(0.0).entrywise_distance(kernel.with_slip(1.0)).max())
+
+
+def local_drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
+    """(T-1, S, A) the largest entrywise change of each state and action; its maximum is epsilon_t."""
+    now = kernel(0)
+    bounds = np.zeros((horizon - 1, now.states, now.actions))
+    for t in range(horizon - 1):
+        following = kernel(t + 1)
+        if following is not now:
+            bounds[t] = now.entrywise_distance(following)
+        now = following
+    return bounds
+
+
 def constant(value):
     """Return a function of time that always gives `value`, the same kernel or reward."""
     return lambda t: value
+
+
+@dataclass(frozen=True)
+class GridOverTime:
+    """A world that is one slippery grid, as arrays over time for compiled loops."""
+
+    shape: tuple[int, int]
+    blocked: np.ndarray = field(repr=False)  #: as in `SlipKernel`
+    slip: Array = field(repr=False)  #: (T, S), or (T, 1) where it is the same everywhere
+    law: Array = field(repr=False)  #: (T, A) slip law
+    reward: Array = field(repr=False)  #: (T, S) of the next state, or (1, S) where it stays the same
+
+
+def grid_over_time_of(world: TVMDP) -> GridOverTime | None:
+    """Return the world as arrays, or None if more than slip, slip law and next-state reward changes in it."""
+    kernels, rewards = [], []
+    for t in range(world.horizon):
+        kernel, reward = world.kernel(t), world.reward(t)
+        if not isinstance(kernel, SlipKernel) or reward.state_action is not None:
+            return None
+        if kernels and not (kernel.same_moves(kernels[0]) and kernel.slip.size == kernels[0].slip.size):
+            return None
+        kernels.append(kernel)
+        rewards.append(reward.next_state)
+    same_reward = all(reward is rewards[0] for reward in rewards)
+    return GridOverTime(
+        kernels[0].shape,
+        kernels[0].blocked,
+        np.concatenate([kernel.slip for kernel in kernels]).reshape(world.horizon, -1),
+        np.concatenate([kernel.law for kernel in kernels]).reshape(world.horizon, -1),
+        np.stack(rewards[:1] if same_reward else rewards),
+    )

@@ -1,23 +1,30 @@
-"""Planning at an update by backward induction, with the estimated kernel held fixed or on a forecast.
+"""Backward induction: plans at an update, and the optimal values of a world that is known.
 
-`plan` solves the paper's equation (policy optimisation): W_h(s) = max_a r_{t+h}(s, a) + E[W_{h+1}], and keeps
-the first step. `plan_ahead` does so for every time from the update on, on kernels that are expected to move.
+`plan` solves the paper's equation (policy optimisation): W_h(s) = max_a r_{t+h}(s, a) + E[W_{h+1}], with the
+estimated kernel held fixed, and keeps the first step. `plan_ahead` does so for every time from the update on,
+on kernels that are expected to move. `oracle` gives V*_t of the appendix's "Value Functions"; over a grid it
+makes several steps in one pass over memory.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isfinite
+from typing import Any
 
 import numpy as np
 
+from replan import _loops
 from replan.errors import InputError
-from replan.model.bands import SERIAL_BELOW
 from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
+from replan.model.machine import SERIAL_BELOW, in_bands, require_memory
 from replan.model.reward import Reward
-from replan.model.slip import SlipKernel
+from replan.model.slip import NONE_CHOSEN, STEPS_PER_PASS, SlipKernel
+from replan.model.tvmdp import TVMDP, GridOverTime, grid_over_time_of
+from replan.model.window import LARGE
 from replan.planning.ties import TIE_TOLERANCE, Ties
 
 
@@ -120,3 +127,129 @@ def _buffers(states: int, *, swaps: int) -> tuple[Array, Array]:
         _scratch.array = np.empty(states)
     fresh = np.empty(states)
     return (fresh, _scratch.array) if swaps % 2 == 0 else (_scratch.array, fresh)
+
+
+def check_plan(made: Any, kernel: Kernel, *, time: int, belief: bool) -> None:
+    """Raise `InputError` unless every later step can act on the plan, or a belief on its Q-values."""
+    if not isinstance(made, Plan):
+        raise InputError(f"the planner returned {type(made).__name__}, not a plan")
+    states, actions = kernel.states, kernel.actions
+    if made.time != time:
+        raise InputError(f"the plan is made for time {made.time}, not {time}")
+    if not _actions_within(made.policy, states, actions):
+        raise InputError(f"the plan's policy is not {states} whole numbers from 0 to {actions - 1}")
+    if not _finite(made.next_values, (states,)):
+        raise InputError(f"the plan's next_values are not {states} finite numbers")
+    if belief and not _finite_q_values(made, states, actions):
+        raise InputError(f"the plan's q_values are not {states} x {actions} finite numbers")
+
+
+def _actions_within(policy: Any, states: int, actions: int) -> bool:
+    return (
+        isinstance(policy, np.ndarray)
+        and policy.shape == (states,)
+        and np.issubdtype(policy.dtype, np.integer)
+        and int(policy.min()) >= 0
+        and int(policy.max()) < actions
+    )
+
+
+def _finite_q_values(plan: Plan, states: int, actions: int) -> bool:
+    """Return whether a belief can act on the plan; on a large grid the reward is looked at in their place."""
+    if states <= LARGE or not isinstance(plan.kernel, SlipKernel):
+        return _finite(plan.q_values, (states, actions))
+    parts = ((plan.reward.next_state, (states,)), (plan.reward.state_action, (states, actions)))
+    return plan.kernel.states == states and all(part is None or _finite(part, size) for part, size in parts)
+
+
+def _finite(values: Any, shape: tuple[int, ...]) -> bool:
+    if not isinstance(values, np.ndarray) or values.shape != shape:
+        return False
+    with np.errstate(invalid="ignore"):
+        total = values.sum()  # finite only if they are
+    return isfinite(total) or bool(np.isfinite(values).all())
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Optimal values of a robot that knows all kernels and sees its state at every step."""
+
+    world: TVMDP
+    values: Array = field(repr=False)
+    """(T + 1, S) V*_t."""
+
+    def q_values(self, t: int) -> Array:
+        """(S, A) Q*_t."""
+        return self.world.reward(t).q_values(self.world.kernel(t), self.values[t + 1])
+
+    def loss(self, t: int) -> Array:
+        """(S, A) V*_t - Q*_t, the loss of each action."""
+        return self.values[t][:, None] - self.q_values(t)
+
+
+def oracle(world: TVMDP) -> Oracle:
+    """Return the optimal values of every time and state."""
+    require_oracle_memory(world)
+    values = np.empty((world.horizon + 1, world.states))
+    values[-1] = 0.0
+    if (grid := swept_grid(world)) is not None:
+        for begin, end in _passes(world.horizon):
+            _sweep(grid, values[end], values[begin:end], begin=begin, end=end)
+        return Oracle(world, values)
+    for t in range(world.horizon - 1, -1, -1):
+        world.reward(t).backup(world.kernel(t), values[t + 1], out=values[t])
+    return Oracle(world, values)
+
+
+def require_oracle_memory(world: TVMDP) -> int:
+    """Raise `InputError` if the oracle's values would not fit into memory; return how many there are."""
+    numbers = (world.horizon + 1) * world.states
+    require_memory(numbers, "the oracle's value of every time and state")
+    return numbers
+
+
+def oracle_return(world: TVMDP) -> Array:
+    """(S,) V*_0 alone, in the memory of two value functions."""
+    values, spare = np.zeros(world.states), np.empty(world.states)
+    if (grid := swept_grid(world)) is not None:
+        for begin, end in _passes(world.horizon):
+            _sweep(grid, values, spare, begin=begin, end=end)
+            values, spare = spare, values
+        return values
+    for t in range(world.horizon - 1, -1, -1):
+        values, spare = world.reward(t).backup(world.kernel(t), values, out=spare), values
+    return values
+
+
+def swept_grid(world: TVMDP) -> GridOverTime | None:
+    """Return a world that is a grid with one slip per time and one reward, else None."""
+    kernel = world.kernel(0)
+    if not isinstance(kernel, SlipKernel) or kernel.slip.size > 1:
+        return None
+    grid = grid_over_time_of(world)
+    return grid if grid is not None and len(grid.reward) == 1 else None
+
+
+def _sweep(grid: GridOverTime, values: Array, out: Array, *, begin: int, end: int) -> None:
+    """Write V*_begin to V*_{end-1} (or, where `out` has one row, V*_begin alone) from (S,) V*_end."""
+    rows, columns = grid.shape
+    in_bands(
+        _loops.grid_passes.induction,
+        rows,
+        rows * columns,
+        end - begin,
+        grid.slip[begin:end],
+        grid.law[begin:end],
+        grid.blocked,
+        values.reshape(grid.shape),
+        grid.reward.reshape(grid.shape),
+        0.0,
+        out.reshape(-1, rows, columns),
+        NONE_CHOSEN.reshape(0, columns),
+    )
+
+
+def _passes(horizon: int) -> Iterator[tuple[int, int]]:
+    """Yield the times [begin, end) of each pass, from the last back to the first."""
+    for end in range(horizon, 0, -STEPS_PER_PASS):
+        yield max(end - STEPS_PER_PASS, 0), end

@@ -20,7 +20,7 @@ import numpy as np
 
 from replan import _loops
 from replan.model.kernel import Array, Indices
-from replan.model.memory import require_memory
+from replan.model.machine import require_memory
 from replan.skip.propagation import Propagation
 from replan.skip.segments import Segments, WorldStack, walk_segments
 

@@ -1,12 +1,14 @@
 """Acting between updates: the action of a blind robot, and its estimate of the state afterwards.
 
 `MapPropagation` is the paper's propagated-MAP estimate; `BeliefPropagation` keeps the whole distribution.
-Both treat R robots at once that share one plan and the kernels that it expects.
+Both treat R robots at once that share one plan and the kernels that it expects. From the state at the last
+update their actions are fixed, so `skip_interval` pushes the true state's distribution through the world's
+kernels and gives the expected rewards exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -16,6 +18,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.combination import stack_kernels
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.window import LARGE
 from replan.planning.backward_induction import Plan
@@ -186,3 +189,58 @@ def make_propagation(
     if execution == "belief":
         return BeliefPropagation(plan, kernel_at or (lambda t: kernel), stacked)
     raise InputError(f'execution must be "map" or "belief", not {execution!r}')
+
+
+@dataclass(frozen=True)
+class SkipStep:
+    """One step of R robots that set out from different states."""
+
+    time: int
+    actions: Indices  # (R,)
+    before: Array  # (R, S) distribution of the true state at `time`
+    after: Array  # (R, S) and one step later
+    reward: Array  # (R,) expected reward of the step
+    estimate: Any = None  # of the propagation, at `time`
+
+
+def skip_interval(
+    kernel: Callable[[int], Kernel],
+    reward: Callable[[int], Reward],
+    propagation: Propagation,
+    states: Indices,
+    *,
+    begin: int,
+    end: int,
+    sparse: bool = False,
+) -> Iterator[SkipStep]:
+    """The steps begin..end-1 of robots that saw `states` (R,) at `begin` and nothing since.
+
+    With `sparse`, for slip kernels, distributions are sparse matrices: their size is that of what is reached.
+    """
+    if sparse:
+        before = certain_rows(states, kernel(begin).states)
+        estimate = before if isinstance(propagation, BeliefPropagation) else propagation.begin(states)
+    else:
+        estimate = propagation.begin(states)
+        before = np.zeros((len(states), kernel(begin).states))
+        before[np.arange(len(states)), states] = 1.0
+    return continue_interval(kernel, reward, propagation, before, estimate, begin=begin, end=end)
+
+
+def continue_interval(
+    kernel: Callable[[int], Kernel],
+    reward: Callable[[int], Reward],
+    propagation: Propagation,
+    before: Array,
+    estimate: Any,
+    *,
+    begin: int,
+    end: int,
+) -> Iterator[SkipStep]:
+    """The steps begin..end-1 of robots that are distributed as (R, S) `before` and have that estimate."""
+    for t in range(begin, end):
+        actions = propagation.act(estimate, t)
+        after = kernel(t).push(before, actions)
+        yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after), estimate)
+        estimate = propagation.advance(estimate, actions, t)
+        before = after

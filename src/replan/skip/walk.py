@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from replan import _loops
-from replan.model.grid_over_time import GridOverTime
 from replan.model.kernel import Array, Indices
+from replan.model.tvmdp import GridOverTime
 from replan.skip.propagation import MapPropagation, Propagation
 
 

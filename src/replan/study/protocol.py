@@ -15,7 +15,7 @@ from replan.evaluation.exact import priced_regret
 from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.budget import Prices
 from replan.schedule.registry import make_rule, registered_rule, rule_parameters
 from replan.schedule.rule import Rule

@@ -14,7 +14,7 @@ import numpy as np
 
 from replan.model import TVMDP
 from replan.model.kernel import Indices
-from replan.planning.optimal_values import oracle_return
+from replan.planning.backward_induction import oracle_return
 from replan.worlds.ns_bridge import PAYS, NSBridge
 
 DEPTH = 4

@@ -16,7 +16,7 @@ from replan.evaluation.scale import never_updating
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.model.tvmdp import TVMDP
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.backward_induction import Oracle, oracle
 from replan.report.world_drawing import CELL, Ground, legend_html
 from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule
