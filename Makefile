@@ -40,7 +40,7 @@ fly: $(VENV)/.fly
 	$(BIN)/replan reproduce table3 --out results
 
 test: setup-all
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup-all
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow or hypothesis' --hypothesis-profile=slow

@@ -1,9 +1,10 @@
-"""Profiles of Hypothesis. The default one runs the same 100 cases every time.
+"""Profiles of Hypothesis, the order of the files, and what tests share.
 
-`make test-slow` chooses `slow`: 1,000 cases, others each time. `make mutants` chooses `mutants`: a few are
-enough to tell most mutants from the code.
+The default profile runs the same 100 cases every time. `make test-slow` chooses `slow`: 1,000 cases, others
+each time. `make mutants` chooses `mutants`: a few are enough to tell most mutants from the code.
 """
 
+import os
 import signal
 
 import pytest
@@ -19,6 +20,44 @@ settings.register_profile("slow", max_examples=1_000, **UNTIMED)
 settings.register_profile("mutants", max_examples=25, derandomize=True, database=None, **UNTIMED)
 settings.load_profile("replan")
 
+# Files that take more than ten seconds, the longest first. Of two workers, each of which takes the next file,
+# both then end at about the same time: the files after these take a few seconds at most.
+LONGEST = [
+    "docs/test_code_blocks.py",
+    "report/page/test_page_browser.py",
+    "examples/test_examples.py",
+    "explore/test_browser.py",
+    "report/test_paper_tables.py",
+    "robots/test_ros2.py",
+    "commands/test_reproduce.py",
+    "study/test_run.py",
+    "study/test_ray_engine.py",
+    "worlds/crazyflie/test_cflib_flight.py",
+    "worlds/crazyflie/test_landing.py",
+    "worlds/crazyflie/test_crazyflow_flight.py",
+    "docs/test_build.py",
+    "evaluation/test_prices.py",
+    "evaluation/test_looks_and_plans.py",
+    "commands/test_commands.py",
+    "commands/test_fly.py",
+    "report/test_beyond_table.py",
+    "certificates/test_adversary.py",
+    "certificates/test_moving_grids.py",
+    "certificates/test_families.py",
+    "worlds/test_terrain.py",
+    "report/test_flight_table.py",
+    "test_wheel.py",
+    "report/test_figures.py",
+    "suite/test_verification.py",
+    "estimate/test_model_family.py",
+    "estimate/test_drift_bounded_mle.py",
+]
+PLACES = {f"tests/{name}": place for place, name in enumerate(LONGEST)}
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: PLACES.get(item.nodeid.partition("::")[0], len(PLACES)))
+
 
 @pytest.fixture(autouse=True, scope="session")
 def hangups_arrive():
@@ -27,3 +66,26 @@ def hangups_arrive():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def flights_are_compiled_once(tmp_path_factory):
+    """JAX takes seconds to compile a simulator; processes that need the same one share it."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of all workers
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(folder / "jax"))
+        patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        yield
+
+
+@pytest.fixture(scope="module")
+def in_process():
+    """Compute the cells of studies in this process, for tests whose claim is not the worker processes."""
+    from replan.study import local
+    from study_runs import InProcess
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "LocalEngine", InProcess)
+        yield

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from replan.study.definition import Study, parse_study
+from replan.study.local import LocalEngine
 from replan.study.records import Run, read_run
 from replan.study.runner import run_study
 from replan.study.work import compute_batch
@@ -57,12 +58,12 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "tables").iterdir())}
 
 
-class InProcess:
-    """An engine that computes each batch at once, in this process."""
+class InProcess(LocalEngine):
+    """The local engine, but each batch is computed at once and in this process."""
 
-    name, workers, slots = "in-process", 1, 1
-
-    def __init__(self) -> None:
+    def __init__(self, *, workers: int | None = None) -> None:
+        super().__init__(workers=workers)  # which refuses what the local engine refuses
+        self.workers = self.slots = 1
         self._done: dict[int, list] = {}
         self._numbers = count()
 
@@ -73,8 +74,6 @@ class InProcess:
 
     def wait(self, handles, timeout):
         return [(handle, self._done.pop(handle)) for handle in handles]
-
-    def close(self) -> None: ...
 
 
 def computed(study: Study | dict[str, Any], folder: Path) -> Run:

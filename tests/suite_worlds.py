@@ -59,12 +59,13 @@ def _few_worlds() -> tuple:
     return (*drawn, *(world for world in worlds if world.name in ("nsbridge-1", "sparse-late-50")))
 
 
-@pytest.fixture
-def small_suite(monkeypatch):
+@pytest.fixture(scope="module")
+def small_suite():
     """One small world of each drawn family in the test part, three in the tune part."""
     worlds = _few_worlds()
-    monkeypatch.setattr(catalogue, "_all_worlds", lambda: worlds)
-    return worlds
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "_all_worlds", lambda: worlds)
+        yield worlds
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_an_estimate_outside_the_declared_successors_is_named():
         certify(Mission(apart, budget=1, planning_horizon=2), (1,))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     slip_cases(),
     st.sampled_from([Certified(1e-9), Certified(0.1), Certified(0.5), Random()]),
@@ -162,7 +162,7 @@ def test_the_world_without_one_slip_is_certified_within_twice_its_regret():
 
 
 @pytest.mark.slow
-@settings(max_examples=5000, deadline=None)
+@settings(max_examples=5000)
 @given(st.one_of(general_cases(), slip_cases()), st.booleans(), st.booleans())
 def test_thousands_more_worlds_never_exceed_their_certificate(case, both_ends, one_kernel):
     found = certify(case.mission, case.times, tightening=Tightening(both_ends, one_kernel))

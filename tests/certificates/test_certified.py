@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from tests.certificates.drifting_worlds import general_cases, slip_cases
 from tests.certificates.test_certificate import still_world
 
@@ -22,7 +22,6 @@ def context(mission, *, last_update=1, time=2):
     return mission.context(Certified(), mission.progress(last_update, 1), mission.world.start, time)
 
 
-@settings(max_examples=200, deadline=None)
 @given(slip_cases() | general_cases())
 def test_blind_steps_give_away_no_more_than_the_rule_computes(case):
     mission = case.mission

@@ -19,14 +19,12 @@ SWITCHES = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
 @given(general_cases(execution="map"), st.integers(0, 5))
 def test_regret_is_below_the_certificate_in_advance(case, known_until):
     found = certify_ahead(case.mission, case.times, known_until=known_until)
     assert (regrets(case.mission, case.times) <= found.from_starts + 1e-9).all()
 
 
-@settings(max_examples=200, deadline=None)
 @given(slip_cases(), st.integers(0, 6), st.sampled_from(SWITCHES))
 def test_regret_on_a_grid_is_below_the_certificate_in_advance(case, known_until, tightening):
     mission = replace(case.mission, execution="map")
@@ -34,7 +32,7 @@ def test_regret_on_a_grid_is_below_the_certificate_in_advance(case, known_until,
     assert (regrets(mission, case.times) <= found.from_starts + 1e-9).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(slip_cases())
 def test_what_is_known_after_the_fact_is_no_less(case):
     mission = replace(case.mission, execution="map")

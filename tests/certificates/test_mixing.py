@@ -24,7 +24,7 @@ def by_paths(world, policies, t, m, s, end):
     return total
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(general_cases(), st.integers(1, 3), st.integers(0, 2), st.integers(0, 2**16))
 def test_overlap_is_that_of_the_definition(case, m, t, seed):
     world = case.mission.world

@@ -71,13 +71,11 @@ def test_a_family_is_used_only_where_it_is_declared_and_every_estimate_is_a_memb
         certify(opening(4, 0.1, [5]), (1,), tightening=Tightening(structure=True))
 
 
-@settings(max_examples=200)
 @given(grid_cases(), TIGHTENINGS)
 def test_regret_is_below_the_certificate_of_any_moving_grid(case, tightening):
     check_after_the_fact(case, tightening)
 
 
-@settings(max_examples=100)
 @given(grid_cases(execution="map"), TIGHTENINGS, st.integers(0, 5))
 def test_regret_is_below_the_certificate_in_advance_of_any_moving_grid(case, tightening, known_until):
     check_in_advance(case, tightening, known_until)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import general_cases
 from tests.certificates.test_certificate import two_burst
@@ -49,7 +49,6 @@ def contraction(case, best, m):
     return 1 - supported_overlap(mission, case.times, Chains(mission.world), optimal_policies(best), m=m)
 
 
-@settings(max_examples=150, deadline=None)
 @given(general_cases(), general_cases(), st.integers(1, 4))
 def test_values_of_two_worlds_differ_by_no_more_than_errors_propagate(one, two, m):
     mine, other = one.mission.world, two.mission.world
@@ -73,7 +72,6 @@ def test_values_of_two_worlds_differ_by_no_more_than_errors_propagate(one, two, 
     assert np.ptp(best.values[0] - theirs.values[0]) <= bound + 1e-9
 
 
-@settings(max_examples=200, deadline=None)
 @given(general_cases(), st.integers(1, 5))
 def test_an_updated_plan_loses_no_more_than_its_term(case, m):
     lemmas, best = lemmas_of(case)
@@ -84,7 +82,6 @@ def test_an_updated_plan_loses_no_more_than_its_term(case, m):
         assert lost <= lemmas.update_time(tau, alpha=alpha, m=m) + 1e-9
 
 
-@settings(max_examples=200, deadline=None)
 @given(general_cases(), st.integers(1, 5))
 def test_drift_shifts_actions_against_each_other_no_more_than_its_terms(case, m):
     lemmas, best = lemmas_of(case)
@@ -99,7 +96,6 @@ def test_drift_shifts_actions_against_each_other_no_more_than_its_terms(case, m)
         assert span <= terms + 1e-9
 
 
-@settings(max_examples=100, deadline=None)
 @given(general_cases())
 def test_another_states_action_loses_no_more_than_the_state_mismatch(case):
     lemmas, best = lemmas_of(case)
@@ -107,7 +103,6 @@ def test_another_states_action_loses_no_more_than_the_state_mismatch(case):
         assert np.ptp(best.q_values(t), axis=1).max() <= lemmas.state_mismatch(t) + 1e-9
 
 
-@settings(max_examples=100, deadline=None)
 @given(general_cases())
 def test_values_span_at_most_the_diameter_times_the_range_of_the_reward(case):
     best = oracle(case.mission.world)
@@ -115,7 +110,6 @@ def test_values_span_at_most_the_diameter_times_the_range_of_the_reward(case):
     assert np.ptp(best.values, axis=1).max() <= diameter(best) * width + 1e-9
 
 
-@settings(max_examples=100, deadline=None)
 @given(general_cases(), st.sampled_from(["diameter", "span"]))
 def test_regret_is_below_the_supported_bound(case, spread):
     found = theorem(case.mission, case.times, spread=spread)

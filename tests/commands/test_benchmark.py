@@ -1,11 +1,17 @@
 """`replan benchmark`: from a rule to table, card and page, and back by `verify`."""
 
 import json
+import shutil
+from contextlib import redirect_stdout
+from io import StringIO
 
 import pytest
 
 from replan.cli import run
 from replan.suite.cards import read_card, reference_cards
+from suite_worlds import OWN_RULE
+
+pytestmark = pytest.mark.usefixtures("small_suite", "in_process")
 
 
 def answer(capsys, *arguments) -> tuple[int, dict]:
@@ -13,20 +19,28 @@ def answer(capsys, *arguments) -> tuple[int, dict]:
     return status, json.loads(capsys.readouterr().out)
 
 
+@pytest.fixture(scope="module")
+def scored(small_suite, in_process, tmp_path_factory):
+    """The folder of a scored rule: card.json and out."""
+    folder, said = tmp_path_factory.mktemp("scored"), StringIO()
+    (folder / "my_rule.py").write_text(OWN_RULE)
+    path = str(folder / "card.json")
+    arguments = [f"{folder / 'my_rule.py'}:Mine", "--tune", "--card", path, "--out", str(folder / "out")]
+    with redirect_stdout(said):
+        assert run(["benchmark", *arguments, "--json"]) == 0
+    assert json.loads(said.getvalue())["card"] == path
+    return folder
+
+
 @pytest.fixture
-def card(small_suite, own_rule, tmp_path, capsys):
-    path = tmp_path / "card.json"
-    status, found = answer(
-        capsys, f"{own_rule}:Mine", "--tune", "--card", path, "--out", tmp_path / "out", "--workers", 1
-    )
-    assert status == 0 and found["card"] == str(path)
-    return path
+def card(scored, tmp_path):
+    return shutil.copy(scored / "card.json", tmp_path / "card.json")
 
 
-def test_a_rule_of_ones_own_gets_a_card_and_a_page_beside_the_reference_rules(card, tmp_path, capsys):
-    found = read_card(card)
+def test_a_rule_of_ones_own_gets_a_card_and_a_page_beside_the_reference_rules(scored):
+    found = read_card(scored / "card.json")
     assert found.tuning.on == "tune" and found.source is not None
-    page = (tmp_path / "out" / "report.html").read_text()
+    page = (scored / "out" / "report.html").read_text()
     assert "<svg" in page and "mine" in page and "worst tenth" in page
     assert all(each.name in page for each in reference_cards())
 
@@ -34,12 +48,12 @@ def test_a_rule_of_ones_own_gets_a_card_and_a_page_beside_the_reference_rules(ca
 def test_verify_says_whose_code_it_runs_and_names_what_differs(card, own_rule, capsys):
     assert run(["benchmark", "verify", str(card)]) == 2
     assert "--run-source" in capsys.readouterr().err
-    assert run(["benchmark", "verify", str(card), "--run-source", "--workers", "1"]) == 0
+    assert run(["benchmark", "verify", str(card), "--run-source"]) == 0
     said = capsys.readouterr()
     assert "running the source that" in said.err and "holds" in said.out
     entry = read_card(card).worlds[0]
     card.write_text(card.read_text().replace(str(entry.regret), str(round(entry.regret + 0.001, 8)), 1))
-    status, found = answer(capsys, "verify", card, "--rule", f"{own_rule}:Mine", "--workers", 1)
+    status, found = answer(capsys, "verify", card, "--rule", f"{own_rule}:Mine")
     assert status == 1 and not found["cards"][0]["holds"]
     assert entry.name in found["cards"][0]["findings"][0]
 

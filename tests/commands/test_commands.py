@@ -329,16 +329,6 @@ def test_an_amount_that_no_regret_can_meet_is_refused(replan, small_setting, amo
     assert status == 2 and "must be a number and not negative" in err
 
 
-def test_the_figure_of_certificates_is_drawn(answer, tmp_path):
-    found = answer("reproduce", "certificates", "--out", str(tmp_path / "out"))
-    files = [f"certificates.{kind}" for kind in ("csv", "md", "png", "svg", "tex")]
-    assert found["files"] == [*files, "report.html"]
-    (point,) = [record for record in found["records"] if record["setting"] == "two-burst budget=4"]
-    regret, bounds = point["exact_regret"], point["certificate"]
-    assert regret == pytest.approx(0.7715, abs=1e-4)
-    assert regret <= bounds["certificate"] <= bounds["in_advance"] <= bounds["boxes"] < bounds["theorem"]
-
-
 def test_estimate(answer, replan, tmp_path):
     """Two robots in one pair: three of four went to 1. With no drift the estimate is pooled, 3 in 4."""
     path = tmp_path / "seen.csv"

@@ -10,6 +10,8 @@ from replan.cli import run
 from replan.study.rule_source import RULES
 from replan.worlds.settings import PAPER_SETTINGS, WORLDS, builtin_settings
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 OWN = """
 from dataclasses import dataclass
 from replan import Decision, Rule

@@ -19,7 +19,7 @@ TIMEOUT = 300
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_setting():
+def one_setting(in_process):
     """The studies of one setting in place of eight, which tests of the paper's tables compute."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(definition, "load_study", partial(load_study, settings=["two-burst"]))
@@ -80,6 +80,19 @@ def test_a_figure_that_cannot_be_written_is_one_line_too(results, capsys):
         (results / "update-timing.png").rmdir()
     assert status == 2
     assert errors.count("\n") == 1 and f"{results}: cannot be written" in errors
+
+
+def test_the_figure_of_certificates_is_drawn(tmp_path, capsys, monkeypatch):
+    one = [{"base": "two-burst", "vary": {"budget": [4]}}]
+    monkeypatch.setattr(definition, "load_study", partial(load_study, settings=one))
+    status, found, errors = reproduce(tmp_path, capsys, "certificates")
+    assert (status, errors) == (0, "")
+    files = [f"certificates.{kind}" for kind in ("csv", "md", "png", "svg", "tex")]
+    assert found["files"] == [*files, "report.html"]
+    (point,) = found["records"]
+    regret, bounds = point["exact_regret"], point["certificate"]
+    assert regret == pytest.approx(0.7715, abs=1e-4)
+    assert regret <= bounds["certificate"] <= bounds["in_advance"] <= bounds["boxes"] < bounds["theorem"]
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path):

@@ -20,6 +20,8 @@ from replan.study.axes import Range, RuleAxis, SettingAxis
 from replan.study.definition import Seeds, Study, load_study
 from stand_in_robot import StandInRobot
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 SHOWN = ("text", "csv", "latex", "math")  # never run
 
 

@@ -12,11 +12,14 @@ from enumeration import BOTH, LOOK, NOTHING, PLAN, best_objective, expected_retu
 from replan.errors import InputError
 from replan.evaluation import decompose, evaluate, regret, rollout, run_agent
 from replan.evaluation.look_plan_optimum import look_plan_floors, look_plan_optimum, looks_regrets
+from replan.execute import Mission
 from replan.execute.timeline import make_timeline
 from replan.planning.backward_induction import oracle_return
-from replan.schedule import RULES, Decision, FixedTimes, Lookahead, Need, Periodic, Prices, Rule, make_rule
+from replan.schedule import Decision, FixedTimes, Lookahead, Need, Periodic, Prices, Rule, make_rule
 from replan.schedule.budget import Kind
 from replan.schedule.periodic import periodic_times
+from replan.study.rule_source import RULES
+from replan.worlds import rover
 from replan.worlds.settings import load_setting, make_mission
 from tiny_worlds import tiny_missions
 
@@ -162,7 +165,8 @@ def test_equal_budgets_and_rules_that_say_both_change_nothing(name, execution):
 
 @pytest.mark.parametrize("name", sorted(RULES))
 def test_every_rule_spends_both_budgets(name):
-    mission = make_mission(load_setting("thin-ice-medium")).with_budget(None, looks=5, plans=2)
+    world = rover(6, np.linspace(0.05, 0.4, 25))
+    mission = Mission(world, 5, planning_horizon=5).with_budget(None, looks=5, plans=2)
     for each in (mission, mission.with_budget(None, looks=2, plans=5)):
         found = evaluate(each, make_rule(name))
         assert (found.expected_looks, found.expected_plans) == pytest.approx(

@@ -14,7 +14,8 @@ from replan.evaluation.exact import priced_regret
 from replan.execute import Agent, Mission, SimulatedRobot
 from replan.execute.timeline import make_timeline
 from replan.planning.backward_induction import oracle_return
-from replan.schedule import RULES, FixedTimes, Lookahead, Prices, make_rule
+from replan.schedule import FixedTimes, Lookahead, Prices, make_rule
+from replan.study.rule_source import RULES
 from replan.worlds.settings import load_setting, make_mission
 from tiny_worlds import tiny_missions
 

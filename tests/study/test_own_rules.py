@@ -12,6 +12,8 @@ from replan.study.definition import parse_study
 from replan.study.versions import code_version
 from replan.study.work import Result, compute
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 RULE = """
 from dataclasses import dataclass
 from typing import ClassVar

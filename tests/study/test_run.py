@@ -18,13 +18,13 @@ from replan.study.store import Store
 from study_runs import CELLS, LONG_CELLS, LONG_STUDY, SEEDS, STUDY, start, tables, write_study
 
 TIMEOUT = 300
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def undisturbed(tmp_path_factory, in_process):
     folder = tmp_path_factory.mktemp("undisturbed")
-    arguments = ["run", str(write_study(folder)), "--out", str(folder / "run"), "--no-page", "--json"]
-    assert run([*arguments, "--workers", "2"]) == 0
+    assert run(["run", str(write_study(folder)), "--out", str(folder / "run"), "--no-page", "--json"]) == 0
     return folder / "run"
 
 
@@ -45,16 +45,8 @@ def kill_and_resume(folder, kills, *, text=STUDY, cells=CELLS):
 
     Returns how many cells were stored at each kill.
     """
-    arguments = (
-        "run",
-        write_study(folder, text),
-        "--out",
-        folder / "run",
-        "--workers",
-        2,
-        "--resume",
-        "--no-page",
-    )
+    options = ("--out", folder / "run", "--workers", 1, "--resume", "--no-page")
+    arguments = ("run", write_study(folder, text), *options)
     chance, before, counts = random.Random(kills), {}, []
     for _ in range(kills):
         driver = start(*arguments)

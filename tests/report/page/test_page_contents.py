@@ -90,7 +90,8 @@ def test_what_lies_past_the_paper_is_shown_where_it_is_given(run, tmp_path):
         "measure": ["decomposition", "optimum"],
     }
     beyond = computed(study, tmp_path / "beyond")
-    page = write_page(run, tmp_path, past=beyond, beyond=beyond)
+    alone = replace(run, settings={"narrow-late": run.settings["narrow-late"]})
+    page = write_page(alone, tmp_path, past=beyond, beyond=beyond)
     view = data_of(page)["narrow-late"]
     assert {"lookahead", "lookahead, belief", "periodic, belief"} <= set(view["rules"])
     text = page.read_text()

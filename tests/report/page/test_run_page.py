@@ -16,6 +16,8 @@ from replan.schedule import DriftThreshold
 from replan.study.records import Run
 from replan.worlds.settings import load_setting, make_mission
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 @pytest.fixture
 def run_page(tmp_path, capsys):

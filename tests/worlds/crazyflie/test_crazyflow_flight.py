@@ -1,4 +1,4 @@
-"""Flights in simulated physics. One batch shape for all tests, so that it is compiled once."""
+"""Flights in simulated physics. One size of batch for all tests, so that JAX compiles it once."""
 
 import numpy as np
 import pytest
@@ -15,13 +15,14 @@ from replan.worlds.crazyflie.physics import Physics
 from replan.worlds.crazyflie.wind import constant_wind, make_wind
 from replan.worlds.crazyflie.world import crazyflie_mission
 
+BATCH = 8  # as in tests/report/test_flight_table.py
 DRONES = 6
 RIGHT, LEFT, DOWN, UP, STAY = range(5)
 
 
 @pytest.fixture(scope="module")
 def physics():
-    made = Physics(DRONES)
+    made = Physics(BATCH)
     yield made
     made.close()
 
@@ -101,7 +102,7 @@ def test_a_mission_is_flown_and_is_the_same_again(physics):
 
 def test_more_winds_than_drones_are_refused(physics):
     with pytest.raises(InputError, match="do not fit"):
-        in_winds(physics, [(0.0, 0.0)] * (DRONES + 1))
+        in_winds(physics, [(0.0, 0.0)] * (BATCH + 1))
 
 
 def test_a_simulator_that_dies_ends_in_a_clear_error():
