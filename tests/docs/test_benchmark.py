@@ -34,6 +34,14 @@ def test_what_the_page_says_of_the_rules_is_on_their_cards():
     )
     kernels = [summary(cards["lookahead"], "kernels", kind).iqm.value for kind in ("map", "belief")]
     assert "`kernels`: {:.2f} with the likeliest cell, {:.2f} with a belief".format(*kernels) in text
+    mixture, given = (summary(cards[f"lookahead, {name}"]) for name in ("mixture", "given"))
+    assert (
+        f"it has {mixture.iqm.value:.2f} and is worse than even spacing in {mixture.worse.value:.0%}".replace(
+            "%", " %"
+        )
+        in text
+    )
+    assert f"true future it has {given.iqm.value:.2f}" in text
     worse = f"worse in {summary(cards['regret-guided']).worse.value:.0%}".replace("%", " %")
     assert f"({told['regret-guided']}, {worse} of the worlds)" in text
     assert f"on the tune part it has {summary(cards['regret-guided, tuned']).iqm.value:.2f}" in text

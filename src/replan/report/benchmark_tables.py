@@ -1,4 +1,4 @@
-"""Tables of benchmark cards: the aggregates of one, and the leaderboard of many."""
+"""Tables of benchmark cards: the aggregates of one, the leaderboard of many, and the way to the floor."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ from replan.suite.catalogue import EXECUTIONS, VERSION, SuiteWorld, suite_worlds
 from replan.suite.score import Estimate, Summary, mean_score, score_matrix, summarise, world_groups
 
 STATISTICS = ("median", "worst tenth", "worse")
+SHOWN_BESIDE_THE_FLOOR = 3
+TOLD_BY_FORECAST: dict[str, list[str]] = {
+    "frozen": [],
+    "trend": [str(Need.DRIFT_SO_FAR)],
+    "mixture": [str(Need.DRIFT_SO_FAR), "the family of models"],
+    "given": ["the true future"],
+}
+AHEAD = {Need.DRIFT_AHEAD, Need.CURRENT_KERNEL}
 NOTES = (
     "Score 0: as even spacing. Score 1: the best feedback schedule of the paper's robot, which knows the "
     "future. In brackets 95 % intervals over worlds.",
@@ -95,6 +103,33 @@ def regret_table(card: Card) -> Table:
     return Table(f"Regret of {card.name} by world", columns, rows, name="worlds-long")
 
 
+def floor_table(cards: Sequence[Card]) -> Table:
+    """Return total regrets in units of the floor, by family: even spacing, some cards, the best of all."""
+    worlds, shown = suite_worlds("test"), cards[:SHOWN_BESIDE_THE_FLOOR]
+    rows = []
+    for group, members in world_groups(worlds).items():
+        if group == "all":
+            continue
+        for kind in EXECUTIONS:
+            here = [worlds[i] for i in members]
+            floor = sum(world.floor[kind] for world in here)
+            totals = [sum(world.even[kind] for world in here)]
+            totals += [sum(card.regrets[world.name, kind] for world in here) for card in shown]
+            totals.append(sum(min(card.regrets[world.name, kind] for card in cards) for world in here))
+            rows.append([group, WORDS[kind], str(len(here)), *(number(one / floor, ".3f") for one in totals)])
+    return Table(
+        "Total regret in units of the floor",
+        ("worlds", "acts by", "n", "even", *(card.name for card in shown), "best in hindsight"),
+        rows,
+        [
+            f"Best in hindsight: in each world the best of the {len(cards)} rules that know nothing of what "
+            "is to come, a choice that none of them can make. The floor knows the future."
+        ],
+        labels=2,
+        name="floors",
+    )
+
+
 def leaderboard_tables(cards: Sequence[Card]) -> list[Table]:
     """Return all cards best to worst, and those that know the same among themselves."""
     ranked = sorted(cards, key=lambda card: -_iqm(card))
@@ -109,7 +144,7 @@ def leaderboard_tables(cards: Sequence[Card]) -> list[Table]:
             "Its parameters are chosen on each world that is scored, so it does not compare with the others."
         )
         tables.append(_ranking("Tuned on its own world", own, name="own-world", notes=[note]))
-    return tables
+    return [*tables, floor_table([card for card in fair if not _knows_ahead(card)])]
 
 
 def _ranking(title: str, cards: Sequence[Card], *, name: str, notes: Sequence[str] = ()) -> Table:
@@ -138,9 +173,13 @@ def _known(card: Card) -> str:
     """Return what the rule knows beyond time, budget, estimate and plan, in words."""
     needs = [need for need in Need if need in card.needs and need is not Need.BUDGET]
     words = ["the state seen" if need is Need.STATE else str(need) for need in needs]
-    if card.forecast == "given":
-        words.append("the true future")
+    words += [word for word in TOLD_BY_FORECAST[card.forecast] if word not in words]
     return ", ".join(words) or "time and plan alone"
+
+
+def _knows_ahead(card: Card) -> bool:
+    """Return whether the rule knows more than what was seen."""
+    return card.forecast == "given" or not AHEAD.isdisjoint(card.needs)
 
 
 def _iqm(card: Card) -> float:
