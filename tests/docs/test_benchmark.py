@@ -41,6 +41,9 @@ def test_what_the_page_says_of_the_rules_is_on_their_cards():
         )
         in text
     )
+    rivals = [summary(cards[f"{name}, tuned"]).iqm.value for name in ("accumulated-value", "measuring-value")]
+    assert "`accumulated-value` has {:.2f} with its threshold tuned".format(*rivals) in text
+    assert f"`measuring-value` {rivals[1]:.2f}." in text
     assert f"true future it has {given.iqm.value:.2f}" in text
     worse = f"worse in {summary(cards['regret-guided']).worse.value:.0%}".replace("%", " %")
     assert f"({told['regret-guided']}, {worse} of the worlds)" in text
