@@ -15,7 +15,7 @@ from replan.estimate import DriftBoundedMLE, PooledSlip
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.model import linear
-from replan.model.kernel import prepare_kernel
+from replan.model.general_kernel import prepare_kernel
 from replan.schedule import Periodic
 from replan.worlds import rover
 

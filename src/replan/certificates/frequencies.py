@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from replan.certificates.knowledge import Estimate, possible_successors
 from replan.errors import InputError
 from replan.estimate.observations import Transitions
-from replan.model.kernel import Array, GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Kernel
 from replan.model.tvmdp import TVMDP
 
 

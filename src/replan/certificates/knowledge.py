@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.model.family import KernelFamily
+from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
-from replan.model.successors import successor_lists
 from replan.model.tvmdp import TVMDP
 
 CONTRADICTION_TOLERANCE = 1e-9  # by which estimates may differ more than the bounds allow

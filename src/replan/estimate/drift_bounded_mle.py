@@ -23,7 +23,8 @@ from replan.estimate.estimator import Observation
 from replan.estimate.filling import Filling, check_filling, fill_pair, later_rows, pooled_wanted
 from replan.estimate.observations import Transitions, transitions
 from replan.estimate.pair import PairSolution, solve_pair
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, prepare_kernel
+from replan.model.general_kernel import GeneralKernel, prepare_kernel
+from replan.model.kernel import Array, Indices, Kernel
 
 log = logging.getLogger(__name__)
 

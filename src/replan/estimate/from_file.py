@@ -11,7 +11,8 @@ from replan.errors import InputError
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE
 from replan.estimate.filling import Filling
 from replan.estimate.observations import read_transitions
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Kernel
 
 MOST_STATES = 2000  # of a kernel in which every state can follow every other
 

@@ -21,7 +21,8 @@ from replan.estimate.movement import Movement
 from replan.estimate.slip_evidence import UNLIKELY, Stretch, stretches
 from replan.estimate.slip_mle import Evidence, check_options
 from replan.estimate.slip_profile import CONFIDENCE
-from replan.model.kernel import Array, Kernel, prepare_kernel
+from replan.model.general_kernel import prepare_kernel
+from replan.model.kernel import Array, Kernel
 from replan.model.model_family import ModelFamily
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,8 @@ from replan.estimate.estimator import Observation
 from replan.estimate.slip_evidence import CELLS, SlipModel, Stretch, stretches
 from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate, SlipProfile
 from replan.model.family import KernelFamily
-from replan.model.kernel import Indices, prepare_kernel
+from replan.model.general_kernel import prepare_kernel
+from replan.model.kernel import Indices
 from replan.model.slip import SlipKernel
 
 Evidence = Literal["transitions", "intervals"]

@@ -16,7 +16,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.drift import piecewise
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP, constant

@@ -93,7 +93,7 @@ class Agent(AgentConfig):
             0,
             state,
             Progress(update, self.budgets[0], plans_left=self.budgets[1]),
-            update.propagation.begin(_row(state)),
+            update.propagation.begin(np.array([state])),
         )
         self.log = [Event(0, "start", state=state)]
         self._decision, self._warned = None, False
@@ -144,7 +144,7 @@ class Agent(AgentConfig):
         With two budgets it makes the part that is left once the other is spent. Returns True if a new plan is
         in force.
         """
-        return self._spend(self._left() or Kind.BOTH, state, previous)
+        return self._spend(self._now.progress.kinds_left or Kind.BOTH, state, previous)
 
     def look(self, state: int | Array, previous: int | None = None) -> bool:
         """Spend a look on the state seen now and keep the plan. Returns whether it was allowed."""
@@ -181,7 +181,7 @@ class Agent(AgentConfig):
         now.state, now.named_update, now.named = state, None, False
         if Kind.LOOK in kind:
             now.commanded = []
-            now.estimate = now.progress.update.propagation.begin(_row(state))
+            now.estimate = now.progress.update.propagation.begin(np.array([state]))
             if belief is not None and self.execution == "belief":
                 now.estimate = belief[None, :]
         self._decision = None
@@ -229,18 +229,13 @@ class Agent(AgentConfig):
         if self.busy:
             raise InputError("the late work of an update still runs: the estimator is not at rest")
 
-    def _left(self) -> Kind:
-        """Return the parts of an update that are left."""
-        progress = self._now.progress
-        return Kind((progress.looks_left > 0) * Kind.LOOK + (progress.plans_left > 0) * Kind.PLAN)
-
     def _refusal(self, kind: Kind) -> str | None:
         """Return why no update of that kind can be made now, or None."""
         now = self._now
         if now.progress.budget_left == 0:
             return "the budget is spent"
-        if kind & ~self._left():
-            return f"no {'look' if Kind.LOOK in kind & ~self._left() else 'plan'} is left"
+        if spent := kind & ~now.progress.kinds_left:
+            return f"no {'look' if Kind.LOOK in spent else 'plan'} is left"
         if kind != Kind.BOTH and not (self.apart or self.prices):
             return "looks and plans have one budget: spend an update"
         if now.time < FIRST_UPDATE or self.done:
@@ -275,7 +270,8 @@ class Agent(AgentConfig):
             why = f"the rule failed: {_described(error)}"
             self._record("failed rule", why)
             forced = self.must_spend and 0 < self.budget_left >= self.horizon - now.time
-            return Decision(forced, FORCED if forced else why).restrict(self._left() if forced else Kind(0))
+            kind = now.progress.kinds_left if forced else Kind(0)
+            return Decision(forced, FORCED if forced else why).restrict(kind)
 
     def _ask(self, now: Memory) -> tuple[int | None, Decision]:
         """Return the next update time that the rule names, and its decision; changes nothing."""
@@ -310,10 +306,6 @@ class Agent(AgentConfig):
         if Kind.LOOK in kind or isinstance(self.estimator, TrueKernel):
             return partial(self.estimator.estimate, seen)
         return lambda known=self._now.known: self.nominal if known is None else known
-
-
-def _row(state: int) -> np.ndarray:
-    return np.array([state], dtype=np.int64)
 
 
 def _described(error: Exception) -> str:

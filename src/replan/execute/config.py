@@ -82,6 +82,11 @@ class Progress:
         """Updates left; where looks and plans have budgets of their own, the larger rest."""
         return max(self.looks_left, self.plans_left)
 
+    @property
+    def kinds_left(self) -> Kind:
+        """The parts of an update that are left."""
+        return Kind((self.looks_left > 0) * Kind.LOOK + (self.plans_left > 0) * Kind.PLAN)
+
     def left_after(self, kind: Kind) -> int:
         """Return the updates left after one more of that kind."""
         return max(self.looks_left - (Kind.LOOK in kind), self.plans_left - (Kind.PLAN in kind))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP

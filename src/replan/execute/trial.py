@@ -9,7 +9,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.execute.config import AgentConfig, Progress
-from replan.model.kernel import prepare_kernel
+from replan.model.general_kernel import prepare_kernel
 from replan.schedule.ask import decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Need, Rule

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import Array, GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Kernel
 from replan.model.slip import SlipKernel
 
 ROW_TOLERANCE = 1e-6

@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from replan.model.combination import side_by_side
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Kernel
 from replan.model.model_family import ModelFamily
 
 UP, DOWN = 1, -1

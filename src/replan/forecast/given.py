@@ -14,7 +14,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.model.combination import combine
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Kernel
 
 Foretell = Callable[[Evidence, int], Kernel]
 """(evidence, t) -> the kernel foretold for t."""

@@ -11,7 +11,8 @@ import numpy as np
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.model.combination import combine, side_by_side
 from replan.model.family import KernelFamily
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Kernel
 from replan.model.slip import SlipKernel
 
 STILL = 1e-12  # two estimates whose entries are all this close have no direction

@@ -4,7 +4,8 @@ from replan.model.array_worlds import from_arrays, load_npz
 from replan.model.checks import Finding, check_tvmdp, require_valid
 from replan.model.drift import burst_intervals, linear, piecewise, sinusoidal
 from replan.model.family import KernelFamily
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Kernel
 from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model.kernel import GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Kernel
 from replan.model.machine import require_memory
 from replan.model.reward import Reward
 from replan.model.tvmdp import TVMDP, constant

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, merge_successors
+from replan.model.general_kernel import GeneralKernel, merge_successors
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.machine import require_memory
 from replan.model.slip import SlipKernel
 

@@ -12,7 +12,8 @@ from typing import Self
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import Array, GeneralKernel, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Kernel
 from replan.model.slip import SlipKernel
 
 MEMBER_TOLERANCE = 1e-9  # by which an entry of a kernel may differ from that of a member

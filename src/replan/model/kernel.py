@@ -1,27 +1,26 @@
-"""Transition kernels: P(s' | s, a), the paper's section 2.
+"""Interface of transition kernels: P(s' | s, a), the paper's section 2.
 
-`Kernel` is the interface that planning, execution, evaluation and certificates are written against.
-`GeneralKernel` holds any kernel as lists of successors; `replan.model.slip.SlipKernel` is the same
-interface in closed form for grids.
+Planning, execution, evaluation and certificates are written against `Kernel`. `GeneralKernel` holds any
+kernel as lists of successors (`general_kernel.py`), `SlipKernel` that of a slippery grid in closed form.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from replan import _loops
-from replan.errors import InputError
 from replan.model.machine import in_bands
+
+if TYPE_CHECKING:
+    from replan.model.general_kernel import GeneralKernel
 
 Array = NDArray[Any]  # of floats
 Indices = NDArray[Any]  # of int64: states or actions
 
 MAP_TOLERANCE = 1e-9  # successors this close to the most likely one count as equally likely
-
-NO_REWARD, NO_VALUES = np.empty((0, 0)), np.empty(0)
 
 
 @runtime_checkable
@@ -86,229 +85,8 @@ class Kernel(Protocol):
         ...
 
 
-class GeneralKernel:
-    """Any kernel: successors shared by all actions of a state, one probability for each.
-
-    In every row the successors are distinct and ascending; rows that have fewer than k are padded with
-    their last successor at probability zero.
-    """
-
-    successors: Indices  #: (S, k)
-    probabilities: Array  #: (S, A, k)
-
-    def __init__(self, successors: ArrayLike, probabilities: ArrayLike) -> None:
-        successors = np.asarray(successors)
-        probabilities = np.asarray(probabilities, dtype=float)
-        if successors.ndim != 2 or probabilities.ndim != 3:
-            raise InputError(
-                f"a kernel takes successors (S, k) and probabilities (S, A, k), "
-                f"not {successors.shape} and {probabilities.shape}"
-            )
-        if not probabilities.size:
-            raise InputError("a kernel needs at least one state, one action and one successor")
-        states, width = successors.shape
-        if probabilities.shape[0] != states or probabilities.shape[2] != width:
-            raise InputError(
-                f"successors {successors.shape} and probabilities {probabilities.shape} do not fit together"
-            )
-        if not np.issubdtype(successors.dtype, np.integer):
-            raise InputError("successors must be whole numbers")
-        if successors.min() < 0 or successors.max() >= states:
-            s = int(np.argwhere((successors < 0) | (successors >= states))[0, 0])
-            raise InputError(f"a successor of s={s} is not a state (0 to {states - 1})")
-        self.successors, self.probabilities = merge_successors(successors.astype(np.int64), probabilities)
-
-    @classmethod
-    def of_merged(cls, successors: Indices, probabilities: Array) -> Self:
-        """From arrays in the form that the attributes have, unchecked."""
-        kernel = cls.__new__(cls)
-        kernel.successors, kernel.probabilities = successors, probabilities
-        return kernel
-
-    @classmethod
-    def from_dense(cls, probabilities: ArrayLike) -> Self:
-        """From an (S, A, S) array."""
-        dense = np.asarray(probabilities, dtype=float)
-        if dense.ndim != 3 or dense.shape[0] != dense.shape[2] or not dense.size:
-            raise InputError(f"a dense kernel has the shape (S, A, S), not {dense.shape}")
-        possible = (dense != 0).any(axis=1)  # NaN counts as possible, so that checks can find it
-        width = max(1, int(possible.sum(axis=1).max()))
-        successors = np.argsort(~possible, axis=1, kind="stable")[:, :width]
-        return cls(successors, np.take_along_axis(dense, successors[:, None, :], axis=2))
-
-    @classmethod
-    def from_sparse(cls, matrices) -> Self:
-        """From A sparse (S, S) matrices, one per action."""
-        from scipy.sparse import csr_array
-
-        blocks = [csr_array(matrix) for matrix in matrices]
-        if not blocks:
-            raise InputError("a kernel needs the matrix of at least one action")
-        states = int(blocks[0].shape[0])  # pyright: ignore[reportOptionalSubscript]
-        for a, block in enumerate(blocks):
-            if block.shape != (states, states):
-                raise InputError(
-                    f"the sparse matrix of a={a} has the shape {block.shape}, not {(states, states)}"
-                )
-        widths = sum(np.diff(block.indptr) for block in blocks)
-        successors = np.repeat(np.arange(states)[:, None], max(1, int(np.max(widths))), axis=1)
-        probabilities = np.zeros((states, len(blocks), successors.shape[1]))
-        used = np.zeros(states, dtype=np.int64)
-        for a, block in enumerate(blocks):
-            counts = np.diff(block.indptr)
-            rows = np.repeat(np.arange(states), counts)
-            slots = used[rows] + np.arange(block.nnz) - np.repeat(block.indptr[:-1], counts)
-            successors[rows, slots] = block.indices
-            probabilities[rows, a, slots] = block.data
-            used += counts
-        return cls(successors, probabilities)
-
-    @property
-    def states(self) -> int:
-        """Number of states S."""
-        return self.probabilities.shape[0]
-
-    @property
-    def actions(self) -> int:
-        """Number of actions A."""
-        return self.probabilities.shape[1]
-
-    def dense(self) -> Array:
-        """The (S, A, S) array."""
-        dense = np.zeros((self.states, self.actions, self.states))
-        rows = np.arange(self.states)[:, None]
-        np.add.at(dense.transpose(0, 2, 1), (rows, self.successors), self.probabilities.transpose(0, 2, 1))
-        return dense
-
-    def expect(self, values: Array) -> Array:
-        """(S,) values of the next state -> (S, A) their expectation."""
-        out = np.empty((self.states, self.actions))
-        values = np.ascontiguousarray(values)
-        in_bands(_loops.general.expect, len(out), len(out), self.successors, self.probabilities, values, out)
-        return out
-
-    def backup(
-        self,
-        values: Array,
-        reward: Array | None = None,
-        *,
-        plus: Array | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """(S,) max over actions of reward (S, A) + expect(values + plus), into `out` where given."""
-        values = np.ascontiguousarray(values if plus is None else values + plus)
-        if reward is not None:
-            return (reward + self.expect(values)).max(axis=1, out=out)
-        out = np.empty(self.states) if out is None else out
-        in_bands(_loops.general.backup, len(out), len(out), self.successors, self.probabilities, values, out)
-        return out
-
-    def greedy(self, values: Array, reward: Array | None, tolerance: float) -> Indices:
-        """(S,) the first action within the tolerance of the best reward (S, A) + expect(values)."""
-        ahead = self.expect(values)
-        return first_best(ahead if reward is None else ahead + reward, tolerance)
-
-    def induction(
-        self, steps: int, reward: Array | None, plus: Array | None, tolerance: float
-    ) -> tuple[Array, Indices]:
-        """(S,) values after so many backups from zero, and (S,) the greedy action one step before."""
-        values, chosen = np.empty(self.states), np.empty(self.states, dtype=np.int64)
-        _loops.general.induction(
-            steps, self.successors, self.probabilities, NO_REWARD if reward is None else reward,
-            NO_VALUES if plus is None else plus, tolerance, values, chosen,
-        )  # fmt: skip
-        return values, chosen
-
-    def push(self, distributions: Array, actions: Indices) -> Array:
-        """Move (R, S) distributions one step, row i under actions[i]; a sparse matrix stays sparse."""
-        if isinstance(distributions, np.ndarray):
-            return _loops.general.push(self.successors, self.probabilities, distributions, actions)
-        row, states = np.repeat(np.arange(len(actions)), np.diff(distributions.indptr)), distributions.indices
-        mass = distributions.data[:, None] * self.probabilities[states, actions[row]]
-        rows = np.repeat(row, mass.shape[1])
-        moved = type(distributions)(
-            (mass.reshape(-1), (rows, self.successors[states].reshape(-1))), shape=distributions.shape
-        )
-        moved.eliminate_zeros()
-        return moved
-
-    def sample(self, states: Indices, actions: Indices, uniforms: Array) -> Indices:
-        """(R,) next states by inversion of (R,) uniform numbers."""
-        return _loops.general.sample(self.successors, self.probabilities, states, actions, uniforms)
-
-    def most_likely(self) -> Indices:
-        """(S, A) the MAP successor; among tied ones the lowest state index."""
-        best = self.probabilities.max(axis=2, keepdims=True)
-        slot = (self.probabilities >= best - MAP_TOLERANCE).argmax(axis=2)
-        return np.take_along_axis(self.successors, slot, axis=1)
-
-    def most_likely_of(self, states: Indices, actions: Indices) -> Indices:
-        """(R,) the MAP successor of each state under its action."""
-        rows = self.probabilities[states, actions]
-        slot = (rows >= rows.max(axis=1, keepdims=True) - MAP_TOLERANCE).argmax(axis=1)
-        return self.successors[states, slot]
-
-    def entrywise_distance(self, other: Kernel) -> Array:
-        """(S, A) max over s' of |P - P'|."""
-        return np.abs(self._difference(other)).max(axis=2)
-
-    def total_variation(self, other: Kernel) -> Array:
-        """(S, A) half the sum over s' of |P - P'|."""
-        return 0.5 * np.abs(self._difference(other)).sum(axis=2)
-
-    def general(self) -> GeneralKernel:
-        """Return this kernel."""
-        return self
-
-    def _difference(self, other: Kernel) -> Array:
-        """(S, A, k) P - P' over the successors of both."""
-        mine, theirs = self, other.general()
-        if (mine.states, mine.actions) != (theirs.states, theirs.actions):
-            raise InputError("the two kernels differ in their number of states or actions")
-        if np.array_equal(mine.successors, theirs.successors):
-            return mine.probabilities - theirs.probabilities
-        successors = np.concatenate([mine.successors, theirs.successors], axis=1)
-        signed = np.concatenate([mine.probabilities, -theirs.probabilities], axis=2)
-        return merge_successors(successors, signed)[1]
-
-
 def first_best(values: Array, tolerance: float) -> Indices:
     """(R,) the first column of (R, A) values within the tolerance of the row's best."""
     out = np.empty(len(values), dtype=np.int64)
     in_bands(_loops.general.first_best, len(out), len(out), values, tolerance, out)
     return out
-
-
-def prepare_kernel(kernel: Kernel) -> None:
-    """Call each method of a kernel once, so that what it needs is compiled or loaded before a mission."""
-    values, row = np.zeros(kernel.states), np.zeros(1, dtype=np.int64)
-    kernel.backup(values, plus=values)
-    kernel.greedy(values, None, MAP_TOLERANCE)
-    first_best(kernel.expect(values), MAP_TOLERANCE)
-    kernel.push(np.eye(1, kernel.states), row)
-    kernel.sample(row, row, np.zeros(1))
-    kernel.most_likely()
-    kernel.most_likely_of(row, row)
-    kernel.entrywise_distance(kernel)
-    if isinstance(kernel, GeneralKernel):
-        kernel.induction(0, None, values, MAP_TOLERANCE)
-
-
-def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Array]:
-    """Sort each row's successors and add up the weights of equal ones."""
-    order = np.argsort(successors, axis=1, kind="stable")
-    successors = np.take_along_axis(successors, order, axis=1)
-    weights = np.take_along_axis(weights, order[:, None, :], axis=2)
-    is_new = np.ones(successors.shape, dtype=bool)
-    is_new[:, 1:] = successors[:, 1:] != successors[:, :-1]
-    if is_new.all():
-        return successors, weights
-    slot = is_new.cumsum(axis=1) - 1
-    width = int(slot.max()) + 1
-    rows = np.arange(len(successors))[:, None]
-    merged_successors = np.repeat(successors[:, -1:], width, axis=1)
-    merged_successors[rows, slot] = successors
-    merged = np.zeros((*weights.shape[:2], width))
-    for k in range(successors.shape[1]):  # one slot of each row at a time, so that none is written twice
-        merged[rows[:, 0], :, slot[:, k]] += weights[:, :, k]
-    return merged_successors, merged

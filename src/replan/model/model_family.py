@@ -16,7 +16,8 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.family import KernelFamily
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, merge_successors
+from replan.model.general_kernel import GeneralKernel, merge_successors
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.machine import require_memory
 from replan.model.slip import SlipKernel
 

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from replan import _loops
 from replan.errors import InputError
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel, first_best
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Indices, Kernel, first_best
 from replan.model.machine import in_bands, require_memory
 
 ACTIONS = ("right", "left", "down", "up", "stay")

@@ -14,11 +14,11 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.family import KernelFamily
+from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
-from replan.model.successors import successor_lists
 
 
 @dataclass(frozen=True)

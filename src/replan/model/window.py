@@ -13,7 +13,8 @@ from weakref import ref
 import numpy as np
 
 from replan.model.family import KernelFamily
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP

@@ -19,7 +19,8 @@ import numpy as np
 
 from replan import _loops
 from replan.errors import InputError
-from replan.model.kernel import Array, GeneralKernel, Indices, Kernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.machine import SERIAL_BELOW, in_bands, require_memory
 from replan.model.reward import Reward
 from replan.model.slip import NONE_CHOSEN, STEPS_PER_PASS, SlipKernel

@@ -1,32 +1,27 @@
 """Topics and services of ROS 2 over DDS, without a ROS installation (extra `ros`).
 
-A topic `/a` is `rt/a` on the wire. A service `/a` is a pair of topics, `rq/aRequest` and `rr/aReply`, whose
-messages begin with the identity of the call; this is the form of rmw_cyclonedds_cpp. Requests and replies are
-passed on as bytes: a server can then check their shape, or hand a request on, before anybody decodes it.
+A topic `/a` is `rt/a` on the wire. A service `/a` is a pair of topics, `rq/aRequest` and `rr/aReply`;
+`service_calls.py` has their messages.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-import struct
-import threading
 import time
-import types
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Any
 
 from cyclonedds.core import GuardCondition, InstanceState, ReadCondition, SampleState, ViewState, WaitSet
 from cyclonedds.domain import Domain, DomainParticipant
-from cyclonedds.idl import IdlStruct
 from cyclonedds.pub import DataWriter
 from cyclonedds.qos import Policy, Qos
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
+
+from replan.robots.service_calls import Call, Client, as_call, opaque
 
 LOCALHOST = """<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="lo"/></Interfaces>
 <AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>
@@ -44,17 +39,6 @@ _LATE_JOINERS = Policy.DurabilityService(
     max_samples_per_instance=-1,
 )
 _DISCOVERY = 0.2  # seconds that a reply waits for its reader to be discovered
-_IDENTITY_SIZE = 16  # guid and seq
-
-
-@dataclass(frozen=True)
-class Call:
-    """A request or a reply as it came."""
-
-    guid: int
-    seq: int
-    data: bytes = field(repr=False)  # serialised, encapsulation and identity included
-    sender: int = 0  # handle of the writer, see `Bus.type_hash`
 
 
 def _local_domain(number: int) -> Domain:
@@ -118,7 +102,7 @@ class Bus:
         """Offer a service: `handle` gets each request. Return the function that answers one."""
         qos = _service_qos("serviceid")
         writer = self._writer(f"rr{service}Reply", response, qos)
-        self._reader(f"rq{service}Request", _opaque(request), qos, _as_call(handle))
+        self._reader(f"rq{service}Request", opaque(request), qos, as_call(handle))
 
         def reply(call: Call, answer: Any) -> None:
             answer.guid, answer.seq = call.guid, call.seq
@@ -129,15 +113,15 @@ class Bus:
 
     def watch(self, service: str, request: type, handle: Callable[[Call], Any]) -> None:
         """Read the requests to a service without answering them; `request` may be a shorter shape."""
-        self._reader(f"rq{service}Request", _opaque(request), _service_qos("serviceid"), _as_call(handle))
+        self._reader(f"rq{service}Request", opaque(request), _service_qos("serviceid"), as_call(handle))
 
     def client(self, service: str, request: type, response: type) -> Client:
         """Return a client of a service."""
         qos = _service_qos("clientid")
-        outgoing = _opaque(request)
+        outgoing = opaque(request)
         writer = self._writer(f"rq{service}Request", outgoing, qos)
         client = Client(writer, outgoing, response)
-        client.replies = self._reader(f"rr{service}Reply", _opaque(response), qos, _as_call(client.receive))
+        client.replies = self._reader(f"rr{service}Reply", opaque(response), qos, as_call(client.receive))
         return client
 
     def type_hash(self, call: Call) -> str | None:
@@ -199,82 +183,6 @@ class Bus:
         writer = DataWriter(self.participant, Topic(self.participant, name, kind), qos=qos)
         self._writers.append(writer)
         return writer
-
-
-class Client:
-    """Calls of one service. Replies to other clients are passed over."""
-
-    replies: DataReader
-
-    def __init__(self, writer: DataWriter, outgoing: type, response: type) -> None:
-        self._writer, self._outgoing, self._response = writer, outgoing, response
-        self._guid, self._seq = secrets.randbits(63), 0
-        self._waiting: dict[int, Future] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def ready(self) -> bool:
-        """Whether a server is there and can answer."""
-        return bool(self._writer.get_matched_subscriptions() and self.replies.get_matched_publications())
-
-    def call(self, request: Any) -> Future:
-        """Send a request. The future holds the decoded reply."""
-        return self.forward(Call(0, 0, request.serialize()))
-
-    def forward(self, call: Call) -> Future:
-        """Send a request as it came, under an identity of our own."""
-        reply: Future = Future()
-        with self._lock:
-            self._seq += 1
-            seq = self._seq
-            self._waiting[seq] = reply
-        reply.add_done_callback(lambda _: self._waiting.pop(seq, None))
-        identity = struct.pack(_identity_format(call.data), self._guid, seq)
-        self._writer.write(self._outgoing(call.data[:4] + identity + call.data[4 + _IDENTITY_SIZE :]))
-        return reply
-
-    def receive(self, call: Call) -> None:
-        """Resolve the future of the call that this reply answers."""
-        waiting = self._waiting.get(call.seq) if call.guid == self._guid else None
-        if waiting is not None and waiting.set_running_or_notify_cancel():
-            waiting.set_result(self._response.deserialize(call.data))
-
-
-def _opaque(kind: type) -> type:
-    """Return the same DDS type with messages that stay serialised, as `data`."""
-
-    def init(self, data: bytes) -> None:
-        self.data = data
-
-    def keep(cls: Any, data: bytes, *_, **__) -> Any:
-        return cls(bytes(data))
-
-    def body(namespace: dict[str, Any]) -> None:
-        namespace.update(
-            __annotations__=dict(kind.__annotations__),
-            __module__=kind.__module__,
-            __init__=init,
-            serialize=lambda self, *_, **__: self.data,
-            deserialize=classmethod(keep),
-            deserialize_key=classmethod(keep),
-        )
-
-    return types.new_class(kind.__name__, (IdlStruct,), {"typename": kind.__idl_typename__}, body)
-
-
-def _as_call(callback: Callable[[Call], Any]) -> Callable[[Any], None]:
-    """Return a callback for samples of an opaque type; one that is too short to be a call is passed over."""
-
-    def receive(sample: Any) -> None:
-        if len(sample.data) >= 4 + _IDENTITY_SIZE:
-            guid, seq = struct.unpack_from(_identity_format(sample.data), sample.data, 4)
-            callback(Call(guid, seq, sample.data, sample.sample_info.publication_handle))
-
-    return receive
-
-
-def _identity_format(data: bytes) -> str:
-    return "<Qq" if data[1] & 1 else ">Qq"
 
 
 def _topic_qos(*, latched: bool = False, reliable: bool = True, depth: int = 10) -> Qos:

@@ -14,11 +14,12 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.robots import messages
-from replan.robots.dds import Bus, Call
+from replan.robots.dds import Bus
 from replan.robots.is_path_valid import REQUESTS, RESPONSES, TYPE_HASHES, Nav2, shape_of
 from replan.robots.node_graph import Distro, announce
 from replan.robots.planar_transforms import TransformTree, pose_of
 from replan.robots.scheduler_service import Report, SchedulerService
+from replan.robots.service_calls import Call
 from replan.worlds.map_file import OccupancyMap
 
 ros: Any = messages  # type checkers cannot see through the sequence types of cyclonedds

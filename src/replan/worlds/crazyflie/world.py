@@ -16,7 +16,8 @@ import numpy as np
 
 from replan.execute.mission import Mission
 from replan.model import TVMDP, GeneralKernel, Reward, constant
-from replan.model.kernel import Array, Indices, merge_successors
+from replan.model.general_kernel import merge_successors
+from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.planning.ties import Ties
 from replan.skip.propagation import Execution
