@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from replan import TVMDP, GeneralKernel, InputError, Reward, SlipKernel, Ties, constant, oracle
 from replan.planning import oracle_return, plan
-from replan.planning.backward_induction import check_plan, swept_grid
+from replan.planning.backward_induction import check_plan, plan_ahead, swept_grid
 from replan.worlds import rover
 from tiny_worlds import random_kernel, random_world
 
@@ -57,10 +57,33 @@ def test_plan_and_oracle_equal_quantecon_on_constant_kernels(seed):
     np.testing.assert_allclose(made.q_values.max(axis=1), values[0], atol=1e-10)
     np.testing.assert_allclose(made.next_values, values[1], atol=1e-10)
     np.testing.assert_array_equal(made.policy, policies[0])
-    from replan import TVMDP
-
     best = oracle(TVMDP(7, constant(kernel), constant(reward)))
     np.testing.assert_allclose(best.values, values, atol=1e-10)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["first", "last"]), st.booleans())
+def test_a_plan_for_every_time_is_backward_induction_over_the_kernels_and_rewards_to_come(seed, ties, slip):
+    rng = np.random.default_rng(seed)
+    kernels = [SlipKernel((2, 3), rng.random()) if slip else random_kernel(rng, 6, 5) for _ in range(4)]
+    rewards = [Reward(rng.normal(size=(6, 5)), rng.normal(size=6)) for _ in range(4)]
+    given_times = {"kernel_at": kernels.__getitem__, "reward": rewards.__getitem__}
+    made = plan_ahead(**given_times, time=1, end=4, horizon=2, ties=Ties(ties))
+    for t in (1, 2, 3):
+        values = np.zeros(6)
+        for later in (t + 1, t):
+            if later < 4:
+                ahead = kernels[later].general().dense() @ (rewards[later].next_state + values)
+                q_values = rewards[later].state_action + ahead
+                values = q_values.max(axis=1) if later > t else values
+        np.testing.assert_array_equal(made.at(t).policy, q_values.argmax(axis=1))
+        np.testing.assert_allclose(made.at(t).next_values, values, atol=1e-12)
+        np.testing.assert_allclose(made.at(t).q_values_at(np.array([4, 1])), q_values[[4, 1]], atol=1e-12)
+        np.testing.assert_allclose(made.at(t).q_values, q_values, atol=1e-12)
+
+
+def test_a_plan_without_later_ones_is_kept():
+    made = plan_of_two_states()
+    assert made.at(3) is made and made.at(9) is made
 
 
 @pytest.mark.parametrize("blocked", [(), ((1, 1), (2, 3))])
@@ -130,6 +153,16 @@ def test_random_ties_are_drawn_for_each_plan_and_for_each_state_that_is_told():
         apart[5:9].tolist()
         == Ties("random", 3).choose(tied[:4], plan_time=1, states=np.arange(5, 9)).tolist()
     )
+
+
+def test_the_order_of_preference_is_that_of_the_tie_rule():
+    assert Ties("first").preference(0, 4).tolist() == [0, 1, 2, 3]
+    assert Ties("last").preference(0, 4).tolist() == [3, 2, 1, 0]
+    drawn = [Ties("random", 1).preference(time, 4) for time in range(30)]
+    assert all(sorted(order) == [0, 1, 2, 3] for order in drawn)
+    assert len({tuple(order) for order in drawn}) > 10, "another order for each plan"
+    for time, order in enumerate(drawn):
+        assert order[0] == Ties("random", 1).choose(np.zeros((1, 4)), plan_time=time)[0]
 
 
 def test_the_seeds_of_ties_have_a_limit():
@@ -217,6 +250,13 @@ def test_a_plan_for_the_time_and_the_kernel_is_accepted(belief):
     check_plan(made, made.kernel, time=3, belief=belief)
     with pytest.raises(InputError, match="for time 3, not 4"):
         check_plan(made, made.kernel, time=4, belief=belief)
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.0], np.zeros(3), np.zeros((2, 1)), np.array([0.0, np.nan])])
+def test_values_that_are_not_one_finite_number_for_each_state_are_refused(values):
+    made = replace(plan_of_two_states(), next_values=values)
+    with pytest.raises(InputError, match="next_values are not 2 finite numbers"):
+        check_plan(made, made.kernel, time=3, belief=False)
 
 
 def test_values_of_actions_matter_to_belief_execution_alone():

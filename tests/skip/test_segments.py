@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from replan.forecast import ForecastFault, Given
 from replan.skip.propagation import skip_interval
-from replan.skip.segments import stack_world, walk_segments
+from replan.skip.segments import commands, stack_world, walk_segments
 from tiny_worlds import tiny_missions
 
 
@@ -41,6 +41,16 @@ def test_segments_equal_pushing_dense_distributions(mission, time, moving):
         for row in states:
             np.testing.assert_allclose(distribution(parts, row, k, len(states)), step.after[row], atol=1e-12)
     assert not parts.lost.any()
+
+
+@given(tiny_missions(), st.integers(0, 2))
+def test_commands_are_the_actions_of_the_interval(mission, time):
+    world, states = mission.world, np.arange(mission.world.states)
+    robot = mission.update(time).propagation
+    interval = skip_interval(world.kernel, world.reward, robot, states, begin=time, end=mission.horizon)
+    actions = np.stack([step.actions for step in interval], axis=1)
+    found = commands(robot, states, begin=time, steps=mission.horizon - time)
+    np.testing.assert_array_equal(found, actions)
 
 
 @given(tiny_missions(executions=("map",)), st.sampled_from([0.05, 0.2, 0.4]))
