@@ -33,6 +33,20 @@ def test_no_sequence_of_calls_and_failures_spends_more_than_the_budget(mission, 
     assert agent.update(0) is False, "nor after the end"
 
 
+def test_a_look_that_fails_spends_a_look_and_no_plan(mission):
+    apart = mission.with_budget(None, looks=3, plans=2)
+    agent = Agent.on(apart, Periodic(), estimator=Faulty(apart.estimator, fail_at=(2,)))
+    agent.start(0)
+    agent.act()
+    assert agent.update(0)
+    agent.act()
+    with pytest.warns(UserWarning, match="no lock on the beacon"):
+        assert not agent.look(0)
+    progress = agent._now.progress
+    assert (progress.looks_left, progress.plans_left) == (1, 1)
+    assert (progress.last_look, progress.update.time) == (2, 1)
+
+
 @given(tiny_missions(max_horizon=8), st.data())
 def test_progress_counts_down_and_remembers_the_update_before(mission, data):
     progress, times, made = mission.progress(0, mission.budget), [0], [0]

@@ -57,7 +57,9 @@ def test_drift_threshold_score(context):
     higher = DriftThreshold(threshold=0.601, pace_weight=0.5)
     assert "pacing limit" in higher.decide(context()).reason
     # one step later after an update: drift 0.04 + 0.03, pace 0.5 * 2 / 3
-    assert not higher.decide(context(last_update=3)).update
+    below = higher.decide(context(last_update=3))
+    assert not below.update
+    assert " reaches 0.6: " in decision.reason and " is below " in below.reason
 
 
 PROFILE = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.05, 0.0, 0.0, 0.0, 0.0])
