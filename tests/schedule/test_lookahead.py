@@ -89,9 +89,10 @@ def test_pruning_changes_values_by_no_more_than_stated(mission, tolerance):
     exact, pruned = Lookahead(**EXACT), Lookahead(tolerance=tolerance, effort=1e30)
     left, state = mission.budget - 1, np.array([0])
     context = at_update(mission, exact)
-    truth = exact.solve(context, context.futures[0], state, left).best[0, left]
+    truth = exact.solve(context, context.futures[0], state, left).best[0]
     solution = solve_with_error(pruned, context, state, left)
-    assert abs(solution.best[0, left] - truth) <= solution.error[0, left] + 1e-12
+    for updates in range(left + 1):
+        assert abs(solution.best[0, updates] - truth[updates]) <= solution.error[0, updates] + 1e-12
 
 
 def test_the_stated_error_on_a_grid_is_small_and_true():
@@ -103,6 +104,14 @@ def test_the_stated_error_on_a_grid_is_small_and_true():
     assert 0 < solution.error[0, 3] < 0.05
     assert abs(solution.best[0, 3] - truth) <= solution.error[0, 3]
     assert (solution.values[..., -1].sum(axis=1) < 49).any()
+
+
+def test_times_between_the_coarse_ones_may_be_chosen_too():
+    mission, rule, left = small_grid(n=4, horizon=20), Lookahead(**EXACT), 2
+    context = at_update(mission, rule)
+    problem = rule.problem(context, context.futures[0])
+    worth = solve(problem, 1, np.array([0]), left, stride=4).candidates()[0, :, left - 1]
+    assert np.flatnonzero(np.isfinite(worth)).tolist() == list(range(2, 15))  # 18 is left for the other one
 
 
 def solve_with_error(rule, context, states, left):
