@@ -368,6 +368,21 @@ def test_prices_and_two_budgets_on_the_command_line(answer, replan, small_settin
     assert (apart["expected_looks"], apart["expected_plans"]) == pytest.approx((3, 2))
     found = answer("optimum", small_setting, "--looks", "3", "--plans", "2")
     assert found["feedback"]["regret"] <= apart["regret"] + 1e-9
+    prices = ("--look-price", "0.02", "--plan-price", "0.01")
+    parts = answer("optimum", small_setting, *prices)
+    paid = 0.02 * parts["feedback"]["expected_looks"] + 0.01 * parts["feedback"]["expected_plans"]
+    assert parts["feedback"]["objective"] == pytest.approx(
+        parts["oracle_return"] - parts["feedback"]["regret"] - paid
+    )
+    assert parts["feedback"]["objective"] >= parts["together"]["objective"] - 1e-9
+    _, out, _ = replan("optimum", small_setting, *prices)
+    assert "looks at 0.02" in out and "plans at 0.01" in out
+    limited = answer("regret", small_setting, "--rule", "periodic", "--looks", "3", "--plans", "2", *prices)
+    assert limited["objective"] == pytest.approx(limited["return"] - 0.02 * 3 - 0.01 * 2)
+    assert "apart" in limited["dynamic_regret_note"]
+    most = answer("optimum", small_setting, "--looks", "3", "--plans", "2", *prices)["feedback"]
+    assert most["objective"] >= limited["objective"] - 1e-9
+    assert most["expected_looks"] <= 3 + 1e-9 and most["expected_plans"] <= 2 + 1e-9
     for command in ("regret", "schedule"):
         status, _, err = replan(command, small_setting, "--rule", "periodic", "--price", "0.02")
         assert (status, err.count("\n")) == (2, 1)
@@ -380,3 +395,11 @@ def test_a_study_can_vary_prices(tmp_path, small_setting):
     cheap, dear = (r["expected_updates"] for r in run.records if r["rule"] == "lookahead")
     assert cheap >= dear
     assert all(record["objective"] is not None for record in run.records)
+
+
+def test_a_study_has_the_optimum_of_looks_and_plans_with_prices_of_their_own(tmp_path, small_setting):
+    axis = {"base": small_setting, "name": "small", "vary": {"look_price": [0.02], "plan_price": [0.01]}}
+    run = computed({"settings": [axis], "rules": ["lookahead"], "measure": ["exact", "optimum"]}, tmp_path)
+    objective = {record["rule"]: record["objective"] for record in run.records}
+    (best,) = (value for rule, value in objective.items() if rule != "lookahead")
+    assert best >= objective["lookahead"] - 1e-9

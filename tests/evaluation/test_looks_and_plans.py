@@ -20,7 +20,7 @@ from replan.schedule.budget import Kind
 from replan.schedule.periodic import periodic_times
 from replan.study.rule_source import RULES
 from replan.worlds import rover
-from replan.worlds.settings import load_setting, make_mission
+from replan.worlds.settings import load_setting, make_mission, parse_setting
 from tiny_worlds import tiny_missions
 
 
@@ -134,6 +134,47 @@ def test_agents_and_rollouts_make_the_same_missions(case, seed):
         parts = [Kind(decision.kind) for _, decision in run.decisions]
         assert sum(Kind.LOOK in kind for kind in parts) == mission.looks
         assert sum(Kind.PLAN in kind for kind in parts) == mission.plans
+
+
+@given(tiny_missions(max_horizon=6), st.integers(0, 1000))
+def test_agents_and_rollouts_make_the_same_missions_where_looks_and_plans_are_priced(mission, seed):
+    mission, rule = mission.with_budget(None, prices=Prices(0.1, 0.02)), ByState(seed)
+    run, rolled = run_agent(mission, rule, seed=seed), rollout(mission, rule, [seed])
+    assert rolled.returns[0] == pytest.approx(run.total_reward, abs=1e-9)
+    kinds = [Kind(decision.kind) for _, decision in run.decisions]
+    assert rolled.look_counts.tolist() == [sum(Kind.LOOK in kind for kind in kinds)]
+    assert rolled.plan_counts.tolist() == [sum(Kind.PLAN in kind for kind in kinds)]
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("priced", [True, False])
+def test_on_a_large_grid_plans_alone_go_on_from_what_is_reached(execution, priced):
+    drift = {"kind": "linear", "slip": 0.3, "rate": 0.01}
+    setting = {"world": "rover", "horizon": 8, "planning_horizon": 4, "budget": 3, "drift": drift}
+    found = {}
+    for n in (8, 101):  # the larger one is evaluated on what its robot reaches, in sparse matrices
+        mission = make_mission(parse_setting({**setting, "n": n}), execution=execution)
+        budgets = {"prices": Prices(0.1, 0.02)} if priced else {"looks": 4, "plans": 3}
+        mission = mission.with_budget(None, **budgets)
+        exact, rolled = (
+            evaluate(mission, OddRows(n), all_starts=False),
+            rollout(mission, OddRows(n), range(300)),
+        )
+        assert abs(rolled.returns.mean() - exact.expected_return) < 5 * rolled.returns.std() / 300**0.5
+        found[n] = exact.expected_looks, exact.expected_plans
+    assert found[8] == pytest.approx(found[101], abs=1e-9)
+
+
+@dataclass(frozen=True)
+class OddRows(Rule):
+    """Plans alone in odd rows of a grid of width n, and looks alone in the others, at every second time."""
+
+    n: int
+    needs = frozenset({Need.STATE})
+
+    def decide(self, context):
+        odd = context.state // self.n % 2 == 1
+        return Decision(context.time % 2 == 0, "by the row", look=not odd, plan=odd)
 
 
 @given(missions_apart(max_horizon=7))

@@ -257,13 +257,22 @@ def spent(exact: Evaluation) -> dict[str, float]:
 
 
 def spent_lines(
-    prices: Prices | None, updates: float, objective: float, best: float | None = None
+    prices: Prices | None,
+    objective: float,
+    looks: float,
+    plans: float,
+    *,
+    together: bool,
+    best: float | None = None,
 ) -> list[str]:
-    """Return the line on the objective of a mission with prices."""
+    """Return the line on the objective of a mission with prices; `together`: every update is both."""
     if prices is None:
         return []
+    made = f"{looks:.2f} looks at {prices.look:g}, {plans:.2f} plans at {prices.plan:g}"
+    if together:
+        made = f"{looks:.2f} updates at {prices.update:g}"
     compared = "" if best is None else f"; best possible {best:.4f}"
-    return [f"objective       {objective:.4f}   ({updates:.2f} updates at {prices.update:g}{compared})"]
+    return [f"objective       {objective:.4f}   ({made}{compared})"]
 
 
 def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:

@@ -95,7 +95,14 @@ def command(
     lines = [
         *chosen.lines(verbose=verbose),
         f"regret          {exact.regret:.4f}: {scale_words(exact.regret, scale)}",
-        *spent_lines(mission.prices, exact.expected_updates, exact.objective, most),
+        *spent_lines(
+            mission.prices,
+            exact.objective,
+            exact.expected_looks,
+            exact.expected_plans,
+            together=exact.updates_are_both,
+            best=most,
+        ),
         f"update times    {', '.join(str(t) for t in update_times) or 'none'}"
         + (f"   ({notes['times_note']})" if "times_note" in notes else ""),
         *(_further(exact, notes) if verbose else []),
@@ -127,9 +134,8 @@ def _notes(mission: Mission, rule: Rule, exact: Evaluation, seed: int) -> dict[s
 
     notes = {}
     if exact.dynamic_regret is None:
-        notes["dynamic_regret_note"] = (
-            f"not computed: more than {ALL_STARTS_LIMIT} states, so the given start alone"
-        )
+        why = "looks and plans are apart" if mission.apart else f"more than {ALL_STARTS_LIMIT} states"
+        notes["dynamic_regret_note"] = f"not computed: {why}, so the given start alone"
     if draws_times(mission, rule):
         notes["times_note"] = f"one draw, seed {seed}; the regret is the mean over all draws"
     elif Need.STATE in rule.needs:

@@ -90,6 +90,12 @@ class Evaluation:
         return float(self.steps.plan_probability.sum())
 
     @property
+    def updates_are_both(self) -> bool:
+        """Whether every update is a look and a plan."""
+        steps = self.steps
+        return np.allclose([steps.look_probability, steps.plan_probability], steps.update_probability)
+
+    @property
     def objective(self) -> float:
         """Expected return minus the price of all looks and plans."""
         paid = (self.prices or Prices()).paid(self.expected_looks, self.expected_plans)

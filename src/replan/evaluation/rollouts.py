@@ -26,7 +26,7 @@ from replan.planning.ties import Ties
 from replan.schedule.ask import draw
 from replan.schedule.budget import Kind
 from replan.schedule.rule import Need, Rule
-from replan.skip.propagation import Propagation, likeliest
+from replan.skip.propagation import Propagation, likeliest, stack_rows
 from replan.skip.walk import sample_walk
 
 
@@ -37,6 +37,8 @@ class Rollouts:
     seeds: Indices = field(repr=False)  # (N,)
     returns: Array = field(repr=False)  # (N,)
     update_counts: Indices = field(repr=False)  # (N,)
+    look_counts: Indices = field(repr=False)  # (N,)
+    plan_counts: Indices = field(repr=False)  # (N,)
     states: Indices | None = field(default=None, repr=False)  # (N, T + 1) true states, where traced
     beliefs: Indices | None = field(
         default=None, repr=False
@@ -57,7 +59,9 @@ def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = Fal
     """Sample the mission once per seed."""
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
     fleet = _Fleet(mission, rule, seeds, trace=trace)
-    fleet.run()
+    if not fleet.run():
+        fleet = _Fleet(mission, rule, seeds, trace=trace, keeping=True)
+        fleet.run()
     return fleet.rollouts()
 
 
@@ -87,34 +91,42 @@ def sampled_regret(oracle_returns: Array, returns: Array) -> SampledRegret:
 
 
 class _Fleet:
-    """N robots on one mission, moved interval by interval in groups that share their progress."""
+    """N robots on one mission, moved interval by interval in groups that share their progress.
 
-    def __init__(self, mission: Mission, rule: Rule, seeds: Indices, *, trace: bool) -> None:
+    A robot that plans without a look goes on from its estimate, which is kept where this is asked for.
+    """
+
+    def __init__(
+        self, mission: Mission, rule: Rule, seeds: Indices, *, trace: bool, keeping: bool = False
+    ) -> None:
         self.mission, self.rule, self.seeds, self.trace = mission, rule, seeds, trace
         count, horizon = len(seeds), mission.horizon
         require_memory(count * (10 + (4 if trace else 1) * horizon), f"{count} rollouts of {horizon} steps")
         self.states = np.full(count, mission.world.start)
-        self.returns, self.counts = np.zeros(count), np.zeros(count, dtype=np.int64)
-        steps = trace or mission.apart or mission.execution != "map"
+        self.returns, self.counts = np.zeros(count), np.zeros((3, count), dtype=np.int64)
+        self.keeping = keeping or mission.apart
+        steps = trace or self.keeping or mission.execution != "map"
         self.grid = None if steps else grid_over_time_of(mission.world)
-        self.estimates: Any = None  # of robots that have planned without a look
+        self.estimates: Any = None  # of robots that may plan without a look
+        self.sparse: dict[int, Any] = {}  # and those that are sparse, by robot
         self.numbers = None if self.grid else uniforms(seeds[None, :], np.arange(horizon)[:, None])
         if trace:
             self.seen = np.empty((count, horizon + 1), dtype=np.int64)
             self.believed = np.empty((count, horizon), dtype=np.int64)
             self.updated = np.zeros((count, horizon), dtype=bool)
 
-    def run(self) -> None:
-        """Take every robot from update to update."""
+    def run(self) -> bool:
+        """Take every robot from update to update; False where one plans without a look and none is kept."""
         mission, rule = self.mission, self.rule
         everyone = np.arange(len(self.seeds))
         if self.grid and Need.STATE not in rule.needs and not draws_times(mission, rule):
-            times = make_timeline(mission, rule, explain=False).times
-            self.counts[:] = len(times)
-            pairs = zip((0, 0, *times), (0, *times), strict=False)
-            intervals = {t: mission.update(t, before).propagation for before, t in pairs}
-            self._move(intervals, everyone, mission.horizon)
-            return
+            timeline = make_timeline(mission, rule, explain=False)
+            if all(kind == Kind.BOTH for _, kind in timeline.made):
+                self.counts[:] = len(timeline.times)
+                pairs = zip((0, 0, *timeline.times), (0, *timeline.times), strict=False)
+                intervals = {t: mission.update(t, before).propagation for before, t in pairs}
+                self._move(intervals, everyone, mission.horizon)
+                return True
         update_times = UpdateTimes(mission, rule)
         first = mission.beginning()
         waiting: dict[int, dict[tuple, tuple[Progress, list[Indices]]]] = defaultdict(dict)
@@ -129,23 +141,28 @@ class _Fleet:
                         {time: progress.update.propagation}, group, end, seen=progress.last_look == time
                     )
                     if end < mission.horizon:
-                        self.counts[group] += 1
+                        if kind == Kind.PLAN and not self.keeping:
+                            return False
+                        self.counts[:, group] += [[1], [Kind.LOOK in Kind(kind)], [Kind.PLAN in Kind(kind)]]
                         following = mission.after(progress, end, Kind(kind))
                         waiting[end].setdefault(following.key(rule), (following, []))[1].append(group)
+        return True
 
     def rollouts(self) -> Rollouts:
         """Return the results."""
+        updates, looks, plans = self.counts
         if not self.trace:
-            return Rollouts(self.seeds, self.returns, self.counts)
+            return Rollouts(self.seeds, self.returns, updates, looks, plans)
         self.seen[:, -1] = self.states
-        return Rollouts(self.seeds, self.returns, self.counts, self.seen, self.believed, self.updated)
+        traced = self.seen, self.believed, self.updated
+        return Rollouts(self.seeds, self.returns, updates, looks, plans, *traced)
 
     def _next_times(
         self, update_times: UpdateTimes, progress: Progress, rows: Indices
     ) -> tuple[Indices, Indices]:
         """(R,) the next update of each robot, and its kind."""
         looked = progress.last_look == progress.last_update
-        known = self.states[rows] if looked else likeliest(self.estimates[rows])
+        known = self.states[rows] if looked else likeliest(self._kept(rows))
         states, case = np.unique(known, return_inverse=True)
         chances, kinds = update_times(progress, states)
         certain = np.count_nonzero(chances, axis=1) == 1
@@ -167,17 +184,25 @@ class _Fleet:
             ((begin, propagation),) = intervals.items()
             if self.trace:
                 self.updated[rows, begin] = begin > 0
-            estimate = propagation.begin(states) if seen else self.estimates[rows]
+            estimate = propagation.begin(states) if seen else self._kept(rows)
             for t in range(begin, end):
                 states, returns, estimate = self._step(t, rows, propagation, states, returns, estimate)
-            if self.mission.apart:
+            if self.keeping:
                 self._keep(rows, estimate)
         self.states[rows], self.returns[rows] = states, returns
 
     def _keep(self, rows: Indices, estimate: Any) -> None:
+        if not isinstance(estimate, np.ndarray):
+            self.sparse |= {row: estimate[place : place + 1] for place, row in enumerate(rows.tolist())}
+            return
         if self.estimates is None:
             self.estimates = np.zeros((len(self.seeds), *estimate.shape[1:]), dtype=estimate.dtype)
         self.estimates[rows] = estimate
+
+    def _kept(self, rows: Indices) -> Any:
+        if self.estimates is None:
+            return stack_rows([self.sparse[row] for row in rows.tolist()])
+        return self.estimates[rows]
 
     def _step(self, t: int, rows: Indices, propagation: Propagation, states, returns, estimate):
         assert self.numbers is not None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.evaluation.exact import reach_and_oracle, regret
+from replan.evaluation.look_plan_programme import best_of_both
 from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value
 from replan.execute.mission import Mission
 from replan.planning.backward_induction import Oracle
@@ -78,7 +79,13 @@ def is_cheap(mission: Mission) -> bool:
 
 
 def best_objective(mission: Mission) -> float | None:
-    """Return the greatest objective that a rule can have on a priced mission, None where it takes long."""
+    """Return the greatest objective that a rule can have on a priced mission, None where it takes long.
+
+    Where looks and plans are apart it is known on small worlds alone.
+    """
+    if mission.priced_apart:
+        exact = best_of_both(mission)
+        return None if exact is None else exact.objective
     return feedback_value(mission) if is_cheap(mission) else None
 
 

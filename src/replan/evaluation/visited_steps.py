@@ -24,7 +24,7 @@ from replan.model.window import LARGE
 from replan.schedule.ask import next_updates
 from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.rule import Need, Rule
-from replan.skip.propagation import SkipStep, continue_interval, likeliest, skip_interval
+from replan.skip.propagation import SkipStep, continue_interval, likeliest, skip_interval, stack_rows
 
 ROWS_AT_ONCE = 512
 """States at an update that are pushed together; bounds memory at ROWS_AT_ONCE * S numbers."""
@@ -102,15 +102,16 @@ class Planned:
         of their distributions.
         """
         share = np.concatenate([self.share, others.share])
-        before = np.concatenate([self.before, others.before])
-        estimate = np.concatenate([self.estimate, others.estimate])
+        before = stack_rows([self.before, others.before])
+        estimate = stack_rows([self.estimate, others.estimate])
         if estimate.ndim > 1:
             return Planned(share, before, estimate)
-        order = np.argsort(estimate, kind="stable")
-        states, first = np.unique(estimate[order], return_index=True)
-        total = np.add.reduceat(share[order], first)
-        mass = np.add.reduceat(share[order, None] * before[order], first)
-        return Planned(total, mass / total[:, None], states)
+        from scipy.sparse import csr_array
+
+        states, same = np.unique(estimate, return_inverse=True)
+        total = np.bincount(same, share)
+        mean = csr_array((share / total[same], (same, np.arange(len(share)))))
+        return Planned(total, mean @ before, states)
 
     def robots(self, mission: Mission, progress: Progress) -> Robots:
         """Return the robots with the likeliest states in place of states seen."""
@@ -148,12 +149,13 @@ def visits(
             groups = [arrived.robots(mission, progress)] if blind else robots_at(progress, arrived)
             for rows, share, steps_until in groups:
                 chances, kinds = update_times(progress, rows)
+                by_kind = [(Kind(kind), kinds == kind) for kind in np.unique(kinds).tolist()]
                 still = share
                 for step in steps_until(last_time(chances)):
                     yield progress, step, still
                     leaving = share * chances[:, step.time + 1]
                     if step.time + 1 < mission.horizon and leaving.any():
-                        arrivals.leave(progress, step, leaving, kinds)
+                        arrivals.leave(progress, step, leaving, by_kind)
                     still = still - leaving
 
 
@@ -174,15 +176,18 @@ class _Arrivals:
         same, key = self.waiting[progress.last_update], progress.key(self.rule)
         same[key] = progress, same[key][1] + robots if key in same else robots
 
-    def leave(self, progress: Progress, step: SkipStep, leaving: Array, kinds: Indices) -> None:
-        """Add (R,) `leaving` robots that update after a step, each in its kind."""
-        for kind in map(Kind, np.unique(kinds[leaving > 0]).tolist()):
+    def leave(
+        self, progress: Progress, step: SkipStep, leaving: Array, kinds: list[tuple[Kind, np.ndarray]]
+    ) -> None:
+        """Add (R,) `leaving` robots that update after a step, each in its kind: (R,) whether it is theirs."""
+        for kind, chosen in kinds:
+            rows = np.flatnonzero(chosen & (leaving > 0))
+            if not len(rows):
+                continue
             following = self.mission.after(progress, step.time + 1, kind)
-            chosen = kinds == kind
             if Kind.LOOK in kind:
                 self.add(following, np.where(chosen, leaving, 0.0) @ step.after)
                 continue
-            rows = np.flatnonzero(chosen & (leaving > 0))
             estimate = progress.update.propagation.advance(step.estimate, step.actions, step.time)[rows]
             self.add(following, Planned(leaving[rows], step.after[rows], estimate))
 

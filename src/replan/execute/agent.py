@@ -236,7 +236,7 @@ class Agent(AgentConfig):
             return "the budget is spent"
         if spent := kind & ~now.progress.kinds_left:
             return f"no {'look' if Kind.LOOK in spent else 'plan'} is left"
-        if kind != Kind.BOTH and not (self.apart or self.prices):
+        if kind != Kind.BOTH and not self.parts:
             return "looks and plans have one budget: spend an update"
         if now.time < FIRST_UPDATE or self.done:
             return "updates begin at 1 and end with the horizon"

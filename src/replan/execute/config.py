@@ -195,6 +195,11 @@ class AgentConfig:
         return self.looks is not None
 
     @property
+    def parts(self) -> bool:
+        """Whether a look or a plan can be made alone: they have budgets of their own, or prices."""
+        return self.apart or self.prices is not None
+
+    @property
     def must_spend(self) -> bool:
         """Whether all of the budget is spent."""
         return self.spend_all and self.prices is None
@@ -272,6 +277,7 @@ class AgentConfig:
             given={need: self._given(rule, need, progress, state, time) for need in rule.needs},
             cache=update.cache,
             prices=self.prices,
+            parts=self.parts,
             looks=looks,
             plans=plans,
             looks_left=progress.looks_left,

@@ -145,6 +145,11 @@ class Mission:
         """Whether looks and plans have budgets of their own."""
         return self.looks is not None
 
+    @property
+    def priced_apart(self) -> bool:
+        """Whether there are prices, and looks and plans have prices or budgets of their own."""
+        return self.prices is not None and (self.prices.apart or self.apart)
+
     def check_times(self, times: Iterable[int]) -> tuple[int, ...]:
         """Return the update times as a tuple, or raise an `InputError` if this mission cannot take them."""
         return check_times(

@@ -67,8 +67,9 @@ def budgets_table(run: Run) -> Table:
         notes=(
             f"Ties: {run.ties}. First the least regret found: the best looks by dynamic programme, each next "
             "one chosen by the state just seen, for plans at fixed times that a local search finds (nothing "
-            "to search for 1 and T - 1 plans), or the best updates that are both, with what is left over at "
-            "the end. Then `periodic`: looks and plans on rasters of their own.",
+            "to search for 1 and T - 1 plans, nor where planning at every step gains less than 0.0005), or "
+            "the best updates that are both, with what is left over at the end. Then `periodic`: looks and "
+            "plans on rasters of their own.",
         ),
     )
 

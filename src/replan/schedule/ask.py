@@ -69,8 +69,12 @@ def decision_at(rule: Rule, context: Context, named: int | None, *, spend_all: b
 
 
 def _within_budget(decision: Decision, context: Context, *, spend_all: bool) -> Decision:
-    """Return the decision with the parts that the budget forces, and without those that are spent."""
-    kind = (decision.kind | (_forced(context) if spend_all else 0)) & context.kinds_left
+    """Return the decision with the parts that the budget forces, and without those that are spent.
+
+    With one budget for both an update has both parts.
+    """
+    asked = Kind.BOTH if decision.update and not context.parts else decision.kind
+    kind = (asked | (_forced(context) if spend_all else 0)) & context.kinds_left
     if kind == decision.kind:
         return decision
     return replace(decision, reason=decision.reason if decision.update else FORCED).restrict(kind)

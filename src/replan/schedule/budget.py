@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntFlag
 from itertools import pairwise
 from math import inf
+from typing import Any
 
 from replan.errors import InputError
 
@@ -30,9 +31,11 @@ class Prices:
 
     look: float = 0.0
     plan: float = 0.0
+    apart: bool = field(default=False, repr=False)
+    """Whether the optimum weighs looks and plans apart; otherwise it makes updates that are both."""
 
     def __post_init__(self) -> None:
-        for name, price in vars(self).items():
+        for name, price in (("look", self.look), ("plan", self.plan)):
             if not 0 <= price < inf:
                 raise InputError(f"the price of a {name} must be a number of at least 0, not {price}")
 
@@ -41,7 +44,7 @@ class Prices:
         """Price of a look and a plan together."""
         return self.look + self.plan
 
-    def paid(self, looks: float, plans: float) -> float:
+    def paid(self, looks: Any, plans: Any) -> Any:
         """Return the price of so many looks and plans."""
         return self.look * looks + self.plan * plans
 

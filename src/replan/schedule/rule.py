@@ -99,6 +99,8 @@ class Context:
     """Results that a rule keeps for as long as the update at tau is in force."""
     prices: Prices | None = None
     """Prices of a look and a plan; None: the budget must be spent."""
+    parts: bool = False
+    """Whether a look or a plan can be made alone: they have budgets of their own, or prices."""
     looks: int = -1
     """Budget of looks; -1: that of updates."""
     plans: int = -1

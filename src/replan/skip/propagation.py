@@ -8,7 +8,7 @@ kernels and gives the expected rewards exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -157,7 +157,16 @@ class BeliefPropagation:
 
 def likeliest(estimate: Any) -> Indices:
     """(R,) the likeliest states of an estimate: the states themselves, or the modes of (R, S) beliefs."""
-    return estimate if estimate.ndim == 1 else estimate.argmax(axis=1)
+    return estimate if estimate.ndim == 1 else np.asarray(estimate.argmax(axis=1)).reshape(-1)
+
+
+def stack_rows(parts: Sequence[Any]) -> Any:
+    """Return arrays of rows one below the other, sparse where they are."""
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    return vstack(parts, format="csr")
 
 
 def certain_rows(states: Indices, size: int) -> Any:

@@ -22,6 +22,7 @@ from replan.evaluation.look_plan_grid import look_plan_grid
 from replan.evaluation.look_plan_optimum import look_plan_optimum
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
+from replan.evaluation.priced_looks_and_plans import priced_optimum
 from replan.evaluation.rollouts import rollout, sampled_regret
 from replan.evaluation.scale import never_updating
 from replan.execute.mission import Mission
@@ -237,6 +238,15 @@ MEASURES: dict[str, Callable[[Trial], Values]] = {
 
 def best_possible(stage: Stage) -> Values:
     """Return the least regret that exists, of feedback and of fixed times."""
+    if stage.mission.priced_apart:
+        priced = priced_optimum(stage.mission)
+        return {
+            "parameters": "{}",
+            "exact_regret": priced.regret,
+            "oracle_return": priced.oracle_return,
+            "optimum": canonical({"plan_times": priced.plan_times, "label": priced.label}),
+            **_spent(priced.oracle_return, priced.best.updates, priced.best.objective),
+        }
     if stage.mission.apart:
         found = look_plan_optimum(stage.mission, best=stage.best)
         return {

@@ -113,7 +113,7 @@ def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
 def validation_regret(bench: Bench, rule: Rule) -> float:
     """Return the mean regret on the validation seeds, with the price of the updates."""
     found = rollout(bench.mission, rule, VALIDATION_SEEDS)
-    paid = (bench.mission.prices or Prices()).update * found.update_counts
+    paid = (bench.mission.prices or Prices()).paid(found.look_counts, found.plan_counts)
     return float((bench.validation_returns - found.returns + paid).mean())
 
 

@@ -103,7 +103,7 @@ class MissionParameters(Parameters):
             return Prices(self.price / 2, self.price / 2)
         if self.look_price is None and self.plan_price is None:
             return None
-        return Prices(self.look_price or 0.0, self.plan_price or 0.0)
+        return Prices(self.look_price or 0.0, self.plan_price or 0.0, apart=True)
 
     @property
     def required_budget(self) -> int:
