@@ -24,8 +24,13 @@ def fly(
         state = mission.world.start
         agent.start(state)
     while not agent.done and agent.time != until:
-        if agent.due().update:
+        due = agent.due()
+        if due.look and due.plan:
             agent.update(state)
+        elif due.look:
+            agent.look(state)
+        elif due.plan:
+            agent.replan()
         t = agent.time
         row = np.array([state]), np.array([agent.act()]), uniforms([seed], t)
         state = int(mission.world.kernel(t).sample(*row)[0])

@@ -28,6 +28,23 @@ def test_saved_in_mid_mission_and_restored_it_goes_on_as_if_nothing_had_been(tmp
     assert second.log == straight.log
 
 
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("moment", [11, 12, 25, 26])  # a look at 11 and a plan at 25, before and after
+def test_saved_between_looks_and_plans_it_goes_on_with_what_is_left_of_each(tmp_path, execution, moment):
+    mission = make_mission(load_setting("two-burst"), execution=execution, looks=6, plans=3)
+    agents = [Agent.on(mission, Periodic()) for _ in range(3)]
+    fly(agents[0], mission, seed=4)
+    state = fly(agents[1], mission, seed=4, until=moment)
+    agents[1].save(tmp_path / "agent.npz")
+    agents[2].restore(tmp_path / "agent.npz")
+    fly(agents[2], mission, seed=4, state=state)
+    assert agents[2].log == agents[0].log
+    assert 11 in events(agents[0], "look") and 25 in events(agents[0], "plan")
+    other = make_mission(load_setting("two-burst"), execution=execution, looks=3, plans=6)
+    with pytest.raises(InputError, match="saved with looks 6"):
+        Agent.on(other, Periodic()).restore(tmp_path / "agent.npz")
+
+
 def test_a_save_that_belongs_to_another_mission_is_refused(mission, tmp_path):
     agent = Agent.on(mission, Periodic())
     agent.start(0)

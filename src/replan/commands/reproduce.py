@@ -56,7 +56,7 @@ PARTS = {
     "looks-and-plans": Part(
         "looks-and-plans",
         "what looks and plans are worth apart, and budgets of both",
-        "5 minutes",
+        "3 minutes",
         ("looks-and-plans", "looks-and-plans-budgets"),
     ),
 }
