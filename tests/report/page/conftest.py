@@ -45,9 +45,9 @@ def report(run, tmp_path_factory):
     return write_page(run, tmp_path_factory.mktemp("page"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Debian's chromium."""
+    """Debian's chromium, for one file: playwright runs once at a time in a process."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("no chromium on this machine, so the page is not opened in a browser (see make browser)")
