@@ -106,12 +106,16 @@ def test_the_stated_error_on_a_grid_is_small_and_true():
     assert (solution.values[..., -1].sum(axis=1) < 49).any()
 
 
-def test_times_between_the_coarse_ones_may_be_chosen_too():
+def test_times_between_the_coarse_ones_may_be_chosen_too_and_are_worth_about_as_much():
     mission, rule, left = small_grid(n=4, horizon=20), Lookahead(**EXACT), 2
     context = at_update(mission, rule)
     problem = rule.problem(context, context.futures[0])
     worth = solve(problem, 1, np.array([0]), left, stride=4).candidates()[0, :, left - 1]
     assert np.flatnonzero(np.isfinite(worth)).tolist() == list(range(2, 15))  # 18 is left for the other one
+    exact = solve(problem, 1, np.array([0]), left).candidates()[0, :, left - 1]
+    assert worth[2:15] == pytest.approx(
+        exact[2:15], abs=0.03
+    )  # most states are known at one coarse time alone
 
 
 def solve_with_error(rule, context, states, left):

@@ -187,12 +187,13 @@ class _Table:
         return most > self.problem.tolerance
 
     def fill_in(self, values: Array) -> None:
-        """Interpolate values between candidate times, where both are known, and make these candidates too."""
+        """Make candidates of the times in between: interpolate values, or take the one that is known."""
         for before, after in zip(self.times, self.times[1:], strict=False):
             for u in range(before + 1, after):
                 share = (u - before) / self.stride
-                values[u] = (1 - share) * values[before] + share * values[after]
-                values[u, :, -1] = values[before, :, -1] * values[after, :, -1]
+                one, other = (1 - share) * values[before], share * values[after]
+                weight = one[:, -1:] + other[:, -1:]
+                values[u] = np.divide(one + other, weight, out=np.zeros_like(one), where=weight > 0)
                 self.candidate[u] = True
 
     def best_next(self, time: int, states: Indices, values: Array, columns: int) -> tuple[Array, Indices]:
