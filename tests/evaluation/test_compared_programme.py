@@ -87,7 +87,7 @@ def test_an_agent_reconsiders_as_exact_evaluation_does(execution):
 
 
 def test_the_terms_name_the_expectation_that_carried_the_decision():
-    mission = make_mission(load_setting("thin-ice-mild"))
+    mission = make_mission(load_setting("thin-ice-medium"))
     mission = replace(mission, forecast=Mixture(None, mission.world.models))
     named = {
         name

@@ -181,15 +181,16 @@ class _Arrivals:
     ) -> None:
         """Add (R,) `leaving` robots that update after a step, each in its kind: (R,) whether it is theirs."""
         for kind, chosen in kinds:
-            rows = np.flatnonzero(chosen & (leaving > 0))
-            if not len(rows):
+            these = leaving if len(kinds) == 1 else np.where(chosen, leaving, 0.0)
+            if not these.any():
                 continue
             following = self.mission.after(progress, step.time + 1, kind)
             if Kind.LOOK in kind:
-                self.add(following, np.where(chosen, leaving, 0.0) @ step.after)
+                self.add(following, these @ step.after)
                 continue
+            rows = np.flatnonzero(these)
             estimate = progress.update.propagation.advance(step.estimate, step.actions, step.time)[rows]
-            self.add(following, Planned(leaving[rows], step.after[rows], estimate))
+            self.add(following, Planned(these[rows], step.after[rows], estimate))
 
 
 def mission_robots(mission: Mission, progress: Progress, mass: Array) -> Iterator[Robots]:
