@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import patch
 
 import pytest
 import typer
@@ -15,6 +16,7 @@ import typer
 from doc_pages import PAGES, ROOT, Block, blocks, mentioned_commands, name
 from replan import load_setting, make_mission
 from replan.cli import app, run
+from replan.schedule import RULES
 from replan.study import definition
 from replan.study.axes import Range, RuleAxis, SettingAxis
 from replan.study.definition import Seeds, Study, load_study
@@ -25,6 +27,14 @@ pytestmark = pytest.mark.usefixtures("in_process")
 SHOWN = ("text", "csv", "latex", "math")  # never run
 
 
+@pytest.fixture
+def registered_rules():
+    """Rules that a page registers are forgotten after it."""
+    with patch.dict(RULES):
+        yield
+
+
+@pytest.mark.usefixtures("registered_rules")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
 def test_every_block_of_a_page_runs_in_order_and_prints_what_is_shown(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
