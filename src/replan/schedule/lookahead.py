@@ -162,8 +162,10 @@ class Lookahead(Rule):
         begin, horizon = context.last_update, context.horizon
         along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
         stays, kept = len(along.successors) == 1, context.plans_left == 0
-        acting = _acting_on_the_future if told and not stays else _acting_on_what_is_seen
-        later = acting(context, future, along)
+        if told and not stays:
+            later = _acting_on_the_future(context, future)
+        else:
+            later = _acting_on_what_is_seen(context, future, along)
 
         def acting_from(time: int) -> Propagation:
             return context.propagation if kept or time == begin else later(time)
@@ -205,9 +207,7 @@ def _acting_on_what_is_seen(
     return acting_from
 
 
-def _acting_on_the_future(
-    context: Context, future: Future, along: WorldStack
-) -> Callable[[int], Propagation]:
+def _acting_on_the_future(context: Context, future: Future) -> Callable[[int], Propagation]:
     """Time of an update -> propagation on kernels that move; a time has the same plan after any update."""
 
     @cache
