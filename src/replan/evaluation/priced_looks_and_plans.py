@@ -7,20 +7,22 @@ the best looks for them by dynamic programme; or updates that are both, if these
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from replan.evaluation.look_plan_optimum import SEARCHED, climb, propagation_of, shifted
 from replan.evaluation.look_plan_programme import NODES, BestOfBoth, best_of_both
-from replan.evaluation.optimal_schedule import Optimum, feedback, optimum
+from replan.evaluation.optimal_schedule import BestFeedback, Optimum, feedback, optimum
+from replan.evaluation.visited_steps import Robots, UpdateTimes, row_blocks, visits
+from replan.execute.config import Progress
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.planning.backward_induction import oracle_return
-from replan.schedule.budget import Prices
+from replan.schedule.budget import FIRST_UPDATE, Prices
 from replan.schedule.periodic import periodic_times
 from replan.schedule.update_programme import Programme
 from replan.skip.propagation import Propagation, skip_interval
@@ -128,23 +130,15 @@ class _PlanSearch:
 
 def look_probabilities(mission: Mission, acting: Propagation, programme: Programme) -> Array:
     """(T,) probability of a look at each time, where robots look by a programme from the start on."""
-    world, later = mission.world, programme.later
-    assert later is not None
-    found = np.zeros(mission.horizon)
-    waiting: dict[int, dict[int, Array]] = defaultdict(dict)  # time of a look -> looks left -> (S,) mass
-    waiting[0][later.shape[2]] = np.eye(1, world.states, world.start)[0]
-    for time in range(mission.horizon):
-        for left, mass in waiting.pop(time, {}).items():
-            rows = np.flatnonzero(mass)
-            found[time] += mass.sum() if time else 0.0
-            column = min(left, later.shape[2] - 1)
-            following = later[time, rows, column] if time else programme.next_times[:, -1]
-            steps = skip_interval(
-                world.kernel, world.reward, acting, rows, begin=time, end=int(following.max())
-            )
-            fewer = left - (mission.budget is not None)
-            for step in steps:
-                if (leaving := following == step.time + 1).any() and step.time + 1 < mission.horizon:
-                    seen = (mass[rows] * leaving) @ step.after
-                    waiting[step.time + 1][fewer] = waiting[step.time + 1].get(fewer, 0.0) + seen
+    world, found = mission.world, np.zeros(mission.horizon)
+
+    def robots(progress: Progress, mass: Array) -> Iterator[Robots]:
+        for rows in row_blocks(mass):
+            begin = progress.last_update
+            steps = partial(skip_interval, world.kernel, world.reward, acting, rows, begin=begin)
+            yield rows, mass[rows], lambda end, steps=steps: steps(end=end)
+
+    for progress, step, share in visits(UpdateTimes(mission, BestFeedback(programme, mission)), robots):
+        if step.time == progress.last_update >= FIRST_UPDATE:
+            found[step.time] += share.sum()
     return found
