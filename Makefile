@@ -40,10 +40,10 @@ fly: $(VENV)/.fly
 	$(BIN)/replan reproduce table3 --out results
 
 test: setup-all
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 1
 
 test-slow: setup-all
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow or hypothesis' --hypothesis-profile=slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -o faulthandler_timeout=3600 -m 'slow or hypothesis' --hypothesis-profile=slow
 
 # Whether the tests tell the code from small changes of it: a sample of mutants, by hand.
 MUTANTS ?= --each 30

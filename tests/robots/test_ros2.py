@@ -105,8 +105,9 @@ def test_the_planners_own_check_is_asked_and_its_no_is_passed_on(setting, domain
         reply = robot.bus.serve("/is_path_valid", is_path_valid.Request13, RESPONSES["1.3"], check)
         with running(setting, domain, "--planner-limit", 20):
             robot.ready()
-            while not seen:  # until the two have discovered each other
-                robot.ask()
+            for _ in range(10):  # until the two have discovered each other
+                if not seen:
+                    robot.ask()
             free = robot.ask(poses=4)
             found.append(1)
             blocked = robot.ask(poses=2)

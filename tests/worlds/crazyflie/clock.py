@@ -13,6 +13,7 @@ class SimulatedClock:
         self._lock = threading.Lock()
         self._joined: set[threading.Thread] = set()
         self._waiting: dict[threading.Thread, tuple[float, threading.Event | None, threading.Event]] = {}
+        self._error: BaseException | None = None
 
     def now(self) -> float:
         return self._now
@@ -37,9 +38,17 @@ class SimulatedClock:
                     wake.set()
             return True
 
+    def stop(self, error: BaseException) -> None:
+        """Let no more time pass: every wait ends with an error that names this one."""
+        with self._lock:
+            self._error = error
+            for _, _, wake in self._waiting.values():
+                wake.set()
+
     def _wait(self, seconds: float, event: threading.Event | None) -> None:
         me, wake = threading.current_thread(), threading.Event()
         with self._lock:
+            self._check()
             self._joined.add(me)
             if event is not None and event.is_set():
                 return
@@ -49,3 +58,8 @@ class SimulatedClock:
         finally:  # interrupted by a signal
             with self._lock:
                 self._waiting.pop(me, None)
+        self._check()
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise RuntimeError(f"simulated time has stopped: {self._error!r}") from self._error

@@ -87,9 +87,8 @@ class Peer(threading.Thread):
             self.cut[direction] = self.now() + seconds
 
     def unplug(self, seconds: float) -> None:
-        """No socket for a while; then the same address again."""
+        """No socket for a while; then the same address again. Only the peer's own thread closes it."""
         self._unplugged_until = self.now() + seconds
-        self._socket.close()
 
     def follow(self, link) -> None:
         """Count the packets that a cflib connection has handled, so that time waits for them."""
@@ -100,7 +99,16 @@ class Peer(threading.Thread):
         self._handled += 1
 
     def run(self) -> None:
+        try:
+            self._live()
+        except BaseException as error:
+            if self.clock is not None:
+                self.clock.stop(error)  # else who waits for time to pass would wait for ever
+            raise
+
+    def _live(self) -> None:
         while not self._stopped.is_set():
+            self._plug()
             self._answer()
             if self.clock is None:
                 time.sleep(0.002)
@@ -110,13 +118,18 @@ class Peer(threading.Thread):
                 self._pause()
                 continue
             now = self.now()
-            if self._socket.fileno() < 0 and now >= self._unplugged_until:
-                self._socket = self._bind(self.port)
             self.drone.step(now)
             self._log(now)
             for rule in [rule for rule in self._rules if rule[0]()]:
                 self._rules.remove(rule)
                 rule[1]()
+
+    def _plug(self) -> None:
+        plugged, wanted = self._socket.fileno() >= 0, self.now() >= self._unplugged_until
+        if plugged and not wanted:
+            self._socket.close()
+        elif wanted and not plugged:
+            self._socket = self._bind(self.port)
 
     def _all_delivered(self) -> bool:
         """Wait until the other side has handled what was sent, or will not handle it any more."""
