@@ -25,12 +25,15 @@ def make_context(**fields) -> Context:
     }
     if "current_kernel" in fields:
         information[Need.CURRENT_KERNEL] = fields.pop("current_kernel")
+    budget, left = fields.pop("budget", 4), fields.pop("budget_left", 2)
     given = {
         "time": 5,
         "horizon": 11,
         "planning_horizon": 3,
-        "budget": 4,
-        "budget_left": 2,
+        "looks": budget,
+        "plans": budget,
+        "looks_left": left,
+        "plans_left": left,
         "last_update": 2,
         "kernel": TWO_STATES,
         "plan": plan(TWO_STATES, lambda t: REWARD, time=fields.get("last_update", 2), horizon=3),
@@ -39,9 +42,8 @@ def make_context(**fields) -> Context:
     }
     kernel, made = (fields.get(name, given[name]) for name in ("kernel", "plan"))
     given["propagation"] = make_propagation(fields.get("execution", "map"), made, kernel)
-    given["futures"] = (Future("stays", 1.0, constant(kernel)),)
+    given["expect"] = lambda now: (Future("stays", 1.0, constant(kernel)),)
     given["surprise"], given["reconsiders"] = fields.get("last_update", given["last_update"]), False
-    given["reconsidered"] = lambda: given["futures"]
     return Context(**{**given, **fields})
 
 

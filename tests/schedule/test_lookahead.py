@@ -56,7 +56,7 @@ def test_in_each_of_several_futures_a_robot_that_looks_plans_on_what_it_sees(mis
     context = replace(mission.context(rule, mission.beginning(), world.start), reconsiders=True)
 
     def worth(*futures):
-        return rule.decide(replace(context, cache={}, reconsidered=lambda: futures)).score
+        return rule.decide(replace(context, cache={}, expect=lambda now: futures)).score
 
     ends = []
     for future in (moves, stays):

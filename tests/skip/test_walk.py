@@ -6,7 +6,7 @@ import pytest
 from replan import TVMDP, Mission, Reward, SlipKernel
 from replan.evaluation import evaluate, rollout
 from replan.model import constant
-from replan.model.tvmdp import grid_over_time_of
+from replan.planning.backward_induction import grid_over_time_of
 from replan.schedule import Periodic, Random
 
 N, HORIZON = 5, 14

@@ -1,12 +1,15 @@
-"""The loops behind `SlipKernel` that go row by row, so that neighbours are the rows beside.
+"""The loops behind `SlipKernel` that plan on a grid and act on the plan.
 
-`induction` makes several steps in one pass over the grid: each follows one row behind the one that it needs,
-whose rows are still in the cache. `expect` and `push` are for grids without blocked cells.
+They go row by row, so that neighbours are the rows beside. `induction` makes several steps in one pass over
+the grid: each follows one row behind the one that it needs, whose rows are still in the cache. `expect` and
+`push` are for grids without blocked cells. `most_likely_of` alone goes robot by robot.
 """
 
 import numpy as np
 
 from replan._loops.compiler import jit
+
+ACTIONS = 5
 
 
 @jit
@@ -213,3 +216,68 @@ def push(slip, law, distributions, actions, out):
                 sideways = law[0] * row[j] + law[1] * row[j + 2] + law[4] * row[j + 1]
                 to[j] = sideways + law[2] * above[j + 1] + law[3] * below[j + 1] + commanded[j + 1 + dj]
         _hold_at_border(law, slipped, kept, action, out[k])
+
+
+@jit
+def neighbours(rows, columns, blocked, i, j):
+    """The cells that right, left, down, up and stay lead to from (i, j)."""
+    s = i * columns + j
+    right = s + 1 if j + 1 < columns else s
+    left = s - 1 if j > 0 else s
+    down = s + columns if i + 1 < rows else s
+    up = s - columns if i > 0 else s
+    if blocked.size > 1:
+        right = s if blocked[right] else right
+        left = s if blocked[left] else left
+        down = s if blocked[down] else down
+        up = s if blocked[up] else up
+    return right, left, down, up, s
+
+
+@jit
+def merged_law(around, law, cells, weights):
+    """Fill the distinct cells around one, ascending, and the law's mass on each; return their number."""
+    count = 0
+    for a in (3, 1, 4, 0, 2):  # up, left, stay, right, down: ascending state index
+        to = around[a]
+        found = -1
+        for k in range(count):
+            if cells[k] == to:
+                found = k
+        if found < 0:
+            found = count
+            while found > 0 and cells[found - 1] > to:
+                cells[found] = cells[found - 1]
+                weights[found] = weights[found - 1]
+                found -= 1
+            cells[found] = to
+            weights[found] = 0.0
+            count += 1
+        weights[found] += law[a]
+    return count
+
+
+@jit
+def _likeliest(rho, commanded, cells, weights, count):
+    """The likeliest of the cells, ties within 1e-9 to the first."""
+    best = 0.0
+    for k in range(count):
+        best = max(best, rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0))
+    for k in range(count):
+        if rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0) >= best - 1e-9:
+            return cells[k]
+    return commanded
+
+
+@jit
+def most_likely_of(rows, columns, blocked, slip, law, states, actions):
+    """(R,) MAP successors of states under actions, ties within 1e-9 to the lowest index."""
+    field = 0 if slip.size == 1 else 1
+    cells, weights = np.empty(ACTIONS, dtype=np.int64), np.empty(ACTIONS)
+    out = np.empty(states.size, dtype=np.int64)
+    for row in range(states.size):
+        s = states[row]
+        around = neighbours(rows, columns, blocked, s // columns, s % columns)
+        count = merged_law(around, law, cells, weights)
+        out[row] = _likeliest(slip[s * field], around[actions[row]], cells, weights, count)
+    return out

@@ -4,8 +4,9 @@ import numpy as np
 
 from replan._loops import random_bits
 from replan._loops.compiler import jit
+from replan._loops.grid_passes import neighbours
 from replan._loops.random_bits import GOLDEN, PURPOSES, S11, TRANSITION
-from replan._loops.stencil import made_move, neighbours
+from replan._loops.stencil import made_move
 
 PURPOSE = np.uint64(TRANSITION)
 

@@ -1,26 +1,9 @@
-"""The loops behind `SlipKernel` that go cell by cell."""
+"""The loops behind `SlipKernel` that go cell by cell: around blocked cells, for some cells alone."""
 
 import numpy as np
 
 from replan._loops.compiler import jit
-
-ACTIONS = 5
-
-
-@jit
-def neighbours(rows, columns, blocked, i, j):
-    """The cells that right, left, down, up and stay lead to from (i, j)."""
-    s = i * columns + j
-    right = s + 1 if j + 1 < columns else s
-    left = s - 1 if j > 0 else s
-    down = s + columns if i + 1 < rows else s
-    up = s - columns if i > 0 else s
-    if blocked.size > 1:
-        right = s if blocked[right] else right
-        left = s if blocked[left] else left
-        down = s if blocked[down] else down
-        up = s if blocked[up] else up
-    return right, left, down, up, s
+from replan._loops.grid_passes import ACTIONS, merged_law, neighbours
 
 
 @jit
@@ -142,71 +125,6 @@ def sample(rows, columns, blocked, slip, law, states, actions, uniforms):
 
 
 @jit
-def _merged_law(around, law, cells, weights):
-    """Fill the distinct cells around one, ascending, and the law's mass on each; return their number."""
-    count = 0
-    for a in (3, 1, 4, 0, 2):  # up, left, stay, right, down: ascending state index
-        to = around[a]
-        found = -1
-        for k in range(count):
-            if cells[k] == to:
-                found = k
-        if found < 0:
-            found = count
-            while found > 0 and cells[found - 1] > to:
-                cells[found] = cells[found - 1]
-                weights[found] = weights[found - 1]
-                found -= 1
-            cells[found] = to
-            weights[found] = 0.0
-            count += 1
-        weights[found] += law[a]
-    return count
-
-
-@jit
-def most_likely(rows, columns, blocked, slip, law):
-    """(S, A) MAP successors, ties within 1e-9 to the lowest index."""
-    states = rows * columns
-    field = 0 if slip.size == 1 else 1
-    cells, weights = np.empty(ACTIONS, dtype=np.int64), np.empty(ACTIONS)
-    out = np.empty((states, ACTIONS), dtype=np.int64)
-    for s in range(states):
-        around = neighbours(rows, columns, blocked, s // columns, s % columns)
-        count = _merged_law(around, law, cells, weights)
-        rho = slip[s * field]
-        for a in range(ACTIONS):
-            out[s, a] = _likeliest(rho, around[a], cells, weights, count)
-    return out
-
-
-@jit
-def _likeliest(rho, commanded, cells, weights, count):
-    """The likeliest of the cells, ties within 1e-9 to the first."""
-    best = 0.0
-    for k in range(count):
-        best = max(best, rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0))
-    for k in range(count):
-        if rho * weights[k] + (1.0 - rho if cells[k] == commanded else 0.0) >= best - 1e-9:
-            return cells[k]
-    return commanded
-
-
-@jit
-def most_likely_of(rows, columns, blocked, slip, law, states, actions):
-    """(R,) MAP successors of states under actions, as `most_likely`."""
-    field = 0 if slip.size == 1 else 1
-    cells, weights = np.empty(ACTIONS, dtype=np.int64), np.empty(ACTIONS)
-    out = np.empty(states.size, dtype=np.int64)
-    for row in range(states.size):
-        s = states[row]
-        around = neighbours(rows, columns, blocked, s // columns, s % columns)
-        count = _merged_law(around, law, cells, weights)
-        out[row] = _likeliest(slip[s * field], around[actions[row]], cells, weights, count)
-    return out
-
-
-@jit
 def distance(rows, columns, blocked, slip, law, other_slip, other_law):
     """(S, A) entrywise and total-variation distance between two slip kernels of one grid."""
     states = rows * columns
@@ -216,8 +134,8 @@ def distance(rows, columns, blocked, slip, law, other_slip, other_law):
     entry, variation = np.empty((states, ACTIONS)), np.empty((states, ACTIONS))
     for s in range(states):
         around = neighbours(rows, columns, blocked, s // columns, s % columns)
-        count = _merged_law(around, law, cells, weights)
-        _merged_law(around, other_law, cells, other_weights)
+        count = merged_law(around, law, cells, weights)
+        merged_law(around, other_law, cells, other_weights)
         rho, other_rho = slip[s * field], other_slip[s * other_field]
         for a in range(ACTIONS):
             commanded = around[a]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from replan.certificates.knowledge import Estimate
 from replan.certificates.nested_states import NestedStates
 from replan.certificates.uncertainty import Uncertainty
 from replan.errors import InputError
-from replan.estimate.estimator import Observation, TrueKernel
 from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
@@ -88,7 +86,7 @@ def times_taken(mission: Mission, rule: Rule, *, seed: int) -> tuple[int, ...]:
 
 def true_estimates(mission: Mission, times: Sequence[int]) -> list[Estimate]:
     """The kernels that the updates of the paper's simulator reveal: P_0 and the one before each update."""
-    if not isinstance(mission.estimator, TrueKernel):
+    if isinstance(mission, OnEstimates):
         raise InputError(
             "the mission's updates do not reveal the true kernel: give the estimates, with their radii"
         )
@@ -107,30 +105,9 @@ class OnEstimates(Mission):
         """The mission with these estimates in place of its own."""
         return cls(**mission.options(), given={estimate.time: estimate.kernel for estimate in estimates})
 
-    @cached_property
-    def estimator(self) -> GivenEstimates:
-        """Looks the estimates up."""
-        return GivenEstimates(self.given)
-
-
-@dataclass(frozen=True)
-class GivenEstimates:
-    """An estimator whose estimates were made beforehand."""
-
-    kernels: Mapping[int, Kernel] = field(repr=False)
-
-    def estimate(self, observation: Observation) -> Kernel:
-        """The one of P_{t-1}."""
-        before = max(observation.time - 1, 0)
-        if before not in self.kernels:
-            raise InputError(
-                f"no estimate of P_{before} is given, on which the plan of t={observation.time} is made"
-            )
-        return self.kernels[before]
-
-    def save(self) -> dict[str, np.ndarray]:
-        """Nothing: nothing is learned."""
-        return {}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Nothing."""
+    def estimate(self, time: int) -> Kernel:
+        """Return the estimate of P_{t-1}."""
+        before = max(time - 1, 0)
+        if before not in self.given:
+            raise InputError(f"no estimate of P_{before} is given, on which the plan of t={time} is made")
+        return self.given[before]

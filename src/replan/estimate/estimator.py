@@ -1,14 +1,24 @@
-"""Interface of estimators: from what an update reveals to a kernel. The simplest is told the true one."""
+"""Interface of estimators: from what an update reveals to a kernel. The simplest is told the true one.
+
+States and estimates are checked here before a control loop acts on them.
+"""
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from replan.model.kernel import Kernel
+from replan.errors import InputError
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Kernel
+from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP
+
+ROW_TOLERANCE = 1e-6
+"""By which the probabilities of an estimated row may miss 1."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +64,48 @@ class TrueKernel:
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Nothing."""
+
+
+def validate_number(value: Any, below: int, name: str = "state") -> int:
+    """Return a whole number from 0 to below - 1 as a plain int, or raise `InputError`."""
+    try:
+        number = -1 if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < below:
+        raise InputError(f"{name} must be a whole number from 0 to {below - 1}, not {value!r}")
+    return number
+
+
+def validate_look(look: Any, states: int) -> tuple[int, Array | None]:
+    """Return a state, or the mode of (S,) probabilities and these as an array; else raise `InputError`."""
+    if np.ndim(look) == 0:
+        return validate_number(look, states), None
+    try:
+        belief = np.array(look, dtype=float)
+    except (TypeError, ValueError):
+        belief = np.empty(0)
+    if belief.shape != (states,) or not ((belief >= 0).all() and abs(belief.sum() - 1) <= ROW_TOLERANCE):
+        raise InputError(f"a look is a state, or {states} probabilities that add up to 1")
+    belief /= belief.sum()
+    return int(belief.argmax()), belief
+
+
+def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> Kernel:
+    """Return the kernel, or raise `InputError` if it is none or has other states and actions than another."""
+    if not isinstance(kernel, (SlipKernel, GeneralKernel, Kernel)):  # the protocol last: it takes long
+        raise InputError(f"the {origin} returned {type(kernel).__name__}, not a kernel")
+    if (kernel.states, kernel.actions) != (like.states, like.actions):
+        raise InputError(
+            f"the kernel of the {origin} has {kernel.states} states and {kernel.actions} actions, "
+            f"not {like.states} and {like.actions}"
+        )
+    if isinstance(kernel, SlipKernel):
+        return kernel  # its constructor has checked it
+    if isinstance(kernel, GeneralKernel):
+        rows, least = kernel.probabilities.sum(axis=2), kernel.probabilities.min()
+    else:
+        rows, least = kernel.expect(np.ones(kernel.states)), 0.0
+    if not (least >= -ROW_TOLERANCE and (np.abs(rows - 1.0) <= ROW_TOLERANCE).all()):
+        raise InputError(f"the rows of the kernel of the {origin} are not probabilities")
+    return kernel

@@ -20,8 +20,8 @@ from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
 from replan.model.machine import require_memory
 from replan.model.streams import uniforms
-from replan.model.tvmdp import TVMDP, grid_over_time_of
-from replan.planning.backward_induction import Oracle, oracle
+from replan.model.tvmdp import TVMDP
+from replan.planning.backward_induction import Oracle, grid_over_time_of, oracle
 from replan.planning.ties import Ties
 from replan.schedule.ask import draw
 from replan.schedule.budget import Kind

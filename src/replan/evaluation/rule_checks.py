@@ -17,10 +17,10 @@ from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.drift import piecewise
 from replan.model.general_kernel import GeneralKernel
-from replan.model.kernel import Kernel
+from replan.model.kernel import Kernel, constant
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
-from replan.model.tvmdp import TVMDP, constant
+from replan.model.tvmdp import TVMDP
 from replan.schedule.ask import decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Need, Rule

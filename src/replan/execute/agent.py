@@ -23,7 +23,14 @@ from typing import Any, Self
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.estimator import Estimator, Observation, TrueKernel
+from replan.estimate.estimator import (
+    Estimator,
+    Observation,
+    TrueKernel,
+    validate_kernel,
+    validate_look,
+    validate_number,
+)
 from replan.execute import snapshot
 from replan.execute.config import AgentConfig, Progress, Update
 from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit
@@ -31,7 +38,6 @@ from replan.execute.identity import describe_arguments
 from replan.execute.memory import Event, Memory
 from replan.execute.mission import Mission
 from replan.execute.trial import require_rule, try_out
-from replan.execute.validation import validate_kernel, validate_look, validate_number
 from replan.model.kernel import Array, Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import FORCED, decision_at, named_update
@@ -39,10 +45,9 @@ from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import likeliest
 
-
-def _same(value: Any) -> Any:
-    return value
-
+FREE_STEP = Decision(False, "the first step is free")
+FIRST = Decision(True, "the first update")
+JUST_UPDATED = Decision(False, "just updated")
 
 EVENTS = {Kind.BOTH: "update", Kind.LOOK: "look", Kind.PLAN: "plan"}
 """Words of the log for the parts of an update."""
@@ -65,6 +70,7 @@ class Agent(AgentConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.drift_bounds = self.drift.bounds
         check_time_limit(self.time_limit)
         if self.log_length is not None and self.log_length < 1:
             raise InputError(f"log_length must be at least 1, not {self.log_length}")
@@ -255,11 +261,11 @@ class Agent(AgentConfig):
     def _decide(self) -> Decision:
         now = self._now
         if now.time < FIRST_UPDATE:
-            return Decision(False, "the first step is free")
+            return FREE_STEP
         if now.progress.last_update < FIRST_UPDATE and self.prices is None:
-            return Decision(True, "the first update")
+            return FIRST
         if now.progress.last_update == now.time:
-            return Decision(False, "just updated")
+            return JUST_UPDATED
         try:
             if "decision" in self._workers and self._workers["decision"].busy:
                 raise DeadlineExceeded("an earlier decision still runs")
@@ -280,7 +286,9 @@ class Agent(AgentConfig):
             named = named_update(self.rule, context(), now.state, seed=self.seed, spend_all=self.must_spend)
         return named, decision_at(self.rule, context(now.time), named, spend_all=self.must_spend)
 
-    def _run(self, work: str, learn: Callable[[], Any], make: Callable[[Any], Any] = _same) -> Any:
+    def _run(
+        self, work: str, learn: Callable[[], Any], make: Callable[[Any], Any] = lambda learned: learned
+    ) -> Any:
         """Run `learn`, then `make` on its result; with a time limit a `Worker` of that kind of work does."""
         if self.time_limit is None and work not in self._workers:
             return make(learn())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.execute.validation import validate_kernel
+from replan.estimate.estimator import validate_kernel
 from replan.forecast.base import Evidence, Forecast, Frozen, Future, mean_kernel
 from replan.model.family import KernelFamily
 from replan.model.kernel import Array, Indices, Kernel
@@ -40,12 +40,17 @@ class Update:
     kernel: Kernel
     plan: Plan
     propagation: Propagation
-    futures: tuple[Future, ...]
-    """Expected from then on."""
+    expect: Callable[[int], tuple[Future, ...]] = field(repr=False)
+    """now -> the futures expected after the update with the drift bounds known by now."""
     earlier: tuple[int, Kernel] | None = None
     """Time and estimate of the update before, where the forecast depends on it."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     """Results that rules keep while this update is in force (`Context.cache`)."""
+
+    @property
+    def futures(self) -> tuple[Future, ...]:
+        """Expected from then on."""
+        return self.expect(self.time)
 
     @property
     def compared(self) -> int:
@@ -141,8 +146,8 @@ class AgentConfig:
     reward: Callable[[int], Reward]
     nominal: Kernel
     """Planned on before the first update."""
-    drift_bounds: Array
-    """(T-1,) epsilon_t."""
+    drift_bounds: Array | Callable[[], Array]
+    """(T-1,) epsilon_t, or a function that returns them when they are asked for: they take T kernels."""
     forecast: Forecast = field(default_factory=Frozen)
     """Forecast of the kernels after an update."""
     execution: Execution = "map"
@@ -168,10 +173,8 @@ class AgentConfig:
             self.budget, self.horizon, prices=self.prices, looks=self.looks, plans=self.plans
         )
         """The most looks and the most plans that can be made."""
-        bounds = np.asarray(self.drift_bounds, dtype=float)
-        if bounds.shape != (self.horizon - 1,) or not (bounds >= 0).all():
-            raise InputError(f"drift_bounds must be {self.horizon - 1} numbers of at least 0")
-        self.drift_bounds = bounds
+        if not callable(self.drift_bounds):
+            self.drift_bounds = self.drift.bounds
         if not callable(self.reward) or not isinstance(self.reward(0), Reward):
             raise InputError("reward must be a function of time that returns a Reward")
         if not isinstance(self.forecast, Forecast):
@@ -182,7 +185,11 @@ class AgentConfig:
     @cached_property
     def drift(self) -> Drift:
         """The drift bounds and their sums."""
-        return Drift.of(self.drift_bounds)
+        stated = self.drift_bounds() if callable(self.drift_bounds) else self.drift_bounds
+        bounds = np.asarray(stated, dtype=float)
+        if bounds.shape != (self.horizon - 1,) or not (bounds >= 0).all():
+            raise InputError(f"drift_bounds must be {self.horizon - 1} numbers of at least 0")
+        return Drift.of(bounds)
 
     @property
     def limit(self) -> int:
@@ -216,13 +223,13 @@ class AgentConfig:
 
         `kept` is the plan that this made before, where it is known; on a forecast that moves it is made anew.
         """
-        futures = self.forecast.futures(self.evidence(time, kernel, earlier))
+        expect = lru_cache(maxsize=None)(partial(self.expected, time, kernel, earlier))
         if not self.forecast.moves:
             horizon = min(self.planning_horizon, self.horizon - time)
             made = kept or self.planner(kernel, self.reward, time, horizon, self.ties)
             check_plan(made, kernel, time=time, belief=self.execution == "belief")
-            return Update(time, kernel, made, make_propagation(self.execution, made, kernel), futures)
-        expected = mean_kernel(futures)
+            return Update(time, kernel, made, make_propagation(self.execution, made, kernel), expect)
+        expected = mean_kernel(expect(time))
         for t in range(time, self.horizon):
             validate_kernel(expected(t), like=self.nominal, origin="forecast")
         made = plan_ahead(
@@ -231,45 +238,43 @@ class AgentConfig:
         for each in (made, *made.later):
             check_plan(each, kernel, time=each.time, belief=self.execution == "belief")
         propagation = make_propagation(self.execution, made, kernel, expected)
-        return Update(time, kernel, made, propagation, futures, earlier if self.forecast.compares else None)
+        return Update(time, kernel, made, propagation, expect, earlier if self.forecast.compares else None)
 
     @cached_property
     def _surprise(self) -> Callable[[int, int], int]:
         return lru_cache(maxsize=4096)(
-            lambda update, time: self.forecast.surprise(self.drift_bounds[:time], update)
+            lambda update, time: self.forecast.surprise(self.drift.bounds[:time], update)
         )
 
-    def _reconsidered(self, update: Update, now: int) -> tuple[Future, ...]:
-        if now == update.time:
-            return update.futures
-        return self.forecast.futures(self.evidence(update.time, update.kernel, update.earlier, now))
-
-    def evidence(
-        self, time: int, kernel: Kernel, earlier: tuple[int, Kernel] | None, now: int | None = None
-    ) -> Evidence:
-        """Return what a forecast can see of an update at `time`, at `now` where a rule reconsiders."""
-        bounds = self.drift_bounds[: time if now is None else now]
-        return Evidence(time, self.horizon, kernel, self.nominal, bounds, earlier)
+    def expected(
+        self, time: int, kernel: Kernel, earlier: tuple[int, Kernel] | None, now: int
+    ) -> tuple[Future, ...]:
+        """Return what the forecast expects after an update at `time` with the drift bounds known by `now`."""
+        bounds = self.drift.bounds[:now]
+        return self.forecast.futures(Evidence(time, self.horizon, kernel, self.nominal, bounds, earlier))
 
     def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
         """Return the context at `time` (None: at the last update itself) for a rule."""
         time = progress.last_update if time is None else time
         update, (looks, plans) = progress.update, self.budgets
-        surprise = self._surprise(progress.last_update, time)
+        reconsiders, surprise = self.forecast.reconsiders, progress.last_update
+        if reconsiders:
+            surprise = self._surprise(surprise, time)
         return Context(
             time=time,
             horizon=self.horizon,
             planning_horizon=self.planning_horizon,
-            budget=max(looks, plans),
-            budget_left=progress.budget_left,
+            looks=looks,
+            plans=plans,
+            looks_left=progress.looks_left,
+            plans_left=progress.plans_left,
             last_update=progress.last_update,
             kernel=update.kernel,
             plan=update.plan,
             propagation=update.propagation,
-            futures=update.futures,
+            expect=update.expect,
             surprise=surprise,
-            reconsiders=self.forecast.reconsiders,
-            reconsidered=partial(self._reconsidered, update, surprise),
+            reconsiders=reconsiders,
             reward=self.reward,
             execution=self.execution,
             declared_successors=self.declared_successors,
@@ -278,10 +283,6 @@ class AgentConfig:
             cache=update.cache,
             prices=self.prices,
             parts=self.parts,
-            looks=looks,
-            plans=plans,
-            looks_left=progress.looks_left,
-            plans_left=progress.plans_left,
         )
 
     def limit_for(self, rule: Rule) -> int:

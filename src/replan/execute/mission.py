@@ -8,13 +8,13 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from replan.errors import InputError
-from replan.estimate.estimator import Estimator, Observation, TrueKernel
+from replan.estimate.estimator import Estimator, TrueKernel
 from replan.execute.config import AgentConfig, Progress, Update
 from replan.forecast.base import Forecast, Frozen
 from replan.model.kernel import Indices, Kernel
 from replan.model.tvmdp import TVMDP
 from replan.planning.ties import Ties
-from replan.schedule.budget import Kind, Prices, check_budgets, check_times
+from replan.schedule.budget import Kind, Prices, check_times
 from replan.schedule.rule import Context, Rule
 from replan.skip.propagation import Execution
 
@@ -44,20 +44,18 @@ class Mission:
     plans: int | None = None
     """Budget of plans, where looks and plans have budgets of their own."""
 
-    def __post_init__(self) -> None:
-        check_budgets(self.budget, self.horizon, prices=self.prices, looks=self.looks, plans=self.plans)
+    config: AgentConfig = field(init=False, repr=False, compare=False)
+    """The settings of an agent on this mission."""
 
-    @cached_property
-    def config(self) -> AgentConfig:
-        """The settings of an agent on this mission, made on first use: drift bounds take T kernels."""
-        return AgentConfig(
+    def __post_init__(self) -> None:
+        config = AgentConfig(
             horizon=self.horizon,
             planning_horizon=self.planning_horizon,
             budget=self.budget,
             reward=self.world.reward,
             nominal=self.world.kernel(0),
             forecast=self.forecast,
-            drift_bounds=self.world.drift_bounds,
+            drift_bounds=lambda: self.world.drift_bounds,
             execution=self.execution,
             ties=self.ties,
             spend_all=self.spend_all,
@@ -68,10 +66,11 @@ class Mission:
             declared_successors=self.world.declared_successors,
             family=self.world.family,
         )
+        object.__setattr__(self, "config", config)
 
     def options(self) -> dict[str, Any]:
         """Return the arguments that make this mission, by name."""
-        return {each.name: vars(self)[each.name] for each in fields(Mission)}
+        return {each.name: vars(self)[each.name] for each in fields(Mission) if each.init}
 
     @property
     def is_whole(self) -> bool:
@@ -106,7 +105,7 @@ class Mission:
 
     def estimate(self, time: int) -> Kernel:
         """Return what an update at a time learns of the kernel."""
-        return self.estimator.estimate(Observation(time, state=-1))
+        return self.world.kernel(max(time - 1, 0))
 
     def update(self, time: int, earlier: int = 0) -> Update:
         """Return the update at a time in the paper's simulator (0: the free plan before the first one).

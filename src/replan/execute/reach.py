@@ -87,8 +87,10 @@ class WindowForecast(Forecast):
         """Return the futures of the whole in the window."""
         whole, earlier = self.whole, evidence.earlier
         before = None if earlier is None else (earlier[0], whole.estimate(earlier[0]))
-        seen = whole.config.evidence(evidence.time, whole.estimate(evidence.time), before)
-        return tuple(replace(future, kernel=self._cut(future)) for future in whole.forecast.futures(seen))
+        futures = whole.config.expected(
+            evidence.time, whole.estimate(evidence.time), before, len(evidence.drift_bounds)
+        )
+        return tuple(replace(future, kernel=self._cut(future)) for future in futures)
 
     def _cut(self, future: Future):
         def kernel(time: int) -> Kernel:

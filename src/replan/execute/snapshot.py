@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replan.errors import InputError
+from replan.estimate.estimator import validate_kernel, validate_number
 from replan.execute.config import Progress, Update
 from replan.execute.identity import kernel_arrays, kernel_from
 from replan.execute.memory import Event, Memory
-from replan.execute.validation import validate_kernel, validate_number
 from replan.model.kernel import Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.budget import FIRST_UPDATE

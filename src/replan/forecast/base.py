@@ -18,8 +18,7 @@ import numpy as np
 
 from replan.estimate.estimator import Estimator
 from replan.model.combination import combine
-from replan.model.kernel import Array, Kernel
-from replan.model.tvmdp import constant
+from replan.model.kernel import Array, Kernel, constant
 
 KernelAt = Callable[[int], Kernel]
 """t -> the kernel expected at t."""
@@ -75,6 +74,8 @@ class Forecast(ABC):
     name: ClassVar[str]
     compares: bool = False
     """Whether the futures depend on the update before the last one."""
+    moves: bool = True
+    """Whether the expected kernels may differ from the estimate."""
     reconsiders: bool = False
     """Whether drift bounds that come in after an update can surprise, see `surprise`."""
 
@@ -104,20 +105,12 @@ class Forecast(ABC):
         """
         return update
 
-    @property
-    def moves(self) -> bool:
-        """Whether the expected kernels may differ from the estimate."""
-        return True
-
 
 @dataclass(frozen=True)
 class Frozen(Forecast):
     """Nothing moves, as the paper's robot believes."""
 
-    @property
-    def moves(self) -> bool:
-        """Whether the expected kernels may differ from the estimate: never."""
-        return False
+    moves = False
 
     def sources(self, horizon: int) -> Iterable[Kernel]:
         """Return no kernels: the estimates are all."""

@@ -23,9 +23,8 @@ from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.family_moves import FamilyMoves
 from replan.forecast.given import Given
 from replan.forecast.trend import STILL, Moved, moving, onwards, towards, towards_chance
-from replan.model.kernel import Array, Kernel
+from replan.model.kernel import Array, Kernel, constant
 from replan.model.model_family import ModelFamily, SameMembers
-from replan.model.tvmdp import constant
 
 PRIORS = {"stays": 0.3, "goes on": 0.2, "turns back": 0.1, "returns to nominal": 0.1, "as given": 1.0}
 DIRECTIONS_PRIOR = 0.05

@@ -5,11 +5,11 @@ from replan.model.checks import Finding, check_tvmdp, require_valid
 from replan.model.drift import burst_intervals, linear, piecewise, sinusoidal
 from replan.model.family import KernelFamily
 from replan.model.general_kernel import GeneralKernel
-from replan.model.kernel import Kernel
+from replan.model.kernel import Kernel, constant
 from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel
-from replan.model.tvmdp import TVMDP, constant, drift_bounds, local_drift_bounds
+from replan.model.tvmdp import TVMDP, drift_bounds, local_drift_bounds
 
 __all__ = [
     "ACTIONS",

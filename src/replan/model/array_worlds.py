@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
-from replan.model.kernel import Kernel
+from replan.model.kernel import Kernel, constant
 from replan.model.machine import require_memory
 from replan.model.reward import Reward
-from replan.model.tvmdp import TVMDP, constant
+from replan.model.tvmdp import TVMDP
 
 NPZ_ARRAYS = {"kernels", "successors", "probabilities", "rewards", "next_state_rewards", "start"}
 NPZ_ARRAYS |= {"drift_bounds", "possible_successors"}

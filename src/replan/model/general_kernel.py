@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from replan import _loops
 from replan.errors import InputError
-from replan.model.kernel import MAP_TOLERANCE, Array, Indices, Kernel, first_best
-from replan.model.machine import in_bands
+from replan.model.kernel import MAP_TOLERANCE, Array, Indices, Kernel, first_best, in_bands
 
 NO_REWARD, NO_VALUES = np.empty((0, 0)), np.empty(0)
 

@@ -2,17 +2,20 @@
 
 Planning, execution, evaluation and certificates are written against `Kernel`. `GeneralKernel` holds any
 kernel as lists of successors (`general_kernel.py`), `SlipKernel` that of a slippery grid in closed form.
+Loops over the states of a large kernel run on all cores (`in_bands`).
 """
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replan import _loops
-from replan.model.machine import in_bands
 
 if TYPE_CHECKING:
     from replan.model.general_kernel import GeneralKernel
@@ -21,6 +24,8 @@ Array = NDArray[Any]  # of floats
 Indices = NDArray[Any]  # of int64: states or actions
 
 MAP_TOLERANCE = 1e-9  # successors this close to the most likely one count as equally likely
+SERIAL_BELOW = 10_000
+"""States; under this, handing out work costs more than it gives."""
 
 
 @runtime_checkable
@@ -90,3 +95,32 @@ def first_best(values: Array, tolerance: float) -> Indices:
     out = np.empty(len(values), dtype=np.int64)
     in_bands(_loops.general.first_best, len(out), len(out), values, tolerance, out)
     return out
+
+
+@cache
+def _threads(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, thread_name_prefix="replan")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_bands(loop, count: int, size: int, *arguments) -> None:
+    """Call loop(first, last, *arguments) so that [0, count) is covered; `size` is the number of states.
+
+    The loops release the interpreter lock and write to separate places, so the result is the same.
+    """
+    workers = 1 if size < SERIAL_BELOW else _cores()
+    if workers == 1:
+        loop(0, count, *arguments)
+        return
+    edges = [count * band // workers for band in range(workers + 1)]
+    pool = _threads(workers)
+    for done in [pool.submit(loop, edges[k], edges[k + 1], *arguments) for k in range(workers)]:
+        done.result()
+
+
+def constant(value):
+    """Return a function of time that always gives `value`, the same kernel or reward."""
+    return lambda t: value

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from replan import _loops
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
-from replan.model.kernel import Array, Indices, Kernel, first_best
-from replan.model.machine import in_bands, require_memory
+from replan.model.kernel import Array, Indices, Kernel, first_best, in_bands
+from replan.model.machine import require_memory
 
 ACTIONS = ("right", "left", "down", "up", "stay")
 STEPS_PER_PASS = 8
@@ -141,11 +141,12 @@ class SlipKernel:
 
     def most_likely(self) -> Indices:
         """(S, A) the MAP successor; among tied ones the lowest state index."""
-        return _loops.stencil.most_likely(*self._grid)
+        states, actions = np.divmod(np.arange(self.states * self.actions), self.actions)
+        return self.most_likely_of(states, actions).reshape(-1, self.actions)
 
     def most_likely_of(self, states: Indices, actions: Indices) -> Indices:
         """(R,) the MAP successor of each state under its action."""
-        return _loops.stencil.most_likely_of(*self._grid, states, actions)
+        return _loops.grid_passes.most_likely_of(*self._grid, states, actions)
 
     def entrywise_distance(self, other: Kernel) -> Array:
         """(S, A) max over s' of |P - P'|."""

@@ -20,11 +20,11 @@ import numpy as np
 from replan import _loops
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
-from replan.model.kernel import Array, Indices, Kernel
-from replan.model.machine import SERIAL_BELOW, in_bands, require_memory
+from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel, in_bands
+from replan.model.machine import require_memory
 from replan.model.reward import Reward
 from replan.model.slip import NONE_CHOSEN, STEPS_PER_PASS, SlipKernel
-from replan.model.tvmdp import TVMDP, GridOverTime, grid_over_time_of
+from replan.model.tvmdp import TVMDP
 from replan.model.window import LARGE
 from replan.planning.ties import TIE_TOLERANCE, Ties
 
@@ -220,6 +220,38 @@ def oracle_return(world: TVMDP) -> Array:
     for t in range(world.horizon - 1, -1, -1):
         values, spare = world.reward(t).backup(world.kernel(t), values, out=spare), values
     return values
+
+
+@dataclass(frozen=True)
+class GridOverTime:
+    """A world that is one slippery grid, as arrays over time for compiled loops."""
+
+    shape: tuple[int, int]
+    blocked: np.ndarray = field(repr=False)  #: as in `SlipKernel`
+    slip: Array = field(repr=False)  #: (T, S), or (T, 1) where it is the same everywhere
+    law: Array = field(repr=False)  #: (T, A) slip law
+    reward: Array = field(repr=False)  #: (T, S) of the next state, or (1, S) where it stays the same
+
+
+def grid_over_time_of(world: TVMDP) -> GridOverTime | None:
+    """Return the world as arrays, or None if more than slip, slip law and next-state reward changes in it."""
+    kernels, rewards = [], []
+    for t in range(world.horizon):
+        kernel, reward = world.kernel(t), world.reward(t)
+        if not isinstance(kernel, SlipKernel) or reward.state_action is not None:
+            return None
+        if kernels and not (kernel.same_moves(kernels[0]) and kernel.slip.size == kernels[0].slip.size):
+            return None
+        kernels.append(kernel)
+        rewards.append(reward.next_state)
+    same_reward = all(reward is rewards[0] for reward in rewards)
+    return GridOverTime(
+        kernels[0].shape,
+        kernels[0].blocked,
+        np.concatenate([kernel.slip for kernel in kernels]).reshape(world.horizon, -1),
+        np.concatenate([kernel.law for kernel in kernels]).reshape(world.horizon, -1),
+        np.stack(rewards[:1] if same_reward else rewards),
+    )
 
 
 def swept_grid(world: TVMDP) -> GridOverTime | None:

@@ -17,8 +17,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.forecast.base import Future
-from replan.model.kernel import Array, Indices
-from replan.model.tvmdp import constant
+from replan.model.kernel import Array, Indices, constant
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.schedule.averaged_worth import Choice, Choices, best_on_average
 from replan.schedule.rule import Context, Decision, Need, Rule

@@ -67,10 +67,14 @@ class Context:
     """T."""
     planning_horizon: int
     """H."""
-    budget: int
-    """B, or T - 1 on a mission that has prices alone; of two budgets the larger."""
-    budget_left: int
-    """Updates not yet spent; of two budgets the larger rest."""
+    looks: int
+    """Budget of looks: B, or T - 1 on a mission that has prices alone."""
+    plans: int
+    """Budget of plans; that of looks unless they have budgets of their own."""
+    looks_left: int
+    """Looks not yet spent."""
+    plans_left: int
+    """Plans not yet spent."""
     last_update: int
     """tau, the last look or plan; 0 before the first."""
     kernel: Kernel = field(repr=False)
@@ -79,14 +83,12 @@ class Context:
     """The plan made at tau."""
     propagation: Propagation = field(repr=False)
     """Acts on the plan between updates."""
-    futures: tuple[Future, ...] = field(repr=False)
-    """Expected from tau on, at tau."""
+    expect: Callable[[int], tuple[Future, ...]] = field(repr=False)
+    """now -> the futures expected from the plan on, with the drift bounds known by now."""
     surprise: int
     """Last time at which a drift bound was not as forecast; tau if there was none."""
     reconsiders: bool
     """Whether drift bounds can differ from the forecast, so that a rule may have to decide anew."""
-    reconsidered: Callable[[], tuple[Future, ...]] = field(repr=False)
-    """Returns the futures expected with the drift bounds known by `surprise`."""
     reward: Callable[[int], Reward] = field(repr=False)
     execution: Execution = "map"
     declared_successors: Indices | None = field(default=None, repr=False)
@@ -101,27 +103,30 @@ class Context:
     """Prices of a look and a plan; None: the budget must be spent."""
     parts: bool = False
     """Whether a look or a plan can be made alone: they have budgets of their own, or prices."""
-    looks: int = -1
-    """Budget of looks; -1: that of updates."""
-    plans: int = -1
-    """Budget of plans; -1: that of updates."""
-    looks_left: int = -1
-    """Looks not yet spent; -1: as many as updates."""
-    plans_left: int = -1
-    """Plans not yet spent; -1: as many as updates."""
 
-    def __post_init__(self) -> None:
-        if self.looks < 0:
-            for name, value in (("looks", self.budget), ("plans", self.budget)):
-                object.__setattr__(self, name, value)
-        if self.looks_left < 0:
-            for name in ("looks_left", "plans_left"):
-                object.__setattr__(self, name, self.budget_left)
+    @property
+    def budget(self) -> int:
+        """B, or T - 1 on a mission that has prices alone; of two budgets the larger."""
+        return max(self.looks, self.plans)
+
+    @property
+    def budget_left(self) -> int:
+        """Updates not yet spent; of two budgets the larger rest."""
+        return max(self.looks_left, self.plans_left)
 
     @property
     def kinds_left(self) -> Kind:
         """The parts of an update that are left."""
         return Kind((self.looks_left > 0) * Kind.LOOK + (self.plans_left > 0) * Kind.PLAN)
+
+    @property
+    def futures(self) -> tuple[Future, ...]:
+        """Expected when the plan was made."""
+        return self.expect(self.plan.time)
+
+    def reconsidered(self) -> tuple[Future, ...]:
+        """Return the futures expected with the drift bounds known by `surprise`."""
+        return self.expect(self.surprise)
 
     @property
     def estimate_time(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,18 +33,12 @@ def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
     key = (Window, window.corner, window.shape)
     if key not in context.cache:
         context.cache[key] = _restricted(context, window)
-    here = context.cache[key]
-    reconsidered = partial(_reconsidered, context, here["futures"], window)
-    return replace(context, **here, reconsidered=reconsidered), window.inside(states)
+    return replace(context, **context.cache[key]), window.inside(states)
 
 
 def _on_the_grid(context: Context) -> bool:
     times = range(context.last_update, context.horizon)
     return all(isinstance(future.kernel(t), SlipKernel) for future in context.futures for t in times)
-
-
-def _reconsidered(context: Context, futures: tuple[Future, ...], window: Window) -> tuple[Future, ...]:
-    return _cut(context.reconsidered(), window) if context.reconsiders else futures
 
 
 def _cut(futures: tuple[Future, ...], window: Window) -> tuple[Future, ...]:
@@ -57,13 +51,14 @@ def _restricted(context: Context, window: Window) -> dict[str, Any]:
     """Return the fields of a context that depend on the states, as long as its update is in force."""
     plans = tuple(_plan(each, window) for each in (context.plan, *context.plan.later))
     made = replace(plans[0], later=plans[1:])
-    futures, kernel = _cut(context.futures, window), window.kernel(context.kernel)
-    expected = mean_kernel(futures) if made.later else None
+    kernel = window.kernel(context.kernel)
+    expect = lru_cache(maxsize=None)(lambda now: _cut(context.expect(now), window))
+    expected = mean_kernel(expect(made.time)) if made.later else None
     return {
         "kernel": kernel,
         "plan": made,
         "propagation": make_propagation(context.execution, made, kernel, expected),
-        "futures": futures,
+        "expect": expect,
         "reward": lambda t: window.reward(context.reward(t)),
         "declared_successors": None,
         "family": None,

@@ -11,7 +11,7 @@ import numpy as np
 
 from replan import _loops
 from replan.model.kernel import Array, Indices
-from replan.model.tvmdp import GridOverTime
+from replan.planning.backward_induction import GridOverTime
 from replan.skip.propagation import MapPropagation, Propagation
 
 

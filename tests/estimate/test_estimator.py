@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.execute.validation import ROW_TOLERANCE, validate_kernel, validate_number
+from replan.estimate.estimator import ROW_TOLERANCE, validate_kernel, validate_number
 from replan.model import GeneralKernel, SlipKernel
 
 KERNEL = GeneralKernel.from_dense([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]])
