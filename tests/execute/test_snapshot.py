@@ -10,7 +10,7 @@ from replan import Agent, FixedTimes, InputError, Periodic, load_setting, make_m
 from replan.estimate import PooledSlip
 from replan.model import SlipKernel
 from replan.schedule import Decision, RegretGuided
-from replan.schedule.pacing import pacing_limit
+from replan.schedule.score import pacing_limit
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])

@@ -33,11 +33,11 @@ from replan.estimate.estimator import (
 )
 from replan.execute import snapshot
 from replan.execute.config import AgentConfig, Progress, Update
-from replan.execute.deadline import DeadlineExceeded, Worker, check_time_limit
+from replan.execute.deadline import DeadlineExceeded, Worker
 from replan.execute.identity import describe_arguments
 from replan.execute.memory import Event, Memory
 from replan.execute.mission import Mission
-from replan.execute.trial import require_rule, try_out
+from replan.execute.trial import check_limits, require_rule, try_out
 from replan.model.kernel import Array, Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import FORCED, decision_at, named_update
@@ -71,9 +71,7 @@ class Agent(AgentConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.drift_bounds = self.drift.bounds
-        check_time_limit(self.time_limit)
-        if self.log_length is not None and self.log_length < 1:
-            raise InputError(f"log_length must be at least 1, not {self.log_length}")
+        check_limits(self.time_limit, self.log_length)
         require_rule(self, self.rule)
         self.forecast = self.forecast.informed_by(self.estimator)
         self.log: list[Event] = []

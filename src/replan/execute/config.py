@@ -23,6 +23,9 @@ from replan.skip.propagation import Execution, Propagation, make_propagation
 
 Key = tuple[int, int, int, int, int, bool]
 
+Earlier = tuple[int, Kernel] | None
+"""Time and estimate of the update before, None if there was none."""
+
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
 """(kernel, reward, time, horizon, ties) -> plan."""
 
@@ -42,8 +45,8 @@ class Update:
     propagation: Propagation
     expect: Callable[[int], tuple[Future, ...]] = field(repr=False)
     """now -> the futures expected after the update with the drift bounds known by now."""
-    earlier: tuple[int, Kernel] | None = None
-    """Time and estimate of the update before, where the forecast depends on it."""
+    earlier: Earlier = None
+    """The update before, where the forecast depends on it."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     """Results that rules keep while this update is in force (`Context.cache`)."""
 
@@ -197,14 +200,9 @@ class AgentConfig:
         return max(self.budgets)
 
     @property
-    def apart(self) -> bool:
-        """Whether looks and plans have budgets of their own."""
-        return self.looks is not None
-
-    @property
     def parts(self) -> bool:
         """Whether a look or a plan can be made alone: they have budgets of their own, or prices."""
-        return self.apart or self.prices is not None
+        return self.looks is not None or self.prices is not None
 
     @property
     def must_spend(self) -> bool:
@@ -212,12 +210,7 @@ class AgentConfig:
         return self.spend_all and self.prices is None
 
     def make_update(
-        self,
-        time: int,
-        kernel: Kernel,
-        earlier: tuple[int, Kernel] | None = None,
-        *,
-        kept: Plan | None = None,
+        self, time: int, kernel: Kernel, earlier: Earlier = None, *, kept: Plan | None = None
     ) -> Update:
         """Forecast from an estimate, and the one before it, and plan for min(H, T - t) steps.
 
@@ -246,9 +239,7 @@ class AgentConfig:
             lambda update, time: self.forecast.surprise(self.drift.bounds[:time], update)
         )
 
-    def expected(
-        self, time: int, kernel: Kernel, earlier: tuple[int, Kernel] | None, now: int
-    ) -> tuple[Future, ...]:
+    def expected(self, time: int, kernel: Kernel, earlier: Earlier, now: int) -> tuple[Future, ...]:
         """Return what the forecast expects after an update at `time` with the drift bounds known by `now`."""
         bounds = self.drift.bounds[:now]
         return self.forecast.futures(Evidence(time, self.horizon, kernel, self.nominal, bounds, earlier))
@@ -257,8 +248,8 @@ class AgentConfig:
         """Return the context at `time` (None: at the last update itself) for a rule."""
         time = progress.last_update if time is None else time
         update, (looks, plans) = progress.update, self.budgets
-        reconsiders, surprise = self.forecast.reconsiders, progress.last_update
-        if reconsiders:
+        surprise = progress.last_update
+        if self.forecast.reconsiders:
             surprise = self._surprise(surprise, time)
         return Context(
             time=time,
@@ -274,7 +265,7 @@ class AgentConfig:
             propagation=update.propagation,
             expect=update.expect,
             surprise=surprise,
-            reconsiders=reconsiders,
+            reconsiders=self.forecast.reconsiders,
             reward=self.reward,
             execution=self.execution,
             declared_successors=self.declared_successors,
@@ -287,7 +278,7 @@ class AgentConfig:
 
     def limit_for(self, rule: Rule) -> int:
         """Return the most updates that can be made, for a rule that needs a budget; raises without one."""
-        if self.budget is None and not self.apart:
+        if self.budget is None and self.looks is None:
             raise InputError(f"the rule {rule.name} needs a budget: give one with the price")
         return self.limit
 

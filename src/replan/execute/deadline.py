@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from replan.errors import InputError
-
 Learned = TypeVar("Learned")
 Made = TypeVar("Made")
 
@@ -80,10 +78,3 @@ class Worker:
                 self._jobs.popleft()
                 more = bool(self._jobs)
             job.finished.set()
-
-
-def check_time_limit(seconds: float | None) -> float | None:
-    """Return the limit, or raise `InputError`."""
-    if seconds is not None and not seconds > 0:
-        raise InputError(f"time_limit must be a positive number of seconds, not {seconds}")
-    return seconds

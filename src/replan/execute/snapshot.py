@@ -113,7 +113,7 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
     commanded = [validate_number(action, actions, "commanded") for action in header["commanded"]]
     if len(commanded) != time - last_look or any(spent) != (last >= FIRST_UPDATE):
         raise ValueError("time, last update, commands and budget do not fit together")
-    if max(spent) > last or (not agent.apart and agent.prices is None and spent[0] != spent[1]):
+    if max(spent) > last or (not agent.parts and spent[0] != spent[1]):
         raise ValueError(f"{spent[0]} looks and {spent[1]} plans by time {last}")
     earlier = None
     if header["earlier_time"] is not None:

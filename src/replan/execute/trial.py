@@ -15,6 +15,14 @@ from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Need, Rule
 
 
+def check_limits(time_limit: float | None, log_length: int | None) -> None:
+    """Raise `InputError` if the limits of an agent are not above zero."""
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit must be a positive number of seconds, not {time_limit}")
+    if log_length is not None and log_length < 1:
+        raise InputError(f"log_length must be at least 1, not {log_length}")
+
+
 def require_rule(config: AgentConfig, rule: Rule) -> None:
     """Raise `InputError` if the rule is not an instance, or needs what the agent does not have."""
     if not isinstance(rule, Rule):

@@ -11,13 +11,12 @@ from replan.schedule.local_drift import LocalDrift
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue
 from replan.schedule.navigation_triggers import DistanceTravelled, FixedRate, PathExpired
-from replan.schedule.pacing import paced, pacing_limit
 from replan.schedule.periodic import Periodic, periodic_times
 from replan.schedule.random import Random
 from replan.schedule.registry import RULES, make_rule, parse_parameters, register, rule_parameters
 from replan.schedule.regret_guided import THRESHOLDS, WEIGHTS, RegretGuided
 from replan.schedule.rule import Context, Decision, Need, Rule
-from replan.schedule.score import ScoreTerms, proxy_terms, stale_drift, theorem_terms
+from replan.schedule.score import ScoreTerms, paced, pacing_limit, proxy_terms, stale_drift, theorem_terms
 from replan.schedule.self_triggered import SelfTriggered
 
 __all__ = [

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from replan.errors import InputError
-from replan.schedule.pacing import paced, pacing_limit
 from replan.schedule.rule import Context, Decision, Need, Rule
-from replan.schedule.score import compared, reaches, stale_drift
+from replan.schedule.score import compared, paced, pacing_limit, reaches, stale_drift
 
 PACE_WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
 THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0)

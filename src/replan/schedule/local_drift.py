@@ -15,8 +15,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.schedule.believed_path import believed_paths
-from replan.schedule.pacing import paced, pacing_limit
 from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.score import paced, pacing_limit
 
 
 @dataclass(frozen=True, eq=False)

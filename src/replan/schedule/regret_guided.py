@@ -8,9 +8,19 @@ from math import inf, isnan
 from typing import Literal, get_args
 
 from replan.errors import InputError
-from replan.schedule.pacing import Pacing, named_pacing, paced
 from replan.schedule.rule import Context, Decision, Need, Rule
-from replan.schedule.score import Phi, ScoreTerms, compared, named_phi, proxy_terms, reaches, theorem_terms
+from replan.schedule.score import (
+    Pacing,
+    Phi,
+    ScoreTerms,
+    compared,
+    named_pacing,
+    named_phi,
+    paced,
+    proxy_terms,
+    reaches,
+    theorem_terms,
+)
 
 Family = Literal["gap", "drift", "gap+drift", "theorem"]
 Weights = tuple[float, float, float]

@@ -1,23 +1,27 @@
-"""The score of Algorithm 1: S_t = w1 phi(R_t) + w2 phi(I_t) + w3 phi(A_t), the paper's equation (score).
+"""The score of Algorithm 1 and its pacing limit.
+
+S_t = w1 phi(R_t) + w2 phi(I_t) + w3 phi(A_t) is the paper's equation (score).
 
 R_t is the loss at the end of the horizon (residual), I_t the drift since the last update (immediate), A_t its
-cost over the rest of the horizon (accumulated). `proxy_terms` are the normalised ones of the
-paper's experiments, equation (score proxy); `theorem_terms` those of the bound, as the proof supports it.
+cost over the rest of the horizon (accumulated). `proxy_terms` are the normalised ones of the paper's
+experiments, equation (score proxy); `theorem_terms` those of the bound, as the proof supports it. The pacing
+limit L_t is the longest time that a paced rule goes without an update, whatever its score.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from math import ceil, log, log1p, sqrt
-from typing import NamedTuple
+from dataclasses import replace
+from math import ceil, inf, log, log1p, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array, Kernel
 from replan.model.reward import Reward
-from replan.schedule.rule import Context
+from replan.schedule.rule import Context, Decision
 
 TRIGGER_TOLERANCE = (
     1e-12  # a score this close below its threshold has reached it, whatever the order of a sum
@@ -27,6 +31,8 @@ NEGLIGIBLE = 1e-18  # powers of alpha below this are not added up
 Phi = Callable[[float], float]
 
 PHI: dict[str, Phi] = {"log": log1p, "linear": lambda x: x, "sqrt": sqrt}
+
+Pacing = Callable[[Context], float]
 
 
 class ScoreTerms(NamedTuple):
@@ -141,10 +147,34 @@ def geometric_sum(alpha: float, K: int) -> float:
     return float(K) if alpha == 1 else (1 - alpha**K) / (1 - alpha)
 
 
+def pacing_limit(context: Context) -> int:
+    """L_t = ceil((T - t) / b_t)."""
+    return ceil((context.horizon - context.time) / context.budget_left)
+
+
+PACINGS: dict[str, Pacing] = {"even": pacing_limit, "none": lambda context: inf}
+
+
+def paced(decision: Decision, context: Context, limit: float) -> Decision:
+    """Turn a decision into an update if the last one was `limit` or more steps ago."""
+    if decision.update or context.time - context.last_update < limit:
+        return decision
+    return replace(decision, update=True, reason=f"{limit} steps since the last update: the pacing limit")
+
+
 def named_phi(phi: str | Phi) -> Phi:
-    """Return the function of that name, or the function itself."""
-    if callable(phi):
-        return phi
-    if phi not in PHI:
-        raise InputError(f"phi must be one of {', '.join(PHI)} or a function, not {phi!r}")
-    return PHI[phi]
+    """Return the transformation of that name, or the function itself."""
+    return _named("phi", phi, PHI)
+
+
+def named_pacing(pacing: str | Pacing) -> Pacing:
+    """Return the pacing of that name, or the function itself."""
+    return _named("pacing", pacing, PACINGS)
+
+
+def _named(what: str, given: Any, known: dict[str, Any]) -> Any:
+    if callable(given):
+        return given
+    if given not in known:
+        raise InputError(f"{what} must be one of {', '.join(known)} or a function, not {given!r}")
+    return known[given]

@@ -28,17 +28,6 @@ TABLE_1 = {  # empirical mean dynamic regret over 1000 held-out seeds
     "three-short": _by_method(0.56, 0.61, 0.89, 1.19, 3.50, 3.30, 0.68, 0.74, 1.21),
 }
 
-TABLE_1_SCORES = {  # the score family printed for the adaptive rule
-    "late-burst": "gap",
-    "two-burst": "gap",
-    "alternating": "drift",
-    "sinusoidal-medium": "gap",
-    "narrow-late": "gap",
-    "sparse-late-60": "gap+drift",
-    "sparse-late-50": "gap+drift",
-    "three-short": "gap+drift",
-}
-
 TABLE_2 = _by_method(  # precision, coverage, mean and max stale drift
     (0.455, 0.417, 0.069, 0.198),
     (0.364, 0.296, 0.095, 0.240),
