@@ -1,6 +1,7 @@
 """Time and budget, whatever is asked of an agent and whatever fails; and how far plans reach."""
 
 import warnings
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,10 @@ from tests.execute.loop import Faulty, events, fly
 from tests.tiny_worlds import tiny_missions
 
 from replan import Agent, Mission, Periodic
+from replan.errors import InputError
+from replan.evaluation import evaluate
 from replan.execute import Progress, plan_by_induction
-from replan.schedule import Need, Rule
+from replan.schedule import DriftThreshold, Need, Rule
 
 
 @given(tiny_missions(max_horizon=8), st.data())
@@ -108,3 +111,17 @@ def test_a_plan_reaches_as_far_as_the_planning_horizon_and_no_further_than_the_m
     del made[:]
     fly(agent, far)
     assert made == [(0, 50), (1, 49), (17, 33), (33, 17), (49, 1)]
+
+
+def test_a_mission_refuses_what_could_not_be_flown(mission):
+    with pytest.raises(InputError, match="forecast must be a Forecast"):
+        replace(mission, forecast="trend")
+    with pytest.raises(InputError, match="a function of time"):
+        replace(mission, world=replace(mission.world, reward=mission.world.reward(0)))
+
+
+def test_drift_bounds_are_computed_for_rules_that_read_them(mission):
+    for rule, read in ((Periodic(), False), (DriftThreshold(), True)):
+        fresh = replace(mission, world=replace(mission.world))
+        evaluate(fresh, rule)
+        assert ("drift_bounds" in vars(fresh.world)) == read
