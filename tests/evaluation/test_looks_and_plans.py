@@ -297,10 +297,13 @@ def test_the_best_looks_for_given_plans_equal_enumeration(case):
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_on_larger_worlds_a_search_finds_no_worse_than_even_plans(execution):
     mission = make_mission(load_setting("thin-ice-medium"), execution=execution)
-    floors = look_plan_floors(mission, (1, 4, 39), (1, 2))
+    floors = look_plan_floors(mission, (1, 2, 4, 39), (1, 2))
     for (looks, plans), found in floors.items():
         even = regret(mission.with_budget(None, looks=looks, plans=plans), Periodic())
         assert found.regret <= even + 1e-9
         assert found.label == "best found"
         times = FixedTimes(periodic_times(40, looks), found.plans)
         assert found.regret <= regret(mission.with_budget(None, looks=looks, plans=plans), times) + 1e-9
+    apart = mission.with_budget(None, looks=2, plans=1)
+    second = [regret(apart, FixedTimes((1, time), (1,))) for time in range(2, 40)]
+    assert floors[2, 1].regret <= min(second) + 1e-9, "the second look is where it helps most"

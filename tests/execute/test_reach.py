@@ -172,8 +172,10 @@ def test_rules_see_the_whole_grid():
     assert max(each[2] for each in Watching.watched) > part.world.states
 
 
-def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(monkeypatch):
-    mission = Mission(rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22)), 3, 2)
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(monkeypatch, ties):
+    world = rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22))
+    mission = Mission(world, 3, 2, ties=Ties(ties))
     rule = make_rule("lookahead", tolerance=0.0)
     whole = evaluate(mission, rule, all_starts=False)
     monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)

@@ -58,6 +58,7 @@ def test_an_agent_decides_as_the_timeline_says_and_for_the_same_reasons(mission,
 def test_the_first_update_is_given(mission):
     time, decision = make_timeline(mission, FixedTimes([1, 4, 5, 9])).decisions[0]
     assert (time, decision.update) == (1, True)
+    assert "first update" in decision.reason
 
 
 def test_a_budget_that_need_not_be_spent_can_be_left(mission):

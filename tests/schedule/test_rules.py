@@ -49,6 +49,13 @@ def test_pacing_can_be_replaced(context):
     assert hasty.decide(context(last_update=4)).update
 
 
+def test_candidates_hold_the_score_without_a_residual_term_once():
+    # 3 families x 7 alphas x 5 m x 9 diameters; `drift` with diameter 0 has 7 x 5 ways to say the same score
+    candidates = RegretGuided.candidates()
+    assert len(set(candidates)) == len(candidates) == 3 * 7 * 5 * 9 - (7 * 5 - 1)
+    assert [(rule.score, rule.diameter) for rule in candidates].count(("drift", 0.0)) == 1
+
+
 def test_drift_threshold_score(context):
     # drift 0.1, pace 0.5 * (5 - 2) / 3
     decision = DriftThreshold(threshold=0.6, pace_weight=0.5).decide(context())

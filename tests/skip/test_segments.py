@@ -63,3 +63,37 @@ def test_pruned_distributions_stay_within_the_mass_that_was_lost(mission, tolera
             apart = 0.5 * np.abs(after - distribution(exact, row, k, states)).sum()
             assert abs(after.sum() - 1) < 1e-12
             assert apart <= pruned.lost[row, k] + 1e-12
+
+
+def pruned(masses, tolerance):
+    kept = np.where(masses < tolerance, 0.0, masses)
+    return kept / kept.sum() if kept.any() else masses
+
+
+@given(tiny_missions(), st.sampled_from([0.05, 0.2, 0.4]))
+def test_robots_whose_beliefs_are_pruned_too_are_where_the_pruned_segments_say(mission, tolerance):
+    world, robot, parts = mission.world, mission.update(1).propagation, made(mission, 1, tolerance)
+    for row in range(world.states):
+        estimate, mass = robot.begin(np.array([row])), np.eye(world.states)[[row]]
+        for t in range(1, mission.horizon):
+            actions = robot.act(estimate, t)
+            estimate = robot.advance(estimate, actions, t)
+            if mission.execution == "belief":
+                estimate = pruned(estimate, tolerance)
+            mass = pruned(world.kernel(t).push(mass, actions), tolerance)
+            np.testing.assert_allclose(distribution(parts, row, t, world.states), mass[0], atol=1e-12)
+
+
+@given(tiny_missions(), st.integers(0, 2))
+def test_a_stack_is_made_without_the_times_before_its_first(mission, first):
+    def from_first_on(of_time):
+        def at(time):
+            assert time >= first
+            return of_time(time)
+
+        return at
+
+    world = mission.world
+    kernel, reward = from_first_on(world.kernel), from_first_on(world.reward)
+    along = stack_world(kernel, reward, first=first, horizon=world.horizon)
+    assert len(along.successors) == world.horizon - first
