@@ -8,6 +8,7 @@ import pytest
 from replan import Mission, Periodic, evaluate, load_setting, make_mission, optimum, oracle, regret, rover
 from replan.evaluation import RegretScale, regret_scale
 from replan.evaluation.scale import CHEAP
+from replan.forecast import Trend
 from replan.report.regret_words import scale_words
 
 
@@ -58,6 +59,13 @@ def test_a_large_world_has_the_share_alone():
     scale = regret_scale(large)
     assert scale.best_possible is None and scale.even is None and scale.never >= 0
     assert regret_scale(large, best_possible=0.25).best_possible == 0.25
+
+
+def test_a_forecast_that_compares_two_updates_makes_a_world_large_sooner():
+    mission = Mission(rover(6, np.full(40, 0.1)), budget=2, planning_horizon=3)
+    assert regret_scale(mission).best_possible is not None
+    assert mission.world.states * mission.horizon**2 > CHEAP
+    assert regret_scale(replace(mission, forecast=Trend())).best_possible is None
 
 
 def test_every_paper_setting_is_between_the_oracle_and_never_updating():

@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.execute.loop import Faulty
 from tests.tiny_worlds import tiny_missions
 
-from replan import TVMDP, Agent, FixedTimes, GeneralKernel, Mission, Reward, SlipKernel
+from replan import TVMDP, Agent, FixedTimes, GeneralKernel, Mission, Reward, SlipKernel, Ties
 from replan.execute.identity import describe_arguments, kernel_arrays, kernel_from, options
 from replan.schedule import Periodic
 
@@ -37,6 +37,8 @@ def test_what_differs_is_named():
     assert differences(same, agent(planning_horizon=3)) == {"planning_horizon"}
     assert differences(same, agent(spend_all=False)) == {"spend_all"}
     assert differences(same, agent(execution="belief")) == {"execution"}
+    assert differences(same, agent(ties=Ties("last"))) == {"ties"}
+    assert differences(same, replace(same, seed=1)) == {"seed"}
     assert differences(same, agent(rule=FixedTimes((1, 2, 3)))) == {"rule"}
     assert differences(agent(rule=FixedTimes((1, 2, 4))), agent(rule=FixedTimes((1, 2, 3)))) == {"rule"}
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import TVMDP, GeneralKernel, InputError, Reward, SlipKernel, Ties, constant, oracle
+from replan.model.window import LARGE
 from replan.planning import oracle_return, plan
 from replan.planning.backward_induction import check_plan, plan_ahead, swept_grid
 from replan.worlds import rover
@@ -155,6 +156,29 @@ def test_random_ties_are_drawn_for_each_plan_and_for_each_state_that_is_told():
     )
 
 
+def test_a_plan_with_random_ties_draws_for_each_state():
+    found = plan(
+        SlipKernel((6, 7), 0.1),
+        constant(Reward(next_state=np.zeros(42))),
+        time=1,
+        horizon=2,
+        ties=Ties("random", 3),
+    )
+    assert set(found.policy) == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_a_plan_is_made_of_the_times_of_its_horizon_alone(ties):
+    kernel, reward, asked = SlipKernel((2, 3), 0.1), Reward(next_state=np.arange(6.0)), set()
+
+    def at(time):
+        asked.add(time)
+        return reward
+
+    plan(kernel, at, time=2, horizon=3, ties=Ties(ties))
+    assert asked == {2, 3, 4}
+
+
 def test_the_order_of_preference_is_that_of_the_tie_rule():
     assert Ties("first").preference(0, 4).tolist() == [0, 1, 2, 3]
     assert Ties("last").preference(0, 4).tolist() == [3, 2, 1, 0]
@@ -265,3 +289,12 @@ def test_values_of_actions_matter_to_belief_execution_alone():
     check_plan(made, made.kernel, time=3, belief=False)
     with pytest.raises(InputError, match="q_values are not 2 x 2 finite numbers"):
         check_plan(made, made.kernel, time=3, belief=True)
+
+
+def test_values_of_actions_matter_in_a_large_world_that_is_no_grid():
+    kernel = GeneralKernel(np.arange(LARGE + 1)[:, None], np.ones((LARGE + 1, 2, 1)))
+    made = plan(kernel, constant(Reward(next_state=np.zeros(LARGE + 1))), time=3, horizon=1)
+    check_plan(made, kernel, time=3, belief=True)
+    vars(made)["q_values"] = np.full((LARGE + 1, 2), np.inf)
+    with pytest.raises(InputError, match="q_values"):
+        check_plan(made, kernel, time=3, belief=True)
