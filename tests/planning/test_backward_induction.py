@@ -167,6 +167,13 @@ def test_a_plan_with_random_ties_draws_for_each_state():
     assert set(found.policy) == {0, 1, 2, 3, 4}
 
 
+def test_two_cells_with_a_slip_each_are_no_grid_with_one_slip():
+    kernel = SlipKernel((1, 2), [0.1, 0.5])
+    world = TVMDP(3, constant(kernel), constant(Reward(next_state=np.array([-1.0, 0.0]))), grid=(1, 2))
+    assert swept_grid(world) is None
+    assert oracle_return(world) == pytest.approx([best_by_enumeration(world, s, 0) for s in (0, 1)])
+
+
 @pytest.mark.parametrize("ties", ["first", "last"])
 def test_a_plan_is_made_of_the_times_of_its_horizon_alone(ties):
     kernel, reward, asked = SlipKernel((2, 3), 0.1), Reward(next_state=np.arange(6.0)), set()
