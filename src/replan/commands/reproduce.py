@@ -44,7 +44,7 @@ PARTS = {
         "table3-report", "such flights with a weather report, right and wrong", "10 minutes"
     ),
     "beyond": Part("beyond", "every rule on harder worlds too, and what regret is made of", "5 minutes"),
-    "learning": Part("learning", "regret when the model is learned from what is seen", "15 minutes"),
+    "learning": Part("learning", "regret when the model is learned from what is seen", "50 minutes"),
     "certificates": Part("certificates", "what can be promised, beside the paper's bound", "2 minutes"),
     "rats": Part("rats", "the bridge of RATS, its published returns beside exact ones", "10 seconds"),
     "forecast": Part(
