@@ -21,7 +21,7 @@ def rows() -> list[Row]:
 
         def move(scene=kept, moves=moves):
             view = model.make_view(scene, next(moves))
-            return panels.result(view) + panels.pictures(scene, view)
+            return panels.result(scene, view) + panels.pictures(scene, view)
 
         def move_anew(setting=setting, execution=execution, move=move):
             return move(model.make_scene(setting, execution))

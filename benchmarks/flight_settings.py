@@ -22,7 +22,7 @@ from replan.worlds.crazyflie.flight import fly
 from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout
 from replan.worlds.crazyflie.metrics import Outcome, outcome
 from replan.worlds.crazyflie.physics import Physics
-from replan.worlds.crazyflie.wind import wind
+from replan.worlds.crazyflie.wind import make_wind
 from replan.worlds.crazyflie.world import COLLISION_COST, crazyflie_mission
 
 FIRST_LAYOUT = FIRST_VALIDATION_LAYOUT + 1_000  # beyond those on which thresholds are chosen
@@ -45,7 +45,7 @@ def flown(airs: list[Air], tables: dict[float, Calibration]) -> Results:
     jobs, agents, winds = [], [], []
     for air, density, number in product(airs, DENSITIES, numbers):
         strength, gust, cost = air
-        made = wind(density, number, strength=strength, gust=gust)
+        made = make_wind(density, number, strength=strength, gust=gust)
         mission = crazyflie_mission(layout(density, number), made, table=tables[gust], collision_cost=cost)
         for schedule in SCHEDULES:
             jobs.append((air, density, schedule, number))

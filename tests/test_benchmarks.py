@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -26,6 +27,11 @@ def page(tmp_path, monkeypatch):
     for topic, rows in ROWS.items():
         monkeypatch.setitem(sys.modules, f"benchmarks.{topic}", SimpleNamespace(rows=lambda rows=rows: rows))
     return path
+
+
+def test_every_benchmark_can_be_imported():
+    for path in Path(bench.__file__).parent.glob("[!_]*.py"):
+        import_module(f"benchmarks.{path.stem}")
 
 
 def test_every_topic_has_rows():
