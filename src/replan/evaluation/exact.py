@@ -27,7 +27,6 @@ from replan.execute.mission import Mission
 from replan.execute.reach import within_reach
 from replan.model.kernel import Array, Indices
 from replan.model.reward import expectation
-from replan.model.window import LARGE
 from replan.planning.backward_induction import Oracle, oracle, require_oracle_memory
 from replan.schedule.budget import Kind, Prices
 from replan.schedule.fixed import FixedTimes
@@ -105,8 +104,6 @@ class Evaluation:
 
 def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
     """Return the mission on the states that its robot can reach, and the oracle's values there."""
-    if mission.world.states <= LARGE:
-        return mission, best or oracle(mission.world)
     within = within_reach(mission)
     if best is not None and within is mission:
         require_room(within)
