@@ -83,6 +83,8 @@ def belief_commands(
                 if value[a] >= best - tie_tolerance:
                     out[row, k] = a
                     break
+            if k + 1 == steps:
+                break
             count = _push(
                 successors[kernel], probabilities[kernel], out[row, k], mass, here, count, ahead, there
             )

@@ -1,0 +1,44 @@
+"""Candidates weighed over several futures, with numbers made up."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from replan.forecast.base import Future
+from replan.schedule.averaged_worth import best_on_average
+
+HORIZON = 4
+NO = -np.inf
+
+
+def chosen(worth, weights):
+    """Return the choice of one robot with one update left, (M, 5) worths of the times 0..4 in each future."""
+    worth = np.array(worth, dtype=float)[:, None, :, None]
+    futures = tuple(Future(f"future {i}", weight, lambda t: None) for i, weight in enumerate(weights))
+    still = SimpleNamespace(candidates=lambda: worth[0], best=np.zeros((1, 2)))
+    return best_on_average(worth, futures, still, HORIZON).of(np.array([0]), 1)
+
+
+def test_the_mean_decides():
+    worth = [[NO, 1.0, 0.9, 0.8, NO], [NO, 0.5, 0.7, 0.6, NO]]
+    assert [chosen(worth, [1 - likely, likely]).times[0] for likely in (0.0, 0.3, 0.4, 1.0)] == [1, 1, 2, 2]
+    assert chosen(worth, [0.6, 0.4]).worth[0] == pytest.approx(0.6 * 0.9 + 0.4 * 0.7)
+
+
+def test_the_terms_add_up_to_the_gain_over_the_time_that_is_best_where_nothing_moves():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        worth = np.full((3, HORIZON + 1), NO)
+        worth[:, 1:HORIZON] = rng.normal(size=(3, 3))
+        weights = rng.dirichlet(np.ones(3))
+        choice, mean = chosen(worth, weights), weights @ worth
+        assert choice.times[0] == mean[1:HORIZON].argmax() + 1
+        terms = choice.terms(0)
+        assert list(terms) == ["future 0", "future 1", "future 2"]
+        assert sum(terms.values()) == pytest.approx(mean[choice.times[0]] - mean[worth[0].argmax()])
+
+
+def test_of_equal_times_the_earliest_wins_and_a_time_that_one_future_rules_out_never_does():
+    assert chosen([[NO, 0.3, 0.7, 0.7, NO]], [1.0]).times[0] == 2
+    assert chosen([[NO, 0.3, 0.7, 0.9, NO], [NO, 0.3, 0.5, NO, NO]], [0.99, 0.01]).times[0] == 2
