@@ -210,3 +210,23 @@ def test_a_look_that_keeps_the_plan_is_not_answered_by_what_an_earlier_one_kept(
         fresh = replace(context, cache={})
         assert rule.updates(context, states).tolist() == rule.updates(fresh, states).tolist()
         assert rule.decide(context).score == pytest.approx(rule.decide(fresh).score, abs=1e-12)
+
+
+@pytest.mark.parametrize("budget", [2, 4, None])
+@pytest.mark.parametrize("time", [1, 5, 20])
+@pytest.mark.parametrize("share", [1.0, 0.01])
+def test_later_updates_are_weighed_at_as_many_times_as_the_effort_allows_and_at_four_each_at_least(
+    budget, time, share
+):
+    """S^2 (T - tau)^2 B / 2, divided by the square of the stride, stays within the share of the effort."""
+    mission = small_grid().with_budget(budget, prices=Prices(look=0.1) if budget is None else None)
+    columns, updates = (1, 4) if budget is None else (budget, budget)
+    work = 25**2 * (24 - time) ** 2 * columns / 2
+    coarsest = max(1, (24 - time) // (4 * updates))
+    for times in (50, 9.1, 8.9, 4.1, 3.9, 1.1, 0.9):
+        effort = work / times
+        rule = Lookahead(effort=effort / share)
+        progress = mission.after(mission.beginning(), time)
+        found = rule.stride(mission.context(rule, progress, 0), share=share)
+        needed = next(stride for stride in range(1, 30) if work <= effort * stride**2)
+        assert found == min(needed, coarsest)
