@@ -1,4 +1,4 @@
-"""`make bench`: run every topic and print one table of ratios.
+"""`make bench`: run every topic and print one table of ratios, row by row as topics are done.
 
 `python -m benchmarks TOPIC ...` runs some of them; `python -m benchmarks --write` runs all and also writes
 the rows that have a peer into docs/speed.md.
@@ -14,6 +14,7 @@ from benchmarks.timing import Row
 
 SPEED_PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 BEGIN, END = "<!-- speed: written by python -m benchmarks --write -->", "<!-- end of speed -->"
+HEAD = "| what | replan | peer | peer's time | ratio |\n|---|---:|---|---:|---:|"
 
 
 def topics() -> list[str]:
@@ -22,17 +23,17 @@ def topics() -> list[str]:
     return sorted(path.stem for path in files if "\ndef rows(" in path.read_text())
 
 
-def table(rows: list[Row]) -> str:
-    """The rows as Markdown."""
-    lines = ["| what | replan | peer | peer's time | ratio |", "|---|---:|---|---:|---:|"]
+def lines(rows: list[Row]) -> str:
+    """The rows as lines of a Markdown table."""
+    found = []
     for row in rows:
         theirs = row["peer_seconds"]
         ratio = f"{theirs / row['ours_seconds']:.1f}x" if theirs else ""
-        lines.append(
+        found.append(
             f"| {row['what']} | {_time(row['ours_seconds'])} | {row['peer'] or ''} | "
             f"{_time(theirs) if theirs else ''} | {ratio} |"
         )
-    return "\n".join(lines)
+    return "\n".join(found)
 
 
 def _time(value: float) -> str:
@@ -47,7 +48,8 @@ def write_page(rows: list[Row]) -> None:
     text = SPEED_PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    SPEED_PAGE.write_text(f"{before}{BEGIN}\n{table([row for row in rows if row['peer']])}\n{END}{after}")
+    with_peer = lines([row for row in rows if row["peer"]])
+    SPEED_PAGE.write_text(f"{before}{BEGIN}\n{HEAD}\n{with_peer}\n{END}{after}")
 
 
 def main(arguments: list[str]) -> None:
@@ -58,10 +60,12 @@ def main(arguments: list[str]) -> None:
     if unknown := set(named) - set(topics()):
         sys.exit(f"unknown topic {min(unknown)!r}: {', '.join(topics())}")
     rows: list[Row] = []
+    print(HEAD, flush=True)
     for topic in named or topics():
         print(f"measuring {topic} ...", file=sys.stderr, flush=True)
-        rows += importlib.import_module(f"benchmarks.{topic}").rows()
-    print(table(rows))
+        found = importlib.import_module(f"benchmarks.{topic}").rows()
+        print(lines(found), flush=True)
+        rows += found
     if write:
         write_page(rows)
 
