@@ -191,17 +191,15 @@ def in_fresh_python(code: str) -> float:
 
 MEMORY = """
 import numpy, numba, replan
-from replan import SlipKernel
+from benchmarks.timing import peak_megabytes
 from replan.planning import plan
 from replan.worlds import rover
 small = rover(5, [.1, .1])
 plan(small.kernel(0), small.reward, time=0, horizon=8)
-def peak():
-    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
-before = peak()
+before = peak_megabytes()
 world = rover(1000, [.1, .1])
 made = plan(world.kernel(0), world.reward, time=0, horizon=8)
-print(peak() - before)
+print(peak_megabytes() - before)
 """
 
 

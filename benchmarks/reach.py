@@ -11,9 +11,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-from benchmarks.timing import Row
+from benchmarks.timing import Row, peak_megabytes
 
 WORK = {
     "regret of a schedule": {"map": 400, "belief": 100},
@@ -83,12 +82,6 @@ def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, f
     began = time.perf_counter()
     run(mission(n))
     return time.perf_counter() - began, peak_megabytes()
-
-
-def peak_megabytes() -> float:
-    """Peak memory of this process; `ru_maxrss` begins with that of the process that started it."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ each measured exactly and on 1000 seeds. `--full` adds the study of 10,000 cells
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from benchmarks.timing import peak_megabytes
 
 SETTINGS = 8
 SEEDS = 1000
@@ -67,7 +68,7 @@ def measure(cells: int, workers: int, engine: str) -> dict[str, float]:
         "computing_cpu": computing_cpu,
         "until_first": first,
         "driver_cpu": cpu,
-        "driver_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "driver_memory": peak_megabytes(),
         "samples": samples,
         "store": size / 2**20,
     }

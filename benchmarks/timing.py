@@ -1,4 +1,4 @@
-"""How things are timed: warmed up, in turns in one process, the least of several.
+"""How things are measured: times warmed up, in turns in one process, the least of several.
 
 On a machine that others use the least time of many calls is what varies least; of short work every call is
 timed on its own.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypedDict
 
 SHORTEST = 0.01  # seconds of one turn, so that caches are as warm for short work as for long
@@ -57,3 +58,9 @@ def seconds(work: Callable[[], object]) -> float:
         work()
         least = min(least, time.perf_counter() - before)
     return least
+
+
+def peak_megabytes() -> float:
+    """Peak memory of this process; `ru_maxrss` begins with that of the process that started it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
