@@ -45,8 +45,8 @@ test: setup-all
 test-slow: setup-all
 	$(BIN)/python -m pytest -n 2 --dist worksteal -o faulthandler_timeout=3600 -m 'slow or hypothesis' --hypothesis-profile=slow
 
-# Whether the tests tell the code from small changes of it: a sample of mutants, by hand.
-MUTANTS ?= --each 30
+# Whether the tests tell the code from small changes of it, by hand; a sample: make mutants MUTANTS='--each 30'.
+MUTANTS ?=
 mutants: setup-all
 	$(PIP) -e '.[mutants]'
 	$(BIN)/python tests/mutants.py $(MUTANTS)

@@ -1,5 +1,8 @@
 """Two implementations of one interface, and plain arrays as the judge."""
 
+import multiprocessing
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -140,3 +143,18 @@ def test_a_law_that_is_none_is_refused(law):
 def test_a_grid_without_cells_is_refused(shape):
     with pytest.raises(InputError, match="at least one row and one column"):
         SlipKernel(shape, 0.1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_of_a_process_that_used_threads_has_threads_of_its_own():
+    kernel, values = SlipKernel((100, 100), 0.2), np.arange(10_000.0)
+    before = kernel.expect(values)
+
+    def again():
+        os._exit(0 if np.array_equal(kernel.expect(values), before) else 1)
+
+    fork = multiprocessing.get_context("fork").Process(target=again)
+    fork.start()
+    fork.join(60)
+    fork.kill()
+    assert fork.exitcode == 0
