@@ -53,7 +53,7 @@ def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, f
     """Seconds of the work, loops loaded, and the peak memory of the process in megabytes."""
     from replan.certificates import certify
     from replan.evaluation import optimum, regret, visited_steps
-    from replan.execute import reach
+    from replan.execute import mission as missions
     from replan.execute.mission import Mission
     from replan.model import piecewise
     from replan.schedule import Periodic, make_rule, window_context
@@ -61,7 +61,7 @@ def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, f
     from replan.worlds import rover
 
     if whole:
-        reach.within_reach.__kwdefaults__["larger_than"] = window_context.LARGE = sys.maxsize
+        missions.LARGE = window_context.LARGE = sys.maxsize
         visited_steps.LARGE = propagation.LARGE = sys.maxsize  # no sparse distributions either
 
     def mission(n: int) -> Mission:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import math
 import os
 import random
 import resource
@@ -24,6 +25,7 @@ import sys
 import time
 from collections import defaultdict
 from fnmatch import fnmatch
+from itertools import accumulate
 from pathlib import Path
 
 import mutmut.__main__ as mutmut
@@ -51,6 +53,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=random.randrange(10**6))
     options.add_argument("--only", nargs="*", help="patterns of names, in place of a sample")
     options.add_argument("--again", action="store_true", help="run again what was not killed before")
+    options.add_argument("--seconds", type=float, default=math.inf, help="of tests that one mutant meets")
     options.add_argument("--workers", type=int, default=os.cpu_count())
     given = options.parse_args()
     found = all_mutants()
@@ -62,7 +65,7 @@ def main() -> None:
         print(f"{len(names)} of {len(found)} mutants, seed {given.seed}")
     done = {KILLED} if given.again else {KILLED, SURVIVED, TOO_LATE, NO_TESTS}
     left = [name for name in names if found[name].exit_code_by_key[name] not in done]
-    status = Trials(left, found, given.workers).run() if left else 0
+    status = Trials(left, found, given.workers, given.seconds).run() if left else 0
     for name in names:
         verdict = found[name].exit_code_by_key[name]
         if verdict != KILLED:
@@ -96,8 +99,10 @@ def sample(names: list[str], each: int, seed: int) -> list[str]:
 class Trials:
     """A plugin of pytest: after the tests themselves, each mutant in a fork."""
 
-    def __init__(self, names: list[str], kept: dict[str, SourceFileMutationData], workers: int) -> None:
-        self.names, self.kept, self.workers = names, kept, workers
+    def __init__(
+        self, names: list[str], kept: dict[str, SourceFileMutationData], workers: int, seconds: float
+    ) -> None:
+        self.names, self.kept, self.workers, self.seconds = names, kept, workers, seconds
         self.running: dict[int, tuple[str, float, int]] = {}
         self.killers: dict[str, set[str]] = defaultdict(set)
         self.report_to: int | None = None
@@ -146,6 +151,7 @@ class Trials:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         set_mutant_under_test(name)
         self.report_to = told
+        tests[0].config.pluginmanager.unregister(name="terminalreporter")
         for test, following in zip(tests, [*tests[1:], None], strict=True):
             test.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
         os._exit(SURVIVED)
@@ -179,14 +185,17 @@ class Trials:
         self.kept[name].save()
 
     def nearby(self, name: str) -> list[str]:
-        """The tests of a mutant: of its folder and of evaluation, the quickest first."""
+        """The tests of a mutant: of its folder and of evaluation, the quickest first, `seconds` in all."""
         function = mangled_name_from_mutant_name(name)
         folders = (f"tests/{name.split('.')[1]}/", "tests/evaluation/")
-        tests = [
-            test for test in state().tests_by_mangled_function_name[function] if test.startswith(folders)
-        ]
+        tests = state().tests_by_mangled_function_name.get(function, set())
         before, seconds = self.killers[function], state().duration_by_test
-        return sorted(tests, key=lambda test: (test not in before, seconds[test]))
+        tests = sorted(
+            (test for test in tests if test.startswith(folders)),
+            key=lambda test: (test not in before, seconds[test]),
+        )
+        until = accumulate(seconds[test] for test in tests)
+        return [test for test, spent in zip(tests, until, strict=True) if spent <= self.seconds] or tests[:1]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from replan.evaluation.exact import from_start
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute import Agent
 from replan.execute.mission import Mission
-from replan.execute.reach import within_reach
+from replan.execute.reach import on_window
 from replan.forecast import ForecastFault, Given, Mixture, Trend
 from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel
 from replan.planning.ties import Ties
@@ -52,7 +52,7 @@ def grid_mission(seed, n, *, execution="map", ties="first", forecast=None, price
 
 
 def cut(mission):
-    part = within_reach(mission, larger_than=0)
+    part = on_window(mission)
     assert not part.is_whole and part.world.states < mission.world.states
     return part
 
@@ -132,9 +132,9 @@ def test_forecasts_of_longer_moves_are_left_whole():
     turned = SlipKernel((30, 120), 0.1)
     for kernels in ([leaps], [mission.world.kernel(0), turned]):
         for forecast in (Given(kernels), Mixture(given=Given(kernels))):
-            assert within_reach(replace(mission, forecast=forecast)).is_whole
+            assert replace(mission, forecast=forecast).within_reach().is_whole
     for forecast in (Given(mission.world.kernel), Mixture(models=mission.world.models)):
-        assert not within_reach(replace(mission, forecast=forecast)).is_whole
+        assert not replace(mission, forecast=forecast).within_reach().is_whole
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(26, 40), priced=st.booleans())
@@ -209,12 +209,12 @@ def test_rollouts_on_the_window_are_those_on_the_whole_grid():
 
 def test_what_depends_on_the_numbers_of_states_is_left_whole():
     world = rover(60, np.linspace(0.1, 0.4, 6), start=(30, 30))
-    assert within_reach(Mission(world, 3, 2, ties=Ties("random"))).is_whole
-    assert within_reach(Mission(rover(60, np.full(60, 0.1), start=(30, 30)), 3, 2)).is_whole
+    assert Mission(world, 3, 2, ties=Ties("random")).within_reach().is_whole
+    assert Mission(rover(60, np.full(60, 0.1), start=(30, 30)), 3, 2).within_reach().is_whole
     general = replace(world, kernel=lambda t: world.kernel(t).general())
-    assert within_reach(Mission(general, 3, 2)).is_whole
-    part = within_reach(Mission(world, 3, 2))
-    assert not part.is_whole and within_reach(part) is part
+    assert Mission(general, 3, 2).within_reach().is_whole
+    part = Mission(world, 3, 2).within_reach()
+    assert not part.is_whole and part.within_reach() is part
 
 
 def test_another_budget_on_the_window_is_another_budget_for_rules():

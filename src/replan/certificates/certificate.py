@@ -22,7 +22,7 @@ from replan.certificates.parameter_range import ParameterRange
 from replan.certificates.slip_range import SlipRange
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
-from replan.execute.reach import WindowMission, within_reach
+from replan.execute.reach import WindowMission
 from replan.model.kernel import Array
 from replan.model.machine import require_memory
 from replan.model.tvmdp import TVMDP
@@ -99,7 +99,7 @@ def certify_times(
     """Return the certificate of a robot that updates at these times.
 
     A large world is bounded on the states that the robot can reach. Its plans are those of the whole, since
-    `within_reach` leaves a margin for them; the rest holds by `NestedStates`.
+    `Mission.within_reach` leaves a margin for them; the rest holds by `NestedStates`.
     """
     robot, near = _nearby(robot, known)
     world = robot.world
@@ -129,7 +129,7 @@ def certify_times(
 
 def _nearby(robot: Mission, known: Known) -> tuple[Mission, Known]:
     """Return the mission on the window that the robot can reach, and what is known of its rows."""
-    within = within_reach(robot)
+    within = robot.within_reach()
     if not isinstance(within, WindowMission):
         rows = within.world.states * within.world.actions * known.width
         require_memory(2 * rows * within.horizon, f"a certificate of {within.world.states} states")

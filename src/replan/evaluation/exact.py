@@ -24,7 +24,6 @@ from replan.evaluation.visited_steps import (
 )
 from replan.execute.config import Key, Progress
 from replan.execute.mission import Mission
-from replan.execute.reach import within_reach
 from replan.model.kernel import Array, Indices
 from replan.model.reward import expectation
 from replan.planning.backward_induction import Oracle, oracle, require_oracle_memory
@@ -104,7 +103,7 @@ class Evaluation:
 
 def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
     """Return the mission on the states that its robot can reach, and the oracle's values there."""
-    within = within_reach(mission)
+    within = mission.within_reach()
     if best is not None and within is mission:
         require_room(within)
         return within, best
@@ -160,7 +159,7 @@ def worst_regret(mission: Mission, regrets: Array) -> float:
 def from_start(mission: Mission, rule: Rule, best: Oracle | None) -> tuple[float, Steps]:
     """Return the expected return from the start state and, given the oracle, the loss of every step."""
     if best is None:
-        return _forwards(UpdateTimes(within_reach(mission), rule), None)
+        return _forwards(UpdateTimes(mission.within_reach(), rule), None)
     mission, best = reach_and_oracle(mission, best)
     return _forwards(UpdateTimes(mission, rule), best)
 

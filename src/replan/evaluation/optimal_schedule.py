@@ -15,7 +15,6 @@ import numpy as np
 from replan.evaluation.compared_programme import ComparedProgramme
 from replan.evaluation.exact import from_start
 from replan.execute.mission import Mission
-from replan.execute.reach import within_reach
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import oracle_return
 from replan.schedule.budget import FIRST_UPDATE, Prices
@@ -64,7 +63,7 @@ class Optimum:
 
 def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     """The best fixed and the best feedback schedule."""
-    mission = within_reach(mission)
+    mission = mission.within_reach()
     best = float(oracle_return(mission.world)[mission.world.start])
     price = (mission.prices or Prices()).update
     times, gained, arrival = _opening(mission)
@@ -132,7 +131,7 @@ def best_feedback(mission: Mission) -> BestFeedback:
 
 def feedback_value(mission: Mission) -> float:
     """Return the objective of the best feedback schedule from the start."""
-    mission = within_reach(mission)
+    mission = mission.within_reach()
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival))
     return gained + float(arrival[programme.states] @ programme.best[:, -1])
@@ -146,7 +145,7 @@ def feedback_regrets(
     `acting_from` as in `feedback`.
     """
     mission = (
-        within_reach(mission).with_budget(largest) if acting_from is None else mission.with_budget(largest)
+        mission.within_reach().with_budget(largest) if acting_from is None else mission.with_budget(largest)
     )
     best = float(oracle_return(mission.world)[mission.world.start])
     _, gained, arrival = _opening(mission)

@@ -13,13 +13,14 @@ from replan.execute.config import AgentConfig, Progress, Update
 from replan.forecast.base import Forecast, Frozen
 from replan.model.kernel import Indices, Kernel
 from replan.model.tvmdp import TVMDP
+from replan.model.window import LARGE
 from replan.planning.ties import Ties
 from replan.schedule.budget import Kind, Prices, check_times
 from replan.schedule.rule import Context, Rule
 from replan.skip.propagation import Execution
 
-LARGE = 10_000
-"""States above which only the last two updates are kept."""
+ALL_KEPT = 10_000
+"""States up to which all updates are kept; else the last two."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,14 @@ class Mission:
         """Return states that rules see as states of the world."""
         return states
 
+    def within_reach(self) -> Mission:
+        """Return an equal mission on the cells that its robot can reach, where its world is a large grid."""
+        if self.world.states <= LARGE:
+            return self
+        from replan.execute.reach import on_window
+
+        return on_window(self)
+
     @property
     def horizon(self) -> int:
         """T."""
@@ -101,7 +110,7 @@ class Mission:
             before = (earlier, self.estimate(earlier)) if earlier else None
             return self.config.make_update(time, self.estimate(time), before)
 
-        return lru_cache(maxsize=4 * self.horizon if self.world.states <= LARGE else 2)(update)
+        return lru_cache(maxsize=4 * self.horizon if self.world.states <= ALL_KEPT else 2)(update)
 
     def estimate(self, time: int) -> Kernel:
         """Return what an update at a time learns of the kernel."""

@@ -18,7 +18,7 @@ from replan.forecast.base import Evidence, Forecast, Future
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP
-from replan.model.window import LARGE, Window
+from replan.model.window import Window
 from replan.schedule.rule import Context, Need, Rule
 
 
@@ -115,14 +115,14 @@ def expects_next_cells(mission: Mission) -> bool:
     )
 
 
-def within_reach(mission: Mission, *, larger_than: int = LARGE) -> Mission:
-    """Return an equal mission on the window that its robot can reach; a small mission is left as it is.
+def on_window(mission: Mission) -> Mission:
+    """Return an equal mission on the window that its robot can reach, or the mission where that gains little.
 
     Random ties are drawn by state, so such a mission is left as it is; so is one with a forecast that may
     expect longer moves than to the next cell, and one whose world is no grid of slip kernels.
     """
     world = mission.world
-    if type(mission) is not Mission or world.states <= larger_than or mission.ties.kind == "random":
+    if type(mission) is not Mission or mission.ties.kind == "random":
         return mission
     if mission.apart:
         return mission

@@ -7,6 +7,9 @@ cells: a move into one stays. One gather of the values serves all five actions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,6 +22,8 @@ from replan.model.machine import require_memory
 ACTIONS = ("right", "left", "down", "up", "stay")
 STEPS_PER_PASS = 8
 """Backups in one pass over a grid: three rows of values for each must fit into a core's cache."""
+NUMBERS_KEPT = 1_000_000  # kernels over time are kept between calls where all of them hold fewer
+NUMBERS_OF_A_KERNEL = 50  # beside those of its cells
 UNIFORM, NO_CELL = np.full(len(ACTIONS), 1 / len(ACTIONS)), np.zeros(1, dtype=bool)
 NOTHING, NONE_CHOSEN = np.empty(0), np.empty(0, dtype=np.int64)
 MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down, columns right
@@ -244,3 +249,21 @@ def _per_cell(value: ArrayLike, states: int, name: str, kind: type) -> np.ndarra
     if array.size not in (1, states):
         raise InputError(f"{name} has {array.size} entries where the grid has {states} cells")
     return np.ascontiguousarray(array)
+
+
+def slip_over_time(
+    shape: tuple[int, int], slip: Array, factor: Array, *, blocked: np.ndarray | None = None
+) -> Callable[[int], SlipKernel]:
+    """Return the kernels of a grid whose slip at t is slip[t] times (S,) or (1,) `factor`, within [0, 1].
+
+    They are kept between calls where all of them together are small.
+    """
+    everywhere = np.clip(slip * factor, 0, 1)[:, None] if factor.size == 1 else None
+    kept = (factor.size + NUMBERS_OF_A_KERNEL) * len(slip) <= NUMBERS_KEPT
+
+    @lru_cache(maxsize=len(slip) if kept else 2)
+    def kernel(t: int) -> SlipKernel:
+        cells = np.clip(slip[t] * factor, 0, 1) if everywhere is None else everywhere[t]
+        return SlipKernel(shape, cells, blocked=blocked)
+
+    return kernel

@@ -20,11 +20,12 @@ from pydantic import Field
 from replan.errors import InputError
 from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, SlipKernel, constant
 from replan.model.kernel import Array, Indices
+from replan.model.slip import NUMBERS_KEPT
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap, read_map
 from replan.worlds.mars_rover import Drift
 from replan.worlds.parameters import Fraction, Horizon, Parameters
-from replan.worlds.slip_grid import DISTANCE_SCALE, KERNELS_KEPT
+from replan.worlds.slip_grid import DISTANCE_SCALE
 from replan.worlds.terrain import ChangingSlip
 
 Metres = Annotated[float, Field(gt=0)]
@@ -144,7 +145,7 @@ def build_on(
     values = np.column_stack([slips, *([patch.slip_at(t) for t in times] for patch in patches)])
     ground = _ground(cells, patches)
 
-    @lru_cache(maxsize=len(slips) if cells.states * len(slips) <= KERNELS_KEPT else 2)
+    @lru_cache(maxsize=len(slips) if cells.states * len(slips) <= NUMBERS_KEPT else 2)
     def kernel_of(slips: tuple[float, ...]) -> SlipKernel:
         return SlipKernel(cells.shape, np.array(slips)[ground], blocked=cells.blocked)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, SlipKernel, constant
+from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, constant
 from replan.model.kernel import Array
+from replan.model.slip import slip_over_time
 
 DISTANCE_SCALE = 20.0
-KERNELS_KEPT = 1_000_000  # numbers; kernels are kept between calls where all of them together hold fewer
-NUMBERS_OF_A_KERNEL = 50  # beside those of its cells
 
 Cell = tuple[int, int]
 
@@ -37,16 +35,7 @@ def rover(
     goal = (n - 1, n - 1) if goal is None else goal
     blocked = _blocked(n, obstacles, keep_free=(start, goal))
     factor = np.ones(1) if terrain is None else np.asarray(terrain, dtype=float).reshape(-1)
-
-    kept = (factor.size + NUMBERS_OF_A_KERNEL) * len(slip) <= KERNELS_KEPT
-    slips = np.clip(slip * factor, 0, 1)[:, None] if factor.size == 1 else None
-
-    @lru_cache(maxsize=len(slip) if kept else 2)
-    def kernel(t: int) -> SlipKernel:
-        return SlipKernel(
-            (n, n), np.clip(slip[t] * factor, 0, 1) if slips is None else slips[t], blocked=blocked
-        )
-
+    kernel = slip_over_time((n, n), slip, factor, blocked=blocked)
     family = KernelFamily.of_one_slip(kernel(0)) if terrain is None else None
     return TVMDP(
         horizon=len(slip),
