@@ -31,6 +31,24 @@ def _expect_ahead(u, first, last, cells, masses, values, total):
 
 
 @jit
+def fill_in(first, last, stride, values):
+    """Interpolate (T + 1, S, C) `values` between every `stride`-th time from first to last.
+
+    Their last column is 1 where values are known; where one of two is, that one is taken.
+    """
+    states, columns = values.shape[1:]
+    for before in range(first, last, stride):
+        for steps in range(1, stride):
+            share = steps / stride
+            for s in range(states):
+                one, other = values[before, s], values[before + stride, s]
+                weight = (1 - share) * one[columns - 1] + share * other[columns - 1]
+                if weight > 0.0:
+                    for c in range(columns):
+                        values[before + steps, s, c] = ((1 - share) * one[c] + share * other[c]) / weight
+
+
+@jit
 def candidate_values(begin, rows, gained, offsets, cells, masses, candidate, latest, price, values, out):
     """Fill (R, T + 1, C) `out` with the value of each candidate for the next update, by updates left."""
     columns, length = out.shape[2], candidate.size - begin

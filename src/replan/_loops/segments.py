@@ -5,15 +5,35 @@ import numpy as np
 from replan._loops.compiler import jit
 
 PLACE = np.uint64  # of a state: indices that cannot be negative spare the loops a test
+GRID = 5  # successors of a cell
+
+
+@jit
+def _spread(successors, probabilities, action, mass, here, count, ahead, width):
+    """Move the `count` masses at `here` to `ahead`."""
+    for i in range(count):
+        s = here[i]
+        moved = mass[s]
+        mass[s] = 0.0
+        for k in range(width):
+            ahead[PLACE(successors[s, k])] += moved * probabilities[s, action, k]
 
 
 @jit
 def _push(successors, probabilities, action, mass, here, count, ahead, there):
-    """Move the `count` masses at `here` to `ahead` at `there`; return how many places those are.
+    """Move the `count` masses at `here` to `ahead`; list in `there` where they can be, and return how many.
 
     `there` has room for one more, since a place is written before it is known to be new.
     """
-    width = successors.shape[1]
+    width, size = successors.shape[1], ahead.size
+    if count * width > size:
+        if width == GRID:  # a width that the compiler knows saves a tenth
+            _spread(successors, probabilities, action, mass, here, count, ahead, GRID)
+        else:
+            _spread(successors, probabilities, action, mass, here, count, ahead, width)
+        for s in range(size):
+            there[s] = s
+        return PLACE(size)
     found = PLACE(0)
     for i in range(count):
         s = here[i]
@@ -31,26 +51,34 @@ def _push(successors, probabilities, action, mass, here, count, ahead, there):
 
 
 @jit
-def _prune(tolerance, mass, here, count):
-    """Drop masses below the tolerance and scale up the rest; return how many stay and the mass that went."""
-    dropped, largest = 0.0, 0.0
-    for i in range(count):
-        here_now = mass[here[i]]
-        largest = max(largest, here_now)
-        if here_now < tolerance:
-            dropped += here_now
-    if dropped == 0.0 or largest < tolerance:
-        return count, 0.0
-    kept = PLACE(0)
+def _prune(tolerance, reward, mass, here, count):
+    """Drop masses below the tolerance, unless all are, and scale up the rest.
+
+    Return how many stay, the mass that went, and the mean of `reward` before (0 where it is empty).
+    """
+    if count * tolerance > 0.5:
+        largest = 0.0
+        for i in range(count):
+            largest = max(largest, mass[here[i]])
+        if largest < tolerance:
+            tolerance = 0.0
+    dropped, total, paid, kept = 0.0, 0.0, reward.size > 0, PLACE(0)
     for i in range(count):
         s = here[i]
-        if mass[s] < tolerance:
-            mass[s] = 0.0
-        else:
-            mass[s] /= 1.0 - dropped
-            here[kept] = s
+        now = mass[s]
+        if paid:
+            total += now * reward[s]
+        here[kept] = s
+        if now > 0.0 and now >= tolerance:
             kept += PLACE(1)
-    return kept, dropped
+        else:
+            dropped += now
+            mass[s] = 0.0
+    if dropped > 0.0:
+        scale = 1.0 / (1.0 - dropped)
+        for i in range(kept):
+            mass[here[i]] *= scale
+    return kept, dropped, total
 
 
 @jit
@@ -65,7 +93,7 @@ def belief_commands(
     size, actions = q_values.shape[1:]
     mass, ahead = np.zeros(size), np.zeros(size)
     here, there = np.empty(size + 1, dtype=PLACE), np.empty(size + 1, dtype=PLACE)
-    value = np.empty(actions)
+    value, nothing = np.empty(actions), np.empty(0)
     out = np.empty((states.size, steps), dtype=np.int64)
     for row in range(states.size):
         here[0], count = states[row], PLACE(1)
@@ -88,7 +116,7 @@ def belief_commands(
             count = _push(
                 successors[kernel], probabilities[kernel], out[row, k], mass, here, count, ahead, there
             )
-            count, _ = _prune(tolerance, ahead, there, count)
+            count, _, _ = _prune(tolerance, nothing, ahead, there, count)
             mass, ahead = ahead, mass
             here, there = there, here
         for i in range(count):
@@ -113,7 +141,7 @@ def push_rows(
     """Push every row through its actions; see `replan.skip.segments.Segments` for what comes back."""
     rows, steps = actions.shape
     size = successors.shape[1]
-    with_action, with_next = state_action.shape[1] > 0, next_state.shape[1] > 0
+    with_action = state_action.shape[1] > 0
     mass, ahead = np.zeros(size), np.zeros(size)
     here, there = np.empty(size + 1, dtype=PLACE), np.empty(size + 1, dtype=PLACE)
     gained, lost = np.zeros((rows, steps + 1)), np.zeros((rows, steps + 1))
@@ -132,13 +160,10 @@ def push_rows(
                 for i in range(count):
                     total += mass[here[i]] * state_action[reward, here[i], a]
             count = _push(successors[kernel], probabilities[kernel], a, mass, here, count, ahead, there)
-            if with_next:
-                for i in range(count):
-                    total += ahead[there[i]] * next_state[reward, there[i]]
-            count, dropped = _prune(tolerance, ahead, there, count)
+            count, dropped, paid = _prune(tolerance, next_state[reward], ahead, there, count)
             mass, ahead = ahead, mass
             here, there = there, here
-            gained[row, k] = gained[row, k - 1] + total
+            gained[row, k] = gained[row, k - 1] + total + paid
             lost[row, k] = min(1.0, lost[row, k - 1] + dropped)
             if keep[k]:
                 if used + count > cells.size:

@@ -37,7 +37,7 @@ def combine(kernels: Sequence[Kernel], weights: Sequence[float]) -> Kernel:
 
 def stack_kernels(kernels: Sequence[Kernel]) -> tuple[Indices, Array]:
     """(K, S, k) successors and (K, S, A, k) probabilities, for compiled loops."""
-    if len(kernels) > 2 and (grids := _differing_in_slip_alone(kernels)):
+    if grids := _differing_in_slip_alone(kernels):
         return _stack_slips(grids)
     lists = [one.general() for one in kernels]
     states, actions = lists[0].states, lists[0].actions
@@ -60,12 +60,15 @@ def _differing_in_slip_alone(kernels: Sequence[Kernel]) -> list[SlipKernel]:
 
 def _stack_slips(grids: Sequence[SlipKernel]) -> tuple[Indices, Array]:
     """Stack kernels of one grid, whose probabilities are linear in the slip."""
-    sure, astray = (grids[0].with_slip(np.full(1, slip)).general() for slip in (0.0, 1.0))
-    require_memory(len(grids) * (sure.successors.size + sure.probabilities.size), f"{len(grids)} kernels")
-    slips = np.stack([np.broadcast_to(grid.slip, grid.states) for grid in grids])
-    more = astray.probabilities - sure.probabilities
-    successors = np.broadcast_to(sure.successors, (len(grids), *sure.successors.shape))
-    return np.ascontiguousarray(successors), sure.probabilities + slips[:, :, None, None] * more
+    first, actions = grids[0], grids[0].actions
+    require_memory(len(grids) * first.states * (actions + 1) * actions, f"{len(grids)} kernels")
+    parts = np.concatenate([np.eye(actions), np.broadcast_to(first.law, (actions, actions))])
+    lists, merged = merge_successors(
+        first.destinations(), np.broadcast_to(parts, (first.states, *parts.shape))
+    )
+    sure, astray = merged[:, :actions], merged[:, actions:]
+    slips = np.stack([np.broadcast_to(grid.slip, grid.states) for grid in grids])[:, :, None, None]
+    return np.repeat(lists[None], len(grids), axis=0), (1 - slips) * sure + slips * astray
 
 
 def side_by_side(kernels: Sequence[GeneralKernel]) -> tuple[Indices, list[Array]]:

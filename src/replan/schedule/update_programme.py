@@ -188,13 +188,9 @@ class _Table:
 
     def fill_in(self, values: Array) -> None:
         """Make candidates of the times in between: interpolate values, or take the one that is known."""
-        for before, after in zip(self.times, self.times[1:], strict=False):
-            for u in range(before + 1, after):
-                share = (u - before) / self.stride
-                one, other = (1 - share) * values[before], share * values[after]
-                weight = one[:, -1:] + other[:, -1:]
-                values[u] = np.divide(one + other, weight, out=np.zeros_like(one), where=weight > 0)
-                self.candidate[u] = True
+        if self.times:
+            _loops.programme.fill_in(self.times[0], self.times[-1], self.stride, values)
+            self.candidate[self.times[0] : self.times[-1]] = True
 
     def best_next(self, time: int, states: Indices, values: Array, columns: int) -> tuple[Array, Indices]:
         """(R, columns + 1) V(time, b, s) and the next update time behind it."""
