@@ -1,6 +1,7 @@
 """Planning against brute force over all policies, against QuantEcon, and against the tie rules' own words."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,13 @@ from hypothesis import strategies as st
 from replan import TVMDP, GeneralKernel, InputError, Reward, SlipKernel, Ties, constant, oracle
 from replan.model.window import LARGE
 from replan.planning import oracle_return, plan
-from replan.planning.backward_induction import check_plan, plan_ahead, swept_grid
+from replan.planning.backward_induction import (
+    check_plan,
+    grid_over_time_of,
+    plan_ahead,
+    require_oracle_memory,
+    swept_grid,
+)
 from replan.worlds import rover
 from tiny_worlds import random_kernel, random_world
 
@@ -62,11 +69,20 @@ def test_plan_and_oracle_equal_quantecon_on_constant_kernels(seed):
     np.testing.assert_allclose(best.values, values, atol=1e-10)
 
 
-@given(st.integers(0, 10_000), st.sampled_from(["first", "last"]), st.booleans())
-def test_a_plan_for_every_time_is_backward_induction_over_the_kernels_and_rewards_to_come(seed, ties, slip):
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["first", "last"]),
+    st.booleans(),
+    st.sampled_from(["neither", "kernels", "rewards"]),
+)
+def test_a_plan_for_every_time_is_backward_induction_over_the_kernels_and_rewards_to_come(
+    seed, ties, slip, stays
+):
     rng = np.random.default_rng(seed)
     kernels = [SlipKernel((2, 3), rng.random()) if slip else random_kernel(rng, 6, 5) for _ in range(4)]
     rewards = [Reward(rng.normal(size=(6, 5)), rng.normal(size=6)) for _ in range(4)]
+    kernels = kernels[:1] * 4 if stays == "kernels" else kernels
+    rewards = rewards[:1] * 4 if stays == "rewards" else rewards
     given_times = {"kernel_at": kernels.__getitem__, "reward": rewards.__getitem__}
     made = plan_ahead(**given_times, time=1, end=4, horizon=2, ties=Ties(ties))
     for t in (1, 2, 3):
@@ -156,6 +172,11 @@ def test_random_ties_are_drawn_for_each_plan_and_for_each_state_that_is_told():
     )
 
 
+def test_a_seed_of_random_ties_has_the_draws_that_it_always_had():
+    drawn = Ties("random", 3).choose(np.zeros((8, 5)), plan_time=2, states=np.arange(8))
+    assert drawn.tolist() == [3, 1, 4, 2, 4, 0, 3, 2]
+
+
 def test_a_plan_with_random_ties_draws_for_each_state():
     found = plan(
         SlipKernel((6, 7), 0.1),
@@ -165,6 +186,15 @@ def test_a_plan_with_random_ties_draws_for_each_state():
         ties=Ties("random", 3),
     )
     assert set(found.policy) == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("ties", [Ties("first"), Ties("last"), Ties("random", 3)], ids=str)
+@pytest.mark.parametrize("kernel", [SlipKernel((2, 3), 0.1), SlipKernel((2, 3), 0.1).general()])
+def test_a_plan_tells_its_time_and_its_ties_and_chooses_by_them(kernel, ties):
+    made = plan(kernel, constant(Reward(next_state=np.zeros(6))), time=4, horizon=2, ties=ties)
+    assert (made.time, made.ties) == (4, ties)
+    chosen = ties.choose(np.zeros((6, 5)), plan_time=4, states=np.arange(6))
+    np.testing.assert_array_equal(made.policy, chosen)
 
 
 def test_two_cells_with_a_slip_each_are_no_grid_with_one_slip():
@@ -238,7 +268,7 @@ def step_by_step(world):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1), (2, 3), (7, 5), (130, 110)])
-@pytest.mark.parametrize("horizon", [2, 8, 19])
+@pytest.mark.parametrize("horizon", [2, 8, 9, 19])
 @pytest.mark.parametrize("walls", [0.0, 0.3])
 def test_a_pass_gives_the_values_of_every_step(shape, horizon, walls):
     rng = np.random.default_rng(horizon)
@@ -256,11 +286,12 @@ def test_a_pass_gives_the_values_of_every_step(shape, horizon, walls):
 
 def test_other_worlds_are_not_swept():
     slip = np.linspace(0.1, 0.3, 9)
-    plain = rover(4, slip)
+    plain, walls = rover(4, slip), rover(4, slip, obstacles=[(1, 1)])
     by_action = Reward(state_action=np.ones((16, 5)))
     others = [
         rover(4, slip, terrain=np.linspace(0.5, 1, 16)),
         replace(plain, kernel=lambda t: plain.kernel(t).general()),
+        replace(plain, kernel=lambda t: plain.kernel(t) if t < 5 else walls.kernel(t)),
         replace(plain, reward=lambda t: Reward(next_state=np.arange(16.0) * t)),
         replace(plain, reward=lambda t: plain.reward(t) if t < 5 else by_action),
     ]
@@ -268,6 +299,26 @@ def test_other_worlds_are_not_swept():
         assert swept_grid(world) is None
         np.testing.assert_allclose(oracle(world).values, step_by_step(world), rtol=0, atol=1e-12)
         np.testing.assert_array_equal(oracle_return(world), oracle(world).values[0])
+
+
+def test_a_grid_over_time_has_the_slip_of_each_cell_at_each_time():
+    slips, reward = np.random.default_rng(0).random((3, 6)), Reward(next_state=np.arange(6.0))
+    found = grid_over_time_of(TVMDP(3, lambda t: SlipKernel((2, 3), slips[t]), constant(reward)))
+    np.testing.assert_array_equal(found.slip, slips)
+
+
+def test_an_oracle_says_how_many_values_it_has_and_is_refused_where_they_do_not_fit_into_memory():
+    world = TVMDP(4, constant(SlipKernel((2, 3), 0.1)), constant(Reward(next_state=np.arange(6.0))))
+    assert require_oracle_memory(world) == oracle(world).values.size
+    with pytest.raises(InputError, match="the oracle's value of every time and state needs about 480 TB"):
+        oracle(replace(world, horizon=10**13))
+
+
+def test_the_first_plan_of_a_thread_may_be_of_one_state():
+    kernel, reward = GeneralKernel.from_dense(np.ones((1, 2, 1))), Reward(next_state=np.array([2.0]))
+    with ThreadPoolExecutor(1) as thread:
+        made = thread.submit(plan, kernel, constant(reward), time=0, horizon=3, ties=Ties("last")).result()
+    assert (made.policy.tolist(), made.next_values.tolist()) == ([1], [4.0])
 
 
 def plan_of_two_states():
@@ -281,6 +332,31 @@ def test_a_plan_for_the_time_and_the_kernel_is_accepted(belief):
     check_plan(made, made.kernel, time=3, belief=belief)
     with pytest.raises(InputError, match="for time 3, not 4"):
         check_plan(made, made.kernel, time=4, belief=belief)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        [0, 1],
+        np.array([0]),
+        np.array([[0], [1]]),
+        np.array([0.0, 1.0]),
+        np.array([0.5, 1.5]),
+        np.array([-1, 0]),
+        np.array([0, 2]),
+    ],
+    ids=["list", "one short", "two dimensions", "floats", "halves", "below the first", "one past the last"],
+)
+def test_a_policy_that_is_not_one_action_for_each_state_is_refused(policy):
+    made = replace(plan_of_two_states(), policy=policy)
+    with pytest.raises(InputError, match="policy is not 2 whole numbers from 0 to 1"):
+        check_plan(made, made.kernel, time=3, belief=False)
+
+
+@pytest.mark.filterwarnings("error")
+def test_finite_values_are_accepted_though_their_sum_is_not_finite():
+    made = replace(plan_of_two_states(), next_values=np.array([1e308, 1e308]))
+    check_plan(made, made.kernel, time=3, belief=False)
 
 
 @pytest.mark.parametrize("values", [[0.0, 0.0], np.zeros(3), np.zeros((2, 1)), np.array([0.0, np.nan])])
@@ -305,3 +381,19 @@ def test_values_of_actions_matter_in_a_large_world_that_is_no_grid():
     vars(made)["q_values"] = np.full((LARGE + 1, 2), np.inf)
     with pytest.raises(InputError, match="q_values"):
         check_plan(made, kernel, time=3, belief=True)
+
+
+def test_values_of_actions_matter_on_a_large_grid():
+    kernel = SlipKernel((2, LARGE), 0.1)
+    reward, by_action = np.zeros(2 * LARGE), np.zeros((2 * LARGE, 5))
+    made = plan(kernel, constant(Reward(by_action, reward)), time=3, horizon=1)
+    check_plan(made, kernel, time=3, belief=True)
+    others = [
+        replace(made, reward=Reward(next_state=reward + np.inf)),
+        replace(made, reward=Reward(by_action + np.nan)),
+        replace(made, reward=Reward(by_action[:, :4])),
+        replace(made, kernel=SlipKernel((3, LARGE), 0.1)),
+    ]
+    for other in others:
+        with pytest.raises(InputError, match="q_values"):
+            check_plan(other, kernel, time=3, belief=True)

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 
 from replan.errors import InputError
 from replan.model import Reward, SlipKernel, constant
+from replan.model.window import LARGE
 from replan.planning import plan
+from replan.planning.backward_induction import plan_ahead
+from replan.planning.ties import Ties
 from replan.skip import make_propagation
-from replan.skip.propagation import skip_interval
+from replan.skip.propagation import likeliest, skip_interval, stack_rows
 
 KERNEL = SlipKernel((3, 3), 0.1)
 PLAN = plan(KERNEL, constant(Reward(next_state=np.zeros(9))), time=2, horizon=2)
@@ -25,6 +29,22 @@ def test_another_way_of_acting_is_refused_by_its_name():
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
+def test_a_robot_acts_on_the_plan_and_the_kernel_of_each_time(execution):
+    kernels = [SlipKernel((3, 3), slip) for slip in (0.1, 0.9, 0.5, 0.2)]
+    rewards = [Reward(next_state=np.roll(np.arange(9.0), 4 * t)) for t in range(4)]
+    made = plan_ahead(kernels.__getitem__, rewards.__getitem__, time=1, end=4, horizon=2)
+    robot = make_propagation(execution, made, kernels[1], kernels.__getitem__)
+    estimate, belief = robot.begin(np.arange(9)), np.eye(9)
+    for t in (1, 2, 3):
+        actions = robot.act(estimate, t)
+        np.testing.assert_array_equal(actions, Ties().choose(belief @ made.at(t).q_values))
+        estimate = robot.advance(estimate, actions, t)
+        belief = kernels[t].push(belief, actions)
+        np.testing.assert_allclose(belief[np.arange(9), likeliest(estimate)], belief.max(axis=1))
+        belief = np.eye(9)[estimate] if execution == "map" else belief
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
 def test_sparse_distributions_are_the_dense_ones(execution):
     reward = constant(Reward(next_state=np.arange(9.0)))
     kernels = [SlipKernel((3, 3), slip) for slip in (0.1, 0.5, 0.9)]
@@ -38,3 +58,21 @@ def test_sparse_distributions_are_the_dense_ones(execution):
         np.testing.assert_array_equal(other.actions, one.actions)
         np.testing.assert_allclose(other.after.toarray(), one.after, atol=1e-12)
         np.testing.assert_allclose(other.reward, one.reward, atol=1e-12)
+
+
+def test_a_belief_on_a_large_grid_acts_and_moves_as_a_dense_one():
+    kernel, size = SlipKernel((51, LARGE // 50), 0.4), 51 * LARGE // 50
+    reward = Reward(next_state=np.random.default_rng(0).integers(0, 3, size).astype(float))
+    made = plan(kernel, constant(reward), time=2, horizon=2, ties=Ties("random", 3))
+    robot, states = make_propagation("belief", made, kernel), np.arange(0, size, 17)
+    estimate, dense = robot.begin(states), np.eye(size)[states]
+    for t in (2, 3, 4):
+        assert issparse(estimate) and estimate.nnz < size
+        np.testing.assert_allclose(dense[np.arange(len(states)), likeliest(estimate)], dense.max(axis=1))
+        actions = robot.act(estimate, t)
+        np.testing.assert_array_equal(actions, made.ties.choose(dense @ made.q_values, plan_time=2))
+        assert [robot.act(estimate[[k]], t)[0] for k in range(9)] == actions[:9].tolist()
+        estimate, dense = robot.advance(estimate, actions, t), kernel.push(dense, actions)
+        stacked = stack_rows([estimate[:4], estimate[4:]])
+        np.testing.assert_allclose(stacked[1:9].toarray(), dense[1:9], atol=1e-12)
+    np.testing.assert_array_equal(stack_rows([dense[:4], dense[4:]]), dense)

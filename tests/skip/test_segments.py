@@ -7,15 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.forecast import ForecastFault, Given
+from replan.model import GeneralKernel, Reward
 from replan.skip.propagation import skip_interval
 from replan.skip.segments import commands, stack_world, walk_segments
 from tiny_worlds import tiny_missions
 
 
-def made(mission, time, tolerance=0.0):
+def made(mission, time, *, tolerance=0.0, every=1):
     along = stack_world(mission.world.kernel, mission.world.reward, first=time, horizon=mission.horizon)
     update, states = mission.update(time), np.arange(mission.world.states)
-    return walk_segments(along, update.propagation, states, begin=time, tolerance=tolerance)
+    keep = np.arange(mission.horizon - time + 1) % every == 0
+    return walk_segments(along, update.propagation, states, begin=time, keep=keep, tolerance=tolerance)
+
+
+def rewards_of_both_kinds(world):
+    by_action = Reward(state_action=np.arange(float(world.states * world.actions)).reshape(world.states, -1))
+    by_state = Reward(next_state=np.arange(float(world.states)))
+    return replace(world, reward=lambda t: by_action if t % 2 else by_state)
 
 
 def distribution(parts, row, k, size):
@@ -26,8 +34,10 @@ def distribution(parts, row, k, size):
     return out
 
 
-@given(tiny_missions(), st.integers(0, 2), st.booleans())
-def test_segments_equal_pushing_dense_distributions(mission, time, moving):
+@given(tiny_missions(), st.integers(0, 2), st.booleans(), st.booleans())
+def test_segments_equal_pushing_dense_distributions(mission, time, moving, mixed):
+    if mixed:
+        mission = replace(mission, world=rewards_of_both_kinds(mission.world))
     if moving:
         mission = replace(mission, forecast=Given(mission.world.kernel, ForecastFault(late=1)))
     world, states = mission.world, np.arange(mission.world.states)
@@ -49,13 +59,24 @@ def test_commands_are_the_actions_of_the_interval(mission, time):
     robot = mission.update(time).propagation
     interval = skip_interval(world.kernel, world.reward, robot, states, begin=time, end=mission.horizon)
     actions = np.stack([step.actions for step in interval], axis=1)
-    found = commands(robot, states, begin=time, steps=mission.horizon - time)
+    found = commands(robot, states, begin=time, steps=mission.horizon - time, tolerance=0.0)
     np.testing.assert_array_equal(found, actions)
+
+
+@given(tiny_missions(), st.sampled_from([2, 3]))
+def test_distributions_are_kept_for_the_steps_asked_for_alone(mission, every):
+    whole, some = made(mission, 1), made(mission, 1, every=every)
+    states = mission.world.states
+    np.testing.assert_array_equal(some.gained, whole.gained)
+    for row in range(states):
+        for k in range(1, whole.steps + 1):
+            expected = distribution(whole, row, k, states) if k % every == 0 else np.zeros(states)
+            np.testing.assert_array_equal(distribution(some, row, k, states), expected)
 
 
 @given(tiny_missions(executions=("map",)), st.sampled_from([0.05, 0.2, 0.4]))
 def test_pruned_distributions_stay_within_the_mass_that_was_lost(mission, tolerance):
-    exact, pruned = made(mission, 1), made(mission, 1, tolerance)
+    exact, pruned = made(mission, 1), made(mission, 1, tolerance=tolerance)
     states = mission.world.states
     for row in range(states):
         for k in range(1, exact.steps + 1):
@@ -72,7 +93,8 @@ def pruned(masses, tolerance):
 
 @given(tiny_missions(), st.sampled_from([0.05, 0.2, 0.4]))
 def test_robots_whose_beliefs_are_pruned_too_are_where_the_pruned_segments_say(mission, tolerance):
-    world, robot, parts = mission.world, mission.update(1).propagation, made(mission, 1, tolerance)
+    world, robot = mission.world, mission.update(1).propagation
+    parts = made(mission, 1, tolerance=tolerance)
     for row in range(world.states):
         estimate, mass = robot.begin(np.array([row])), np.eye(world.states)[[row]]
         for t in range(1, mission.horizon):
@@ -97,3 +119,15 @@ def test_a_stack_is_made_without_the_times_before_its_first(mission, first):
     kernel, reward = from_first_on(world.kernel), from_first_on(world.reward)
     along = stack_world(kernel, reward, first=first, horizon=world.horizon)
     assert len(along.successors) == world.horizon - first
+
+
+@given(tiny_missions(), st.integers(0, 2), st.booleans())
+def test_a_stack_has_the_kernel_and_the_range_of_rewards_of_each_time(mission, first, mixed):
+    world = rewards_of_both_kinds(mission.world) if mixed else mission.world
+    along = stack_world(world.kernel, world.reward, first=first, horizon=world.horizon)
+    transitions = np.indices((world.states, world.actions, world.states)).reshape(3, -1)
+    for t in range(first, world.horizon):
+        (successors,), (probabilities,) = along.kernel_lists(t)
+        found = GeneralKernel(successors, probabilities)
+        np.testing.assert_array_equal(found.dense(), world.kernel(t).general().dense())
+        assert along.reward_range[t] == np.ptp(world.reward(t).realised(*transitions))

@@ -166,7 +166,7 @@ def _finite_q_values(plan: Plan, states: int, actions: int) -> bool:
 def _finite(values: Any, shape: tuple[int, ...]) -> bool:
     if not isinstance(values, np.ndarray) or values.shape != shape:
         return False
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         total = values.sum()  # finite only if they are
     return isfinite(total) or bool(np.isfinite(values).all())
 

@@ -67,9 +67,8 @@ def stack_world(
 
 @dataclass(frozen=True)
 class Segments:
-    """Robots that saw `states` at `begin` and nothing since, after k = 0..L steps."""
+    """Robots that saw `states` at an update and nothing since, after k = 0..L steps."""
 
-    begin: int
     states: Indices  # (R,)
     gained: Array  # (R, L + 1) expected reward of the first k steps
     lost: Array  # (R, L + 1) mass pruned by then: total-variation distance to the exact distribution at most
@@ -91,8 +90,8 @@ def walk_segments(
     states: Indices,
     *,
     begin: int,
-    keep: np.ndarray | None = None,
-    tolerance: float = 0.0,
+    keep: np.ndarray,
+    tolerance: float,
 ) -> Segments:
     """The segments of robots that act by `propagation` from an update at `begin` to the end of the horizon.
 
@@ -100,18 +99,16 @@ def walk_segments(
     and the rest is scaled up.
     """
     steps = along.horizon - begin
-    keep = np.ones(steps + 1, dtype=bool) if keep is None else keep
-    states = np.asarray(states, dtype=np.int64)
     actions = commands(propagation, states, begin=begin, steps=steps, tolerance=tolerance)
     parts = _loops.segments.push_rows(
         along.successors, along.probabilities, along.kernel_of, along.state_action, along.next_state,
         along.reward_of, begin, states, actions, keep, tolerance,
     )  # fmt: skip
-    return Segments(begin, states, *parts)
+    return Segments(states, *parts)
 
 
 def commands(
-    propagation: Propagation, states: Indices, *, begin: int, steps: int, tolerance: float = 0.0
+    propagation: Propagation, states: Indices, *, begin: int, steps: int, tolerance: float
 ) -> Indices:
     """(R, steps) the actions of robots that saw `states` at `begin`, and nothing since."""
     if isinstance(propagation, BeliefPropagation):
