@@ -1,10 +1,10 @@
 """A mutation run by mutmut: `make mutants`, by hand.
 
 mutmut writes the mutants, and finds which tests enter which function; `[tool.mutmut]` in pyproject.toml names
-the folders, the tests and the lines left alone (messages). Tests are collected and run once without a mutant,
-then each mutant meets those of its folder and of `evaluation` that enter its function, the quickest first, in
-a fork of that process, so that nothing is imported or compiled twice. A test that killed a mutant of the
-function before comes first.
+the folders, the tests and the lines left alone (messages). Tests are collected and run twice without one.
+Then each mutant meets those of its folder and of `evaluation` that enter its function, the quickest first, in
+a fork of that process, so that nothing is imported or compiled again. A test that killed a mutant of the
+function before comes first. A crash counts as killed.
 
 `--each` draws so many mutants of a folder, with a seed that is printed; without it all are run. `--only`
 takes patterns of mutants' names. Verdicts are kept in `mutants/`, and a run that is stopped goes on from
@@ -39,6 +39,7 @@ from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
 pytest.Item._nodeid = property(lambda item: item.nodeid)  # pytest 9 has no attribute of this name any more
 
+NO_MUTANT = "none"
 KILLED, SURVIVED, TOO_LATE, NO_TESTS = 1, 0, 36, 33
 """Verdicts, as mutmut's exit codes."""
 SLOWER = 4
@@ -110,7 +111,7 @@ class Trials:
 
     def run(self) -> int:
         os.chdir("mutants")
-        arguments = ["--rootdir=.", "-q", "--tb=short", *config().pytest_add_cli_args]
+        arguments = ["--rootdir=.", "--basetemp=tmp", "-q", "--tb=short", *config().pytest_add_cli_args]
         status = pytest.main([*arguments, *config().pytest_add_cli_args_test_selection], plugins=[self])
         os.chdir(self.home)
         return status
@@ -123,6 +124,11 @@ class Trials:
         os.chdir(self.home)
         gc.collect()
         gc.freeze()
+        self.start(NO_MUTANT, session.items)
+        while self.running:
+            self.wait()
+        if failed := self.killers[NO_MUTANT]:
+            raise pytest.UsageError(f"a second run without a mutant fails: {failed}")
         for number, name in enumerate(self.names):
             tests = [items[test] for test in self.nearby(name) if test in items]
             if not tests:
@@ -177,16 +183,17 @@ class Trials:
     def judge(self, pid: int, verdict: int) -> None:
         name, _, heard = self.running.pop(pid)
         with os.fdopen(heard) as told:
-            self.killers[mangled_name_from_mutant_name(name)] |= {told.read()} - {""}
-        self.keep(name, verdict if verdict in status_by_exit_code else KILLED)
+            self.killers[_function(name)] |= {told.read()} - {""}
+        self.keep(name, verdict if verdict in (SURVIVED, TOO_LATE) else KILLED)
 
     def keep(self, name: str, verdict: int) -> None:
-        self.kept[name].exit_code_by_key[name] = verdict
-        self.kept[name].save()
+        if name in self.kept:
+            self.kept[name].exit_code_by_key[name] = verdict
+            self.kept[name].save()
 
     def nearby(self, name: str) -> list[str]:
         """The tests of a mutant: of its folder and of evaluation, the quickest first, `seconds` in all."""
-        function = mangled_name_from_mutant_name(name)
+        function = _function(name)
         folders = (f"tests/{name.split('.')[1]}/", "tests/evaluation/")
         tests = state().tests_by_mangled_function_name.get(function, set())
         before, seconds = self.killers[function], state().duration_by_test
@@ -196,6 +203,10 @@ class Trials:
         )
         until = accumulate(seconds[test] for test in tests)
         return [test for test, spent in zip(tests, until, strict=True) if spent <= self.seconds] or tests[:1]
+
+
+def _function(name: str) -> str:
+    return name if name == NO_MUTANT else mangled_name_from_mutant_name(name)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from replan.errors import InputError
 from replan.evaluation import evaluate
 from replan.execute import Progress, plan_by_induction
 from replan.schedule import DriftThreshold, Need, Rule
+from replan.schedule.budget import Kind
 
 
 @given(tiny_missions(max_horizon=8), st.data())
@@ -68,6 +69,11 @@ def test_progress_counts_down_and_remembers_the_update_before(mission, data):
         assert (progress.earlier.time if progress.earlier else 0) == (made[-2] if len(made) > 1 else 0)
 
 
+def test_missions_that_differ_in_their_budget_share_their_updates(mission):
+    assert mission.with_budget(2).update(5) is mission.update(5)
+    assert mission.update(5, 3) is mission.update(5), "whatever came before, as the forecast does not compare"
+
+
 def test_an_update_that_fails_changes_neither_the_plan_nor_the_update_before(mission):
     first = mission.progress(0, 4).after(mission.update(1))
     assert first.earlier is None, "the free plan of t = 0 is no update"
@@ -83,6 +89,19 @@ def test_an_update_that_fails_changes_neither_the_plan_nor_the_update_before(mis
         assert (progress.earlier.time, progress.budget_left) == (earlier, left)
 
 
+@pytest.mark.parametrize(
+    ("looks", "plans", "after_look", "after_plan", "after_both"),
+    [(3, 1, 2, 3, 2), (1, 3, 3, 2, 2), (2, 2, 2, 2, 1)],
+)
+def test_of_looks_and_plans_the_larger_rest_is_left(
+    mission, looks, plans, after_look, after_plan, after_both
+):
+    progress = Progress(mission.update(9), looks, plans_left=plans)
+    assert progress.left_after(Kind.LOOK) == progress.keeping(10, Kind.LOOK).budget_left == after_look
+    assert progress.left_after(Kind.PLAN) == progress.keeping(10, Kind.PLAN).budget_left == after_plan
+    assert progress.left_after(Kind.BOTH) == progress.after(mission.update(10)).budget_left == after_both
+
+
 class Compares(Periodic):
     needs = frozenset({Need.EARLIER_ESTIMATE})
 
@@ -94,6 +113,7 @@ def test_progress_is_told_apart_by_the_update_before_only_for_rules_that_compare
     assert mission.progress(9, 2, 4).key(rule) == (9, 2, 2, earlier, 9, True)
     assert mission.progress(9, 2).key(rule) == (9, 2, 2, 0, 9, True)
     assert Progress(mission.update(9), 2).last_update == 9
+    assert mission.progress(9, 2).earlier is None and mission.progress(9, 2, 4).earlier.time == 4
 
 
 def test_a_plan_reaches_as_far_as_the_planning_horizon_and_no_further_than_the_mission(mission):

@@ -172,6 +172,18 @@ def test_rules_see_the_whole_grid():
     assert max(each[2] for each in Watching.watched) > part.world.states
 
 
+class Comparing(FixedTimes):
+    needs = frozenset({Need.EARLIER_ESTIMATE})
+
+
+def test_rules_that_compare_see_the_whole_grid_of_the_update_before():
+    mission = Mission(rover(40, np.linspace(0.1, 0.4, 6), start=(30, 30)), 3, 2)
+    part, rule = cut(mission), Comparing((1, 2, 4))
+    assert part.context(rule, part.progress(1, 2), part.world.start).earlier is None
+    time, kernel = part.context(rule, part.progress(4, 1, 2), part.world.start).earlier
+    assert (time, kernel) == (2, mission.update(2).kernel)
+
+
 @pytest.mark.parametrize("ties", ["first", "last"])
 def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(monkeypatch, ties):
     world = rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22))

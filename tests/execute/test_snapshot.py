@@ -71,6 +71,22 @@ def test_a_rule_may_decide_in_numpy_numbers(mission, tmp_path):
     assert second.log == agent.log and events(second, "update") == [1, 11, 21, 31]
 
 
+def warned(context):
+    """Gives a warning as its reason."""
+    return Decision(context.time - context.last_update >= 10, UserWarning("low battery"))
+
+
+def test_a_reason_that_is_no_text_is_saved_as_its_text(mission, tmp_path):
+    agent = Agent.on(mission, Deciding(warned))
+    fly(agent, mission)
+    agent.save(tmp_path / "agent.npz")
+    second = Agent.on(mission, Deciding(warned))
+    second.restore(tmp_path / "agent.npz")
+    assert events(second, "update") == events(agent, "update") == [1, 11, 21, 31]
+    assert second.log[-1].time == agent.log[-1].time
+    assert {event.decision.reason for event in second.log if event.decision} >= {"low battery"}
+
+
 def with_functions():
     """A rule as each process makes it: the same functions at other addresses."""
 

@@ -87,6 +87,12 @@ def test_without_explanations_the_times_are_the_same(mission, rule, spend_all):
         assert len(plain.decisions) == 1, "only the first update, which is given"
 
 
+def test_every_decision_is_kept_and_explained_unless_told_otherwise(mission):
+    asked, named = make_timeline(mission, DriftThreshold(0.05)), make_timeline(mission, SelfTriggered(0.05))
+    assert [t for t, _ in asked.decisions] == list(range(1, asked.times[-1] + 1))
+    assert [t for t, _ in named.decisions] == list(named.times)
+
+
 @pytest.mark.parametrize("name", ["drift-threshold", "lazy-value", "self-triggered", "random", "periodic"])
 def test_decisions_against_an_update_are_kept_only_where_they_are_asked_for(mission, name):
     whole = make_timeline(mission, make_rule(name), seed=1)

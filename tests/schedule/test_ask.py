@@ -14,6 +14,7 @@ from replan.schedule import (
     FixedTimes,
     LazyValue,
     Lookahead,
+    Need,
     Periodic,
     Random,
     RegretGuided,
@@ -25,7 +26,21 @@ from replan.schedule import (
 from replan.schedule.ask import FORCED, draw, next_updates
 from tiny_worlds import tiny_missions
 
+
+class TakesTurns(Rule):
+    """A step for each state in turn, decided for one or for many."""
+
+    needs = frozenset({Need.STATE})
+
+    def decide(self, context):
+        return Decision(context.time % 3 == context.state, "its turn")
+
+    def updates(self, context, states):
+        return context.time % 3 == states
+
+
 RULES = (
+    TakesTurns(),
     Periodic(),
     RegretGuided("gap+drift", alpha=0.5),
     DriftThreshold(0.7, pace_weight=0.1),
@@ -78,6 +93,11 @@ def test_the_draws_of_many_seeds_have_the_distribution_given(distribution):
     assert chi_squared < 16.3, "the 99.9 % point for 3 degrees of freedom"
 
 
+def test_before_any_update_each_time_from_one_on_and_none_can_be_drawn():
+    drawn = [draw(np.array([0, 0.5, 0.25, 0.25]), seed, after=0, rule=Random()) for seed in range(50)]
+    assert set(drawn) == {1, 2, 3}
+
+
 def test_what_is_certain_needs_no_seed():
     assert draw(np.array([0, 0, 0, 1.0, 0]), None, after=1, rule=Random()) == 3
     with pytest.raises(InputError, match="the rule random draws its times: give a seed"):
@@ -99,8 +119,16 @@ def test_an_update_is_forced_when_as_many_are_left_as_steps(context, time, left,
 
 
 def test_nothing_is_decided_without_a_budget(context):
-    assert not decision_at(Periodic(), context(time=10, budget_left=0), None, spend_all=True).update
+    spent = decision_at(Periodic(), context(time=10, budget_left=0), None, spend_all=True)
+    assert spent == Decision(False, "the budget is spent")
     assert named_update(FixedTimes((1, 5)), context(budget_left=0), 0, seed=None, spend_all=False) == 11
+
+
+@pytest.mark.parametrize("rule", [FixedTimes((1, 5)), Random()])
+@pytest.mark.parametrize("spend_all", [True, False])
+def test_after_an_update_at_the_last_time_there_is_none(context, rule, spend_all):
+    at = context(time=10, last_update=10, budget_left=1)  # T = 11
+    assert named_update(rule, at, 0, seed=None, spend_all=spend_all) == 11
 
 
 class Names(Rule):

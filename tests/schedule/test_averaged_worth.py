@@ -41,4 +41,6 @@ def test_the_terms_add_up_to_the_gain_over_the_time_that_is_best_where_nothing_m
 
 def test_of_equal_times_the_earliest_wins_and_a_time_that_one_future_rules_out_never_does():
     assert chosen([[NO, 0.3, 0.7, 0.7, NO]], [1.0]).times[0] == 2
-    assert chosen([[NO, 0.3, 0.7, 0.9, NO], [NO, 0.3, 0.5, NO, NO]], [0.99, 0.01]).times[0] == 2
+    choice = chosen([[NO, 0.3, 0.7, 0.9, NO], [NO, 0.3, 0.5, NO, NO]], [0.99, 0.01])
+    assert choice.times[0] == 2
+    assert choice.terms(0) == pytest.approx({"future 0": 0.99 * (0.7 - 0.9), "future 1": 0}), "and is not 0.9"

@@ -12,7 +12,7 @@ from replan.evaluation import check_rule, from_start, optimum, regret
 from replan.execute import Mission
 from replan.execute.config import Progress
 from replan.forecast import Frozen, Future, Given, Mixture, Trend
-from replan.model import SlipKernel, constant, drift
+from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel, constant, drift
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead
 from replan.schedule.budget import Kind, Prices
@@ -39,10 +39,11 @@ def test_with_the_future_given_it_is_the_optimum(mission):
     assert regret(mission, Lookahead(**EXACT)) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
 
 
-@given(tiny_missions(max_horizon=7))
-def test_in_a_world_that_stands_still_a_frozen_forecast_is_the_optimum(mission):
-    still = mission.world.kernel(0)
-    mission = replace(mission, world=replace(mission.world, kernel=constant(still)))
+@given(tiny_missions(max_horizon=7), st.booleans())
+def test_in_a_world_that_stands_still_a_frozen_forecast_is_the_optimum(mission, one_reward):
+    still, reward = mission.world.kernel(0), mission.world.reward
+    reward = constant(reward(0)) if one_reward else reward
+    mission = replace(mission, world=replace(mission.world, kernel=constant(still), reward=reward))
     assert regret(mission, Lookahead(**EXACT)) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
 
 
@@ -67,7 +68,7 @@ def test_in_each_of_several_futures_a_robot_that_looks_plans_on_what_it_sees(mis
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
-@pytest.mark.parametrize("ties", ["first", "last"])
+@pytest.mark.parametrize("ties", ["first", "last", "random"])
 def test_shared_segments_give_the_same_answers_as_separate_ones(execution, ties):
     mission = small_grid(execution, ties=Ties(ties))
     rule = Lookahead(**EXACT)
@@ -77,7 +78,8 @@ def test_shared_segments_give_the_same_answers_as_separate_ones(execution, ties)
     separate = rule.solve(
         replace(context, reward=lambda t: replace(reward)), context.futures[0], np.arange(25), 3
     )
-    assert rule.problem(context, context.futures[0]).shared_until > 10
+    shared_until = rule.problem(context, context.futures[0]).shared_until
+    assert shared_until > 10 if ties != "random" else shared_until < 0, "each time draws ties of its own"
     np.testing.assert_allclose(shared.best, separate.best, atol=1e-12)
     np.testing.assert_array_equal(shared.next_times, separate.next_times)
 
@@ -106,11 +108,27 @@ def test_the_stated_error_on_a_grid_is_small_and_true():
     assert (solution.values[..., -1].sum(axis=1) < 49).any()
 
 
+def test_the_stated_error_by_hand():
+    """Paths of 0.005 are pruned: 0 to 2 in two steps, and 0 to 1 to 2 with looks at 2 and 3.
+
+    Rewards of the steps from 1, 2 and 3 differ by up to 2, 4 and 8.
+    """
+    kernel = GeneralKernel.from_dense([[[0.95, 0.05, 0]], [[0, 0.9, 0.1]], [[0, 0, 1]]])
+    rewards = [Reward(next_state=np.array([0.0, 0.0, high])) for high in (1, 2, 4, 8)]
+    mission = Mission(TVMDP(4, constant(kernel), rewards.__getitem__), budget=3, planning_horizon=1)
+    rule = Lookahead(tolerance=0.009, effort=1e30)
+    solution = solve_with_error(rule, at_update(mission, rule), np.array([0]), 2)
+    # none left: 0.005 are missing in the steps from 2 and 3; one, at 3: in that from 2 and all that follows;
+    # both: at 3 a tenth of the 5 % in state 1 is in state 2, which no look sees: its value may be off by 8
+    assert solution.error[0] == pytest.approx([0.005 * (4 + 8), 0.005 * (4 + 8), 0.05 * 0.1 * 8])
+
+
 def test_times_between_the_coarse_ones_may_be_chosen_too_and_are_worth_about_as_much():
     mission, rule, left = small_grid(n=4, horizon=20), Lookahead(**EXACT), 2
     context = at_update(mission, rule)
     problem = rule.problem(context, context.futures[0])
     worth = solve(problem, 1, np.array([0]), left, stride=4).candidates()[0, :, left - 1]
+    assert len(worth) == 20 + 1
     assert np.flatnonzero(np.isfinite(worth)).tolist() == list(range(2, 15))  # 18 is left for the other one
     exact = solve(problem, 1, np.array([0]), left).candidates()[0, :, left - 1]
     assert worth[2:15] == pytest.approx(
@@ -143,6 +161,23 @@ def test_one_state_and_all_states_get_the_same_answer():
         assert together.tolist() == alone
 
 
+@pytest.mark.parametrize(("plans_left", "time"), [(2, 11), (1, 14)])  # 20 steps in three parts, in two
+def test_without_a_look_left_plans_are_spaced_evenly(plans_left, time):
+    mission, rule = small_grid().with_budget(None, looks=1, plans=5), Lookahead()
+    progress = replace(mission.progress(4, 0), plans_left=plans_left)
+    contexts = [mission.context(rule, progress, 0, t) for t in (time - 1, time)]
+    assert rule.next_update(contexts[0], np.arange(2)).tolist() == [time, time]
+    assert [rule.decide(context).update for context in contexts] == [False, True]
+    assert [rule.updates(context, np.arange(2)).tolist() for context in contexts] == [[False] * 2, [True] * 2]
+    assert rule.decide(contexts[0]).reason == f"no look is left: the next plan is at {time}"
+
+
+def test_where_the_forecast_may_be_surprised_no_time_is_named_in_advance():
+    rule = Lookahead()
+    assert rule.next_update(at_update(small_grid(forecast=Mixture()), rule), np.array([0])) is None
+    assert rule.next_update(at_update(small_grid(), rule), np.array([0])) is not None
+
+
 FORECASTS = [Frozen(), Trend()]
 
 
@@ -167,7 +202,7 @@ def test_it_decides_at_the_time_that_it_named():
     assert [rule.decide(context).update for context in contexts] == [False] * (chosen - 2) + [True]
     last = rule.decide(contexts[-1])
     assert str(chosen) in last.reason
-    assert last.score == pytest.approx(sum(last.terms.values()))
+    assert last.terms == {"expected return": last.score}
 
 
 def test_drift_that_falls_is_told_from_drift_that_rises():
@@ -212,17 +247,48 @@ def test_a_look_that_keeps_the_plan_is_not_answered_by_what_an_earlier_one_kept(
         assert rule.decide(context).score == pytest.approx(rule.decide(fresh).score, abs=1e-12)
 
 
+@pytest.mark.parametrize("forecast", [Frozen(), Mixture()])
+def test_robots_with_plans_left_are_not_answered_by_what_one_without_kept(forecast):
+    """Exact evaluation asks for both after one and the same update; the goal moves to the start at 14."""
+    mission = small_grid(forecast=forecast).with_budget(None, looks=4, plans=4)
+    goal = mission.world.reward(0).next_state
+    rewards = [Reward(next_state=goal), Reward(next_state=goal[::-1])]
+    mission = replace(mission, world=replace(mission.world, reward=lambda t: rewards[t >= 14]))
+    rule, progress, scores = Lookahead(**EXACT), mission.after(mission.beginning(), 4), []
+    for plans_left in (0, 2, 1):
+        some = replace(progress, looks_left=2, plans_left=plans_left)
+        context = mission.context(rule, some, 7, 10)
+        scores.append(rule.decide(context).score)
+        assert scores[-1] == pytest.approx(rule.decide(replace(context, cache={})).score, abs=1e-12)
+    assert scores[0] < scores[1] == pytest.approx(scores[2], abs=1e-12), "a new plan is worth something"
+
+
+def test_missions_that_share_their_updates_share_no_answer_for_another_budget():
+    small, rule, states = small_grid(budget=2), Lookahead(**EXACT), np.array([0, 7])
+    for mission in (small, small.with_budget(4), small):
+        context = at_update(mission, rule)
+        fresh = rule.next_update(replace(context, cache={}), states)
+        assert rule.next_update(context, states).tolist() == fresh.tolist()
+
+
+def test_the_step_after_the_last_update_is_a_candidate_in_several_futures_too():
+    mission, rule = small_grid(horizon=6, forecast=Mixture()), Lookahead(**EXACT)
+    decision = rule.decide(at_update(mission, rule, time=3, left=2))  # both of the last two steps
+    assert decision.reason == "the best next update is at 4"
+    assert -10 < decision.score < 0
+
+
 @pytest.mark.parametrize("budget", [2, 4, None])
-@pytest.mark.parametrize("time", [1, 5, 20])
+@pytest.mark.parametrize("time", [1, 50, 190])
 @pytest.mark.parametrize("share", [1.0, 0.01])
 def test_later_updates_are_weighed_at_as_many_times_as_the_effort_allows_and_at_four_each_at_least(
     budget, time, share
 ):
     """S^2 (T - tau)^2 B / 2, divided by the square of the stride, stays within the share of the effort."""
-    mission = small_grid().with_budget(budget, prices=Prices(look=0.1) if budget is None else None)
+    mission = small_grid(horizon=200).with_budget(budget, prices=Prices(look=0.1) if budget is None else None)
     columns, updates = (1, 4) if budget is None else (budget, budget)
-    work = 25**2 * (24 - time) ** 2 * columns / 2
-    coarsest = max(1, (24 - time) // (4 * updates))
+    work = 25**2 * (200 - time) ** 2 * columns / 2
+    coarsest = max(1, (200 - time) // (4 * updates))
     for times in (50, 9.1, 8.9, 4.1, 3.9, 1.1, 0.9):
         effort = work / times
         rule = Lookahead(effort=effort / share)

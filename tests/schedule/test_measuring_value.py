@@ -1,5 +1,6 @@
 """Act-Then-Measure as a rule, judged by enumeration and by figures of another program."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,8 @@ from hypothesis import given
 
 from replan.errors import InputError
 from replan.evaluation.exact import regret
+from replan.forecast import Given
+from replan.model import constant
 from replan.planning import oracle
 from replan.schedule import AccumulatedValue, MeasuringValue, decision_at
 from replan.schedule.measuring_value import measuring_values
@@ -25,28 +28,32 @@ FIGURES = {  # regret and best threshold: likeliest cell, belief; then the same 
 }
 
 
-def enumerated(mission, state: int, begin: int) -> list[float]:
+def enumerated(mission, state: int, begin: int, kernel_at) -> list[float]:
     """MV of begin, begin + 1, ... with the belief as a sum over all paths of states."""
     update = mission.update(begin)
-    dense, q_values = update.kernel.general().dense(), update.plan.q_values
+    dense = [kernel_at(t).general().dense() for t in range(begin, mission.horizon)]
     estimate, actions, values = update.propagation.begin(np.array([state])), [], []
     for k in range(mission.horizon - begin):
         belief = np.zeros(mission.world.states)
         for path in product(range(mission.world.states), repeat=k):
             way = (state, *path)
-            belief[way[-1]] += np.prod([dense[way[i], actions[i], way[i + 1]] for i in range(k)])
+            belief[way[-1]] += np.prod([dense[i][way[i], actions[i], way[i + 1]] for i in range(k)])
+        q_values = update.plan.at(begin + k).q_values
         actions.append(int(update.propagation.act(estimate, begin + k)[0]))
         values.append(belief @ q_values.max(axis=1) - belief @ q_values[:, actions[-1]])
         estimate = update.propagation.advance(estimate, np.array(actions[-1:]), begin + k)
     return values
 
 
+@pytest.mark.parametrize("told", [False, True], ids=["frozen", "given"])
 @given(mission=tiny_missions())
-def test_measuring_values_are_those_of_enumeration(mission):
+def test_measuring_values_are_those_of_enumeration(told, mission):
+    kernel_at = mission.world.kernel if told else constant(mission.update(1).kernel)
+    mission = replace(mission, forecast=Given(kernel_at)) if told else mission
     context = mission.context(MeasuringValue(), mission.progress(1, 1), 0)
     values = measuring_values(context, np.arange(mission.world.states))
     for state, row in enumerate(values):
-        assert row == pytest.approx(enumerated(mission, state, 1), abs=1e-12)
+        assert row == pytest.approx(enumerated(mission, state, 1, kernel_at), abs=1e-12)
     assert (values >= -1e-9).all()
     assert values[:, 0] == pytest.approx(0, abs=2e-9)  # the state has just been seen
 
@@ -69,6 +76,16 @@ def test_the_accumulated_value_is_the_sum_since_the_last_update():
     scores = [MeasuringValue().decide(context).score for context in contexts]
     assert AccumulatedValue().decide(contexts[-1]).score == pytest.approx(sum(scores))
     assert scores[-1] > 0
+
+
+@pytest.mark.parametrize("kind", [MeasuringValue, AccumulatedValue])
+def test_a_score_that_equals_the_threshold_has_reached_it(kind):
+    mission = make_mission(load_setting("two-burst"))
+    progress = mission.progress(30, 2)
+    scores = [kind().decide(mission.context(kind(), progress, 0, t)).score for t in range(31, 50)]
+    rule, time = kind(max(scores)), 31 + int(np.argmax(scores))
+    assert rule.next_update(mission.context(rule, progress, 0), np.array([0])) == time
+    assert rule.decide(mission.context(rule, progress, 0, time)).update
 
 
 def test_a_threshold_has_to_be_above_zero():

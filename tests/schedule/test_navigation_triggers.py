@@ -28,6 +28,25 @@ def test_a_trigger_fires_after_its_time_its_distance_or_its_path(corridor, rule,
     assert times(corridor, rule) == expected
 
 
+def test_a_distance_that_the_mission_ends_before_is_never_travelled(corridor):
+    rule = DistanceTravelled(3)
+    context = corridor.context(rule, corridor.progress(6, 1), 0)
+    assert rule.next_update(context, np.arange(STATES)).tolist() == [HORIZON] * STATES
+
+
+def test_a_decision_is_that_of_the_state_seen(corridor):
+    rule, progress = PathExpired(), corridor.progress(2, 2)
+    due = [rule.decide(corridor.context(rule, progress, state, 4)).update for state in range(STATES)]
+    assert due == [False, False, True, True, False]  # at 5, 5, 4, 3 and 5
+    assert rule.decide(corridor.context(rule, progress, 3, 4)).reason == "the trigger (share 1.0) fires at 3"
+
+
+def test_triggers_are_tuned_over_rates_up_to_twenty_and_a_few_distances_and_shares():
+    assert [rule.every for rule in FixedRate.candidates()] == list(range(1, 21))
+    assert [rule.cells for rule in DistanceTravelled.candidates()] == [1, 2, 4, 6, 8, 12, 16]
+    assert [rule.share for rule in PathExpired.candidates()] == [0.5, 1.0, 1.5, 2.0]
+
+
 def test_a_decision_agrees_with_the_time_named(corridor):
     rule = DistanceTravelled(2)
     due = [rule.decide(corridor.context(rule, corridor.progress(2, 2), 1, t)).update for t in range(3, 8)]

@@ -1,5 +1,9 @@
 """Rules by name, and their parameters from text."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
 import pytest
 
 from replan.errors import InputError
@@ -15,6 +19,7 @@ from replan.schedule import (
     make_rule,
     parse_parameters,
 )
+from replan.schedule.registry import build_rule
 
 
 def test_the_nine_rules_of_the_paper_are_there():
@@ -85,6 +90,66 @@ def test_what_cannot_be_read_is_one_line_that_names_it(name, parameters, line):
 def test_an_unknown_rule_unlike_any_other_lists_them_all():
     with pytest.raises(InputError, match="there are regret-guided, periodic"):
         make_rule("zzz")
+
+
+def test_a_value_may_hold_an_equals_sign():
+    assert parse_parameters(["label=a=b"]) == {"label": "a=b"}
+
+
+@dataclass(frozen=True)
+class Weighs(Rule):
+    weight: Callable[[float], float] = abs
+    other: Callable[[float], float] | None = None
+    ends: tuple[float, float] = (0.0, 1.0)
+    way: Literal["up", "down"] | None = None
+
+    def decide(self, context):
+        return Decision(False, "")
+
+
+def test_numbers_with_commas_and_words_are_read_whether_or_not_there_is_another_type():
+    assert build_rule(Weighs, ends="2,3", way="up") == Weighs(ends=(2.0, 3.0), way="up")
+    assert build_rule(Weighs, way="none") == Weighs()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "takes"),
+    [
+        ("weight", "3", "a function (from Python)"),
+        ("other", "abs", "a function (from Python) or none"),
+        ("ends", "2,x", "numbers with commas between"),
+        ("way", "left", "up or down or none"),
+    ],
+)
+def test_the_types_of_a_parameter_are_told_in_words(name, text, takes):
+    with pytest.raises(InputError) as error:
+        build_rule(Weighs, **{name: text})
+    assert str(error.value) == f"{name} cannot be {text!r}: it takes {takes}"
+
+
+@dataclass(frozen=True)
+class Chooses(Rule):
+    amount: float
+    places: list[int] = field(default_factory=list)
+
+    def decide(self, context):
+        return Decision(False, "")
+
+
+def test_a_parameter_without_a_default_must_be_given():
+    assert build_rule(Chooses, amount="2") == Chooses(2.0, [])
+    with pytest.raises(InputError, match="chooses needs a value for its parameter 'amount'"):
+        build_rule(Chooses)
+
+
+def test_a_rule_that_is_no_dataclass_has_no_parameters():
+    class Plain(Rule):
+        def decide(self, context):
+            return Decision(False, "")
+
+    assert isinstance(build_rule(Plain), Plain)
+    with pytest.raises(InputError, match="plain has no parameter 'x'"):
+        build_rule(Plain, x="1")
 
 
 @pytest.mark.parametrize("text", ["alpha", "=3", "alpha=", ""])

@@ -53,7 +53,8 @@ def test_candidates_hold_the_score_without_a_residual_term_once():
     # 3 families x 7 alphas x 5 m x 9 diameters; `drift` with diameter 0 has 7 x 5 ways to say the same score
     candidates = RegretGuided.candidates()
     assert len(set(candidates)) == len(candidates) == 3 * 7 * 5 * 9 - (7 * 5 - 1)
-    assert [(rule.score, rule.diameter) for rule in candidates].count(("drift", 0.0)) == 1
+    without = [rule for rule in candidates if (rule.score, rule.diameter) == ("drift", 0.0)]
+    assert without == [RegretGuided("drift", alpha=0.3, m=1, diameter=0.0)]
 
 
 def test_drift_threshold_score(context):
@@ -137,6 +138,12 @@ def test_one_update_is_at_one():
     assert BestOffset(3).times(10, 1) == (1,)
 
 
+def test_best_offset_is_the_uniform_schedule_at_offset_zero_and_shifted_elsewhere():
+    assert BestOffset().times(12, 4) == BestOffset(0, period=2).times(12, 4) == periodic_times(12, 4)
+    assert BestOffset(1).times(12, 4) == offset_times(12, 4, 1) == (1, 2, 5, 8)
+    assert BestOffset(2, period=4).times(12, 4) == (1, 3, 7, 11)
+
+
 @given(st.integers(3, 60), st.data())
 def test_every_offset_candidate_is_a_schedule(horizon, data):
     budget = data.draw(st.integers(1, horizon - 1))
@@ -165,6 +172,12 @@ def test_loaded_schedules(context):
     assert run(BackLoaded(), context, 10, 4) == (1, 7, 8, 9)
     assert run(BackLoaded(), context, 10, 1) == (1,)
     assert run(FrontLoaded(), context, 5, 4) == run(BackLoaded(), context, 5, 4) == (1, 2, 3, 4)
+
+
+def test_back_loaded_waits_for_its_last_times_without_being_forced(context):
+    asked = [BackLoaded().decide(context(time=t, horizon=10, budget=4, budget_left=3)) for t in (6, 7)]
+    assert [decision.update for decision in asked] == [False, True]
+    assert asked[0].reason == "6 is not among the last 3 times"
 
 
 @pytest.mark.parametrize(("horizon", "budget"), [(6, 1), (6, 2), (6, 3), (7, 4), (7, 6)])

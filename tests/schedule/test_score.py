@@ -7,7 +7,8 @@ import pytest
 
 from replan.errors import InputError
 from replan.model import GeneralKernel, Reward
-from replan.schedule import RegretGuided, proxy_terms, stale_drift, theorem_terms
+from replan.schedule import Need, RegretGuided, pacing_limit, proxy_terms, stale_drift, theorem_terms
+from replan.schedule.rule import Drift
 from replan.schedule.score import geometric_sum, named_phi, reaches, reward_change, total_variation_factor
 
 
@@ -57,9 +58,49 @@ def test_weights_phi_and_threshold_can_be_replaced(context):
     rule = RegretGuided("gap", alpha=0.5, m=2, diameter=4, weights=(0.5, 2, 3), phi="linear", threshold=1.5)
     decision = rule.decide(context())
     assert decision.terms == pytest.approx({"residual": 0.25, "immediate": 0.2, "accumulated": 1.05})
-    assert decision.update
+    assert decision.update and decision.threshold == 1.5
     squared = RegretGuided("drift", alpha=0.5, m=2, diameter=4, phi=lambda x: x**2)
     assert squared.decide(context()).score == pytest.approx(0.25 + 0.01)
+
+
+def test_a_score_below_a_threshold_of_its_own_does_not_update(context):
+    rule = RegretGuided("drift", alpha=0.5, m=2, diameter=4, threshold=0.51, pacing="none")
+    assert not rule.decide(context()).update  # log(1.5) + log(1.1) = 0.5008, above the family's 0.25
+
+
+def test_what_phi_makes_of_a_term_without_weight_does_not_matter(context):
+    rule = RegretGuided(diameter=0, weights=(0, 1, 0), phi=log)  # log(0) of the residual term is an error
+    assert rule.decide(context()).terms == pytest.approx(
+        {"residual": 0, "immediate": log(0.1), "accumulated": 0}
+    )
+
+
+@pytest.mark.parametrize(
+    ("score", "pacing", "needs"),
+    [
+        ("drift", "even", {Need.DRIFT_SO_FAR, Need.BUDGET}),
+        ("gap", "none", {Need.DRIFT_SO_FAR}),
+        ("gap+drift", pacing_limit, {Need.DRIFT_SO_FAR, Need.BUDGET}),
+        ("theorem", "even", {Need.DRIFT_AHEAD, Need.BUDGET}),
+        ("theorem", "none", {Need.DRIFT_AHEAD}),
+    ],
+)
+def test_only_the_theorem_needs_the_drift_ahead_and_only_pacing_a_budget(score, pacing, needs):
+    assert RegretGuided(score, pacing=pacing).needs == needs
+
+
+def test_drift_so_far_tells_nothing_of_later_bounds():
+    drift = Drift.of(np.array([0.1, 0.2, 0.3, 0.4]))
+    assert drift.until(2).bounds == pytest.approx([0.1, 0.2])
+    assert drift.until(2).sums == pytest.approx([0, 0.1, 0.3])
+
+
+def test_the_theorem_score_is_made_of_the_terms_of_the_theorem(context):
+    at = context(time=4, horizon=7, drift_bounds=np.array([0.01, 0.02, 0.03, 0.04, 0.05, 0.06]))
+    decision = RegretGuided("theorem", alpha=0.5, m=1, diameter=3.0).decide(at)
+    raw = theorem_terms(at, alpha=0.5, m=1, diameter=3.0)
+    assert list(decision.terms.values()) == pytest.approx([log(1 + x) for x in raw])
+    assert decision.threshold == 0.30
 
 
 def test_the_reason_gives_the_numbers(context):
@@ -99,10 +140,48 @@ def test_theorem_terms_add_the_drift_of_the_reward(context):
     assert theorem_terms(at, alpha=0.5, m=1, diameter=1.0) == pytest.approx((0.25 * 6, 2, 2 * (2 + 0.5 * 2)))
 
 
+def test_theorem_terms_add_the_drift_of_the_reward_at_each_step(context):
+    # r_t = (0, t^2): from tau + j = 2 + j to t + j = 4 + j it moves by 12 + 4 j; its range is 7^2, N = 3
+    def reward(t):
+        return Reward(next_state=np.array([0.0, t * t]))
+
+    at = context(time=4, horizon=8, drift_bounds=np.zeros(7), reward=reward)
+    expected = (0.125 * 49, 12, 2 * (16 + 0.5 * 20 + 0.25 * 24))
+    assert theorem_terms(at, alpha=0.5, m=1, diameter=1.0) == pytest.approx(expected)
+
+
+def test_a_reward_that_changes_once_drifts_too(context):
+    rewards = [Reward(next_state=np.array([0.0, high])) for high in (1.0, 4.0)]
+    at = context(time=4, horizon=7, drift_bounds=np.zeros(6), reward=lambda t: rewards[t >= 4])
+    # t + j >= 4 always, tau + j = 2 + j from j = 2 on: e = 3, 3, 0
+    assert theorem_terms(at, alpha=0.5, m=1, diameter=0.0) == pytest.approx((0, 3, 2 * 3))
+
+
+@pytest.mark.parametrize(("alpha", "sum_"), [(0.0, 0.2 + 0.2), (1.0, 7 * 0.2)])
+def test_theorem_terms_at_the_ends_of_alpha(context, alpha, sum_):
+    # T = 12, tau = 2, t = 4, m = 2: N = 7, K = 3, every e_j is 0.2
+    at = context(time=4, horizon=12, drift_bounds=np.full(11, 0.1))
+    found = theorem_terms(at, alpha=alpha, m=2, diameter=1.0)
+    assert found == pytest.approx((alpha**3, 0.2, 2 * sum_))
+
+
+def test_theorem_terms_count_drift_that_is_far_ahead(context):
+    # T = 65, t = 4: N = 60, and of all e_j only e_60 is not zero; its power is 59, 0.5^59 = 1.7e-18
+    bounds = np.zeros(64)
+    bounds[-1] = 0.1
+    found = theorem_terms(context(time=4, horizon=65, drift_bounds=bounds), alpha=0.5, m=1, diameter=1.0)
+    assert found.accumulated == pytest.approx(2 * 0.5**59 * 0.1, abs=0)
+
+
 def test_a_reward_that_drifts_with_the_state_alone_is_seen():
     before, after = Reward(state_action=np.zeros((2, 2))), Reward(state_action=np.array([[0, 0], [0.3, 0.3]]))
     assert reward_change(before, after) == pytest.approx(0.3)
     assert reward_change(before, before) == 0
+
+
+def test_a_part_that_one_of_two_rewards_lacks_counts_as_zero():
+    old, new = Reward(state_action=np.array([[0.5, -0.2]])), Reward(next_state=np.array([0.3]))
+    assert reward_change(old, new) == reward_change(new, old) == pytest.approx(0.5 + 0.3)
 
 
 @pytest.mark.parametrize("successors", [2, 3, 4, 5])

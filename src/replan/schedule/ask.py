@@ -139,5 +139,5 @@ def _first_yes(
             decided = [_within_budget(Decision(yes, ""), one, spend_all=spend_all) for yes in (False, True)]
             decisions = [decided[int(yes)] for yes in due]
         times[waiting] = [t if each.update else horizon for each in decisions]
-        kinds[waiting] = [int(each.kind) if each.update else 0 for each in decisions]
+        kinds[waiting] = [int(each.kind) for each in decisions]
     return times, kinds

@@ -169,7 +169,8 @@ class Lookahead(Rule):
         def acting_from(time: int) -> Propagation:
             return context.propagation if kept or time == begin else later(time)
 
-        same_plans = stays and along.constant_reward and context.plan.ties.kind != "random"
+        by_time = kept and context.plan.later  # a plan on a forecast has other actions at each time
+        same_plans = stays and along.constant_reward and context.plan.ties.kind != "random" and not by_time
         return Problem(
             along,
             acting_from,

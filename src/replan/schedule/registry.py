@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from math import isnan
-from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from replan.errors import InputError, did_you_mean
 from replan.schedule.best_offset import BestOffset
@@ -109,8 +109,7 @@ def parse_parameters(texts: Iterable[str]) -> dict[str, str]:
 
 def _read(key: str, text: str, hint: Any) -> Any:
     """The text as the first of the types that can read it."""
-    for option in get_args(hint) or (hint,):
-        option = get_origin(option) or option
+    for option in _options(hint):
         try:
             if option is NoneType and text.lower() == "none":
                 return None
@@ -125,6 +124,16 @@ def _read(key: str, text: str, hint: Any) -> Any:
     raise InputError(f"{key} cannot be {text!r}: it takes {_in_words(hint)}")
 
 
+def _options(hint: Any) -> list[Any]:
+    """The types that a hint stands for; of a Literal its words."""
+    origin = get_origin(hint)
+    if origin is Literal:
+        return list(get_args(hint))
+    if origin in (Union, UnionType):
+        return [option for each in get_args(hint) for option in _options(each)]
+    return [origin or hint]
+
+
 def _in_words(hint: Any) -> str:
     words = {
         int: "a whole number",
@@ -133,5 +142,4 @@ def _in_words(hint: Any) -> str:
         Callable: "a function (from Python)",
         NoneType: "none",
     }
-    options = (get_origin(option) or option for option in get_args(hint) or (hint,))
-    return " or ".join(str(words.get(option, option)) for option in options)
+    return " or ".join(str(words.get(option, option)) for option in _options(hint))

@@ -1,0 +1,121 @@
+"""The solution of the dynamic programme tells where robots go and what they gain on the way."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from replan.errors import InputError
+from replan.execute import Mission
+from replan.forecast import Future, Given
+from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.schedule import Lookahead
+from replan.schedule.update_programme import solve
+from replan.skip import skip_interval
+from replan.worlds import rover
+from tiny_worlds import tiny_missions
+
+
+def test_robots_go_on_from_an_update_and_those_in_states_left_out_as_the_others():
+    """From 1, looks at 2 and 3 find state 3 with 0.05 * 0.1, which is pruned; state 0 is worth nothing."""
+    rows = [[1, 0, 0, 0], [0, 0.95, 0.05, 0], [0, 0, 0.9, 0.1], [0, 0, 0, 1]]
+    kernel = GeneralKernel.from_dense(np.array(rows)[:, None])
+    world = TVMDP(5, constant(kernel), constant(Reward(next_state=np.array([0.0, 1.0, 2.0, 5.0]))))
+    mission, rule = Mission(world, budget=3, planning_horizon=1), Lookahead(tolerance=0.009)
+    context = mission.context(rule, mission.progress(1, 2), 0)
+    programme = solve(rule.problem(context, context.futures[0]), 1, np.array([0, 1]), 2)
+    gained, spread = programme.onward(3, np.array([0.2, 0.4, 0.2, 0.2]))  # as a quarter, a half, a quarter
+    first = 0.5 * (0.95 + 0.05 * 2) + 0.25 * (0.9 * 2 + 0.1 * 5)
+    second = 0.5 * (0.9025 + 0.0925 * 2 + 0.005 * 5) + 0.25 * (0.81 * 2 + 0.19 * 5)
+    assert gained == pytest.approx([0, first, first + second])
+    assert spread[4] == pytest.approx([0.25, 0.475, 0.025 + 0.225, 0.025])
+    assert not spread[[0, 1, 2, 3, 5]].any()
+    assert programme.error is None and programme.later is None, "nobody asked for them"
+
+
+@pytest.mark.parametrize("still", [True, False], ids=["shared", "separate"])
+def test_segments_made_in_several_blocks_give_the_same_answers(monkeypatch, still):
+    slip = np.full(12, 0.2) if still else np.linspace(0.1, 0.4, 12)
+    mission, rule = Mission(rover(4, slip), budget=3, planning_horizon=3), Lookahead(tolerance=0.0)
+    mission = mission if still else replace(mission, forecast=Given(mission.world.kernel))
+    context = mission.context(rule, mission.progress(1, 2), 0)
+    whole = rule.solve(context, context.futures[0], np.arange(16), 2)
+    monkeypatch.setattr("replan.schedule.update_programme.ENTRIES_AT_ONCE", 3 * 16 * 12)  # three rows
+    parts = rule.solve(context, context.futures[0], np.arange(16), 2)
+    np.testing.assert_allclose(parts.best, whole.best, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(parts.next_times, whole.next_times)
+    np.testing.assert_allclose(parts.candidates(), whole.candidates(), rtol=0, atol=1e-12)
+
+
+def solved(mission, time, states, **options):
+    rule = Lookahead(tolerance=0.0)
+    context = mission.context(rule, mission.progress(time, 2), 0)
+    return solve(rule.problem(context, context.futures[0]), time, states, 2, **options)
+
+
+def test_the_times_after_the_next_one_are_those_of_a_robot_that_has_come_there():
+    mission, states = Mission(rover(4, np.full(12, 0.2)), budget=3, planning_horizon=3), np.arange(16)
+    later = solved(mission, 1, states, with_later=True).later
+    for time in (2, 5, 9):
+        np.testing.assert_array_equal(later[time], solved(mission, time, states).next_times[:, :2])
+
+
+def test_values_between_coarse_times_are_interpolated_or_those_of_the_one_that_is_known():
+    mission = Mission(rover(4, np.full(12, 0.2)), budget=3, planning_horizon=3)
+    values = solved(mission, 1, np.arange(16), stride=4).values[..., :2]
+    for steps in (1, 2, 3):
+        expected = (1 - steps / 4) * values[2] + steps / 4 * values[6]
+        np.testing.assert_allclose(values[2 + steps], expected, rtol=0, atol=1e-12)
+    values = solved(mission, 1, np.array([0]), stride=4).values[..., :2]
+    assert not values[2, 10].any(), "two steps away"
+    np.testing.assert_allclose(values[3, 10], values[6, 10], rtol=0, atol=1e-12)
+
+
+def test_values_that_do_not_fit_into_memory_are_refused(monkeypatch):
+    mission, rule = Mission(rover(4, np.full(12, 0.2)), budget=3, planning_horizon=3), Lookahead()
+    context = mission.context(rule, mission.progress(1, 2), 0)
+    problem = rule.problem(context, context.futures[0])
+    monkeypatch.setattr("replan.model.machine.LITTLE", 0)
+    monkeypatch.setattr("replan.model.machine.free_bytes", lambda: 8 * 13 * 16 * 3)
+    with pytest.raises(InputError, match="the value of every update time, state and budget needs"):
+        solve(problem, 1, np.arange(16), 2)
+
+
+@given(tiny_missions(min_horizon=5, max_horizon=8))
+def test_later_updates_do_not_act_on_the_plan_in_force(mission):
+    """It was made on a forecast, theirs is on what stays; pruning next to nothing must not change that."""
+    world = replace(mission.world, reward=constant(mission.world.reward(0)))
+    mission = replace(mission, world=world, budget=3, planning_horizon=2, forecast=Given(world.kernel))
+    context = mission.context(Lookahead(), mission.progress(1, 2), 0)
+    still = Future("stays", 1.0, constant(context.kernel))
+    exact, pruned = (
+        Lookahead(tolerance=tolerance).solve(context, still, np.array([0]), 2) for tolerance in (0.0, 1e-14)
+    )
+    assert pruned.best == pytest.approx(exact.best, abs=1e-9)
+
+
+@given(tiny_missions(min_horizon=5, max_horizon=8))
+def test_a_plan_kept_after_a_look_acts_by_the_time(mission):
+    """A plan on a forecast has actions for each time, also where the world is then taken to stay."""
+    world = replace(mission.world, reward=constant(mission.world.reward(0)))
+    mission = replace(mission, world=world, planning_horizon=2, forecast=Given(world.kernel))
+    mission, rule = mission.with_budget(None, looks=2, plans=1), Lookahead(tolerance=0.0)
+    context = mission.context(rule, mission.after(mission.beginning(), 1), 0)
+    still, states = Future("stays", 1.0, constant(context.kernel)), np.arange(world.states)
+
+    def walked(begin):
+        acting, end = context.propagation, mission.horizon
+        return list(skip_interval(still.kernel, context.reward, acting, states, begin=begin, end=end))
+
+    def gained(steps):
+        return sum(step.reward for step in steps)
+
+    steps = walked(1)
+    looking = [
+        gained(steps[: time - 1]) + steps[time - 2].after @ gained(walked(time))
+        for time in range(2, mission.horizon)
+    ]
+    found = rule.solve(context, still, states, 1).best
+    assert found[:, 0] == pytest.approx(gained(steps), abs=1e-9)
+    assert found[:, 1] == pytest.approx(np.max(looking, axis=0), abs=1e-9)
