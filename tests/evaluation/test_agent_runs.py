@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import Agent, FixedTimes, load_setting, make_mission
-from replan.evaluation import from_start, learned_returns, run_agent
+from replan import Agent, FixedTimes, InputError, load_setting, make_mission
+from replan.evaluation import from_start, learned_returns, rollout, run_agent
 from replan.execute import plan_by_induction
 from replan.schedule import DriftThreshold, LazyValue, Lookahead, Periodic, RegretGuided, SelfTriggered
 from tiny_worlds import random_times, tiny_missions
@@ -61,6 +61,24 @@ def test_a_run_reports_what_was_seen_done_and_earned(mission, seed):
     steps = zip(run.states[:-1, None], run.actions[:, None], run.states[1:, None], strict=True)
     earned = sum(float(world.reward(t).realised(*step)[0]) for t, step in enumerate(steps))
     assert run.total_reward == pytest.approx(earned, abs=1e-12)
+
+
+def test_a_run_without_a_seed_is_the_rollout_of_seed_0():
+    mission = make_mission(load_setting("two-burst"))
+    run = run_agent(mission, Periodic())
+    assert run.states.tolist() == rollout(mission, Periodic(), [0], trace=True).states[0].tolist()
+
+
+def test_a_rule_that_raises_is_named_with_the_time():
+    class Raises(Periodic):
+        name = "raises"
+
+        def next_update(self, context, states):
+            raise ZeroDivisionError("no time")
+
+    match = r"^raises: at time 2: .*no time"
+    with pytest.warns(UserWarning, match="the rule failed"), pytest.raises(InputError, match=match):
+        run_agent(make_mission(load_setting("two-burst")), Raises())
 
 
 def test_options_are_those_of_the_agent():

@@ -1,6 +1,7 @@
 """Robots whose forecast compares two estimates: floors by brute force, rules asked alone and together."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,13 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import FixedTimes, InputError, load_setting, make_mission
-from replan.evaluation import check_rule, decompose, evaluate_times, from_start, optimum, regret, rollout
+from replan.evaluation import (
+    check_rule,
+    decompose,
+    evaluate_times,
+    feedback_regrets,
+    from_start,
+    optimum,
+    regret,
+    rollout,
+)
 from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.look_plan_optimum import look_plan_floors, looks_regrets
+from replan.execute import Mission
 from replan.forecast import Mixture, Trend
 from replan.planning import oracle
 from replan.schedule import Lookahead, Periodic
 from replan.skip.propagation import skip_interval
-from tiny_worlds import tiny_missions
+from tiny_worlds import random_world, tiny_missions
 
 FORECASTS = [Trend(), Mixture()]
 
@@ -105,12 +117,55 @@ def test_it_is_a_sound_rule(execution):
     assert check_rule(Lookahead(), mission) == []
 
 
+@given(tiny_missions(max_horizon=5), st.sampled_from(FORECASTS))
+def test_one_programme_gives_the_floor_of_every_budget(mission, forecast):
+    mission = replace(mission, forecast=forecast)
+    floors = feedback_regrets(mission, mission.horizon - 1)
+    separately = [optimum(replace(mission, budget=b)).feedback_regret for b in range(1, mission.horizon)]
+    assert floors == pytest.approx(separately, abs=1e-9)
+
+
 def test_what_is_too_large_is_refused_in_one_line():
     mission = make_mission(load_setting("two-burst"))
     world = replace(mission.world, horizon=120, stated_bounds=None)
     large = replace(mission, world=replace(world, kernel=lambda t: mission.world.kernel(0)), forecast=Trend())
     with pytest.raises(InputError, match="states x steps"):
         optimum(large)
+
+
+def test_the_limit_is_states_times_squared_steps(monkeypatch):
+    mission = Mission(random_world(np.random.default_rng(0), horizon=4), 2, planning_horizon=3)
+    mission = replace(mission, forecast=Trend())
+    monkeypatch.setattr("replan.evaluation.compared_programme.LARGEST", 3 * 4**2)
+    assert optimum(mission).fixed_proved
+    monkeypatch.setattr("replan.evaluation.compared_programme.LARGEST", 3 * 4**2 - 1)
+    with pytest.raises(InputError, match="up to states x steps\\^2 = 47, not 48"):
+        optimum(mission)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("forecast", FORECASTS, ids=lambda forecast: forecast.name)
+@pytest.mark.parametrize("plans", [(1,), (1, 3, 5)])
+def test_the_best_looks_are_those_for_the_plans_that_are_given(plans, forecast, execution):
+    world = random_world(np.random.default_rng(0), horizon=7)
+    mission = Mission(world, 3, planning_horizon=4, forecast=forecast, execution=execution)
+    found = looks_regrets(mission, plans, 6)
+    for looks in ((1,), (1, 2, 3, 4, 5, 6)):
+        given_times = mission.with_budget(None, looks=len(looks), plans=len(plans)), FixedTimes(looks, plans)
+        assert found[len(looks) - 1] == pytest.approx(regret(*given_times), abs=1e-9)
+    two = mission.with_budget(None, looks=2, plans=len(plans))
+    assert found[1] <= min(regret(two, FixedTimes((1, time), plans)) for time in range(2, 7)) + 1e-9
+
+
+def test_looks_and_plans_apart_have_a_floor_that_can_be_reached():
+    world = random_world(np.random.default_rng(0), horizon=8)
+    mission = Mission(world, 3, planning_horizon=4, forecast=Trend())
+    for (looks, plans), found in look_plan_floors(mission, (1, 3, 7), (1, 3)).items():
+        apart = mission.with_budget(None, looks=looks, plans=plans)
+        later = combinations(range(2, 8), looks - 1)
+        times = [regret(apart, FixedTimes((1, *each), found.plans)) for each in later]
+        assert found.regret <= min(times) + 1e-9
+        assert looks == 3 or found.regret == pytest.approx(min(times), abs=1e-9)
 
 
 def test_the_split_by_cause_is_refused_where_the_forecast_moves():

@@ -191,3 +191,15 @@ def test_every_rule_by_name_can_be_decomposed(name, execution):
     mission = Mission(rover(4, slip), budget=3, planning_horizon=5, execution=execution)
     parts, exact = decompose(mission, make_rule(name)), evaluate(mission, make_rule(name))
     assert parts.state + parts.plan + parts.model == pytest.approx(exact.regret, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["first", "last", "random"])
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_to_look_changes_nothing_for_a_robot_that_updates_at_every_step(execution, kind):
+    kernels, rewards = random_world(0)
+    rewards[:-1] = 0.0  # all actions are tied, and each leads elsewhere
+    world = from_arrays(kernels, rewards, start=1)
+    ties = Ties(kind, seed=2)
+    mission = Mission(world, HORIZON - 1, planning_horizon=1, execution=execution, ties=ties)
+    found = decompose(mission, Periodic()).combinations
+    assert found[Switches(look=True)] == pytest.approx(found[Switches()], abs=1e-12)

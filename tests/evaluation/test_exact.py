@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from replan import TVMDP, FixedTimes, InputError, Mission, evaluate_times, load_setting, make_mission, oracle
 from replan.evaluation import all_returns, evaluate, oracle_rollout, rollout, sampled_regret, visited_steps
 from replan.evaluation import exact as exact_module
+from replan.evaluation.exact import from_start
+from replan.model import machine
 from replan.schedule import periodic_times
+from replan.worlds import rover
 from replan.worlds.settings import PAPER_SETTINGS
 from tiny_worlds import random_times, tiny_missions
 
@@ -82,6 +85,16 @@ def test_the_losses_of_single_steps_sum_to_the_regret(mission, seed):
     assert set(np.flatnonzero(answer.steps.update_probability)) == set(times)
     assert not answer.steps.update_loss[answer.steps.update_probability == 0].any()
     assert not answer.steps.skip_loss[list(times)].any()
+
+
+@given(tiny_missions(max_horizon=6), st.integers(0, 2**32 - 1))
+def test_the_return_from_the_start_comes_with_losses_where_the_oracle_is_given(mission, seed):
+    rule = FixedTimes(random_times(np.random.default_rng(seed), mission))
+    answer = evaluate(mission, rule)
+    expected_return, steps = from_start(mission, rule, oracle(mission.world))
+    assert expected_return == answer.expected_return
+    np.testing.assert_array_equal(steps.loss, answer.steps.loss)
+    assert not from_start(mission, rule, None)[1].loss.any()
 
 
 @pytest.mark.parametrize("name", PAPER_SETTINGS)
@@ -156,3 +169,26 @@ def test_dynamic_regret_is_the_worst_over_the_start_states_that_the_world_declar
 def test_schedules_that_make_no_sense_are_refused(times, said):
     with pytest.raises(InputError, match=said):
         evaluate_times(make_mission(load_setting("two-burst")), times)
+
+
+def test_the_oracle_of_the_whole_world_may_be_given_where_little_of_it_is_reached():
+    mission = Mission(rover(51, np.linspace(0.1, 0.4, 8)), budget=2, planning_horizon=4)
+    assert mission.within_reach() is not mission
+    rule, best = FixedTimes((1, 4)), oracle(mission.world)
+    given_best, own = evaluate(mission, rule, best=best), evaluate(mission, rule)
+    assert given_best.regret == pytest.approx(own.regret, abs=1e-12)
+    assert given_best.oracle_return == pytest.approx(best.values[0][mission.world.start], abs=1e-9)
+    np.testing.assert_allclose(given_best.steps.loss, own.steps.loss, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "horizon", "beside", "needed"),
+    [(28, 5, 0, "16.1 MB"), (28, 5, 10**6, "24.1 MB"), (20, 5, 10**6, "14.4 MB"), (101, 20, 0, "16.4 MB")],
+)
+def test_memory_is_asked_for_before_it_is_needed(n, horizon, beside, needed, monkeypatch):
+    """Five arrays of at most 512 distributions: of all states, or on large grids of those within reach."""
+    mission = Mission(rover(n, np.full(horizon, 0.1)), budget=2, planning_horizon=3)
+    visited_steps.require_room(mission, beside=beside)
+    monkeypatch.setattr(machine, "free_bytes", lambda: 1e6)
+    with pytest.raises(InputError, match=f"^exact evaluation needs about {needed}"):
+        visited_steps.require_room(mission, beside=beside)

@@ -1,6 +1,6 @@
 """Looks and plans with budgets of their own, against enumeration of all trajectories."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from enumeration import BOTH, LOOK, NOTHING, PLAN, best_objective, expected_return
 from replan.errors import InputError
 from replan.evaluation import decompose, evaluate, regret, rollout, run_agent
-from replan.evaluation.look_plan_optimum import look_plan_floors, look_plan_optimum, looks_regrets
+from replan.evaluation.look_plan_grid import look_plan_grid
+from replan.evaluation.look_plan_optimum import look_plan_floors, look_plan_optimum, looks_regrets, shifted
+from replan.evaluation.look_plan_programme import best_of_both, programme_size
 from replan.execute import Mission
 from replan.execute.timeline import make_timeline
+from replan.forecast import Given
+from replan.model import from_arrays
 from replan.planning.backward_induction import oracle_return
 from replan.schedule import Decision, FixedTimes, Lookahead, Need, Periodic, Prices, Rule, make_rule
 from replan.schedule.budget import Kind
@@ -21,7 +25,7 @@ from replan.schedule.periodic import periodic_times
 from replan.study.rule_source import RULES
 from replan.worlds import rover
 from replan.worlds.settings import load_setting, make_mission, parse_setting
-from tiny_worlds import tiny_missions
+from tiny_worlds import random_world, tiny_missions
 
 
 @st.composite
@@ -77,6 +81,14 @@ def test_a_rule_that_depends_on_the_state(case, seed):
     assert found.expected_return == pytest.approx(expected_return(mission, agent_kinds), abs=1e-9)
     budgets = mission.looks, mission.plans
     assert (found.expected_looks, found.expected_plans) == pytest.approx(budgets, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_robots_that_saw_different_states_look_plan_or_do_both_at_one_time(seed):
+    world, rule = random_world(np.random.default_rng(seed), horizon=6), ByState(seed)
+    mission = Mission(world, None, planning_horizon=3, looks=3, plans=3)
+    enumerated = expected_return(mission, enumerated_kinds(mission, rule))
+    assert evaluate(mission, rule).expected_return == pytest.approx(enumerated, abs=1e-9)
 
 
 class EarlyOrLate(ByState):
@@ -295,6 +307,15 @@ def test_the_best_looks_for_given_plans_equal_enumeration(case):
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
+def test_the_best_looks_on_a_grid_of_which_little_is_reached(execution):
+    mission = Mission(rover(51, np.linspace(0.1, 0.4, 8)), 2, planning_horizon=4, execution=execution)
+    found = looks_regrets(mission, (1, 4), 7)
+    for looks in ((1,), tuple(range(1, 8))):
+        apart = mission.with_budget(None, looks=len(looks), plans=2)
+        assert found[len(looks) - 1] == pytest.approx(regret(apart, FixedTimes(looks, (1, 4))), abs=1e-9)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
 def test_on_larger_worlds_a_search_finds_no_worse_than_even_plans(execution):
     mission = make_mission(load_setting("thin-ice-medium"), execution=execution)
     floors = look_plan_floors(mission, (1, 2, 4, 39), (1, 2))
@@ -307,3 +328,146 @@ def test_on_larger_worlds_a_search_finds_no_worse_than_even_plans(execution):
     apart = mission.with_budget(None, looks=2, plans=1)
     second = [regret(apart, FixedTimes((1, time), (1,))) for time in range(2, 40)]
     assert floors[2, 1].regret <= min(second) + 1e-9, "the second look is where it helps most"
+
+
+def turning(horizon, turns):
+    """A world in which one action earns 0.1, another one after each turn, and a state tells nothing."""
+    right = np.searchsorted(turns, np.arange(horizon), side="right")
+    rewards = np.zeros((horizon, 2, len(turns) + 1))
+    kernels = np.zeros((horizon, 2, len(turns) + 1, 2))
+    rewards[:, 0] = 0.1
+    kernels[:, :, :, 1] = 1.0
+    for t in range(horizon):
+        kernels[t, :, right[t]] = 1.0, 0.0
+    return Mission(from_arrays(kernels, rewards, start=0), budget=2, planning_horizon=4)
+
+
+@pytest.mark.parametrize("turn", [4, 7, 10])
+def test_the_search_finds_the_time_at_which_a_plan_is_needed(turn):
+    floors = look_plan_floors(turning(16, (turn,)), (1,), (2, 3, 8, 14))
+    for (_, count), found in floors.items():
+        assert found.regret == pytest.approx(0.1), "the step before the turn is seen"
+        assert found.plans[0] == 1 and turn + 1 in found.plans
+        assert len(found.plans) == count and found.label == "best found"
+
+
+def test_a_plan_is_moved_both_ways_to_times_that_are_free():
+    moved = shifted((1, 5, 7), 2, first=1, horizon=9)
+    assert list(moved) == [(1, 3, 7)], "5 is taken, 9 is the end"
+    assert list(shifted((1, 3), 1, first=1, horizon=9)) == [(1, 2), (1, 4)]
+    assert list(shifted((2, 3), 2, first=0, horizon=9)) == [(3, 4), (1, 2), (2, 5)], "0 is no time to plan"
+
+
+def test_the_search_leaves_the_right_look_out():
+    mission = Mission(random_world(np.random.default_rng(3), horizon=12), budget=3, planning_horizon=4)
+    apart = mission.with_budget(None, looks=10, plans=4)
+    found = look_plan_optimum(apart)
+    without = [tuple(t for t in range(1, 12) if t != missed) for missed in range(2, 12)]
+    regrets = [regret(apart, FixedTimes(looks, found.plans)) for looks in without]
+    assert found.label == "best found"
+    assert (
+        found.regret <= min(regrets) + 1e-9 < regret(apart, FixedTimes(periodic_times(12, 10), found.plans))
+    )
+
+
+def test_the_search_tries_plans_as_late_as_possible():
+    mission, late = turning(30, (20, 22, 24, 26, 28)), (1, *range(21, 30))
+    apart = mission.with_budget(None, looks=1, plans=10)
+    assert look_plan_optimum(apart).regret <= regret(apart, FixedTimes((1,), late)) + 1e-9
+
+
+def test_updates_that_are_both_win_where_no_better_plans_are_found():
+    kernels = np.zeros((24, 2, 2, 2))
+    for t in range(24):
+        for action in range(2):
+            kernels[t, :, action, (action + (t >= 5) + (t >= 16)) % 2] = 1.0
+    world = from_arrays(kernels, np.tile([[1.0, 1.0], [0.0, 0.0]], (24, 1, 1)), start=0)
+    mission = Mission(world, budget=3, planning_horizon=4)
+    floors = look_plan_floors(mission, (1, 2, 5, 23), (3, 4))
+    for looks, made in ((2, (1, 6)), (5, (1, 6, 17))):
+        apart = mission.with_budget(None, looks=looks, plans=3)
+        left_over = FixedTimes((*made, *range(24 - looks + len(made), 24)), (*made, 23)[:3])
+        assert floors[looks, 3].regret == pytest.approx(regret(apart, left_over), abs=1e-9)
+        assert floors[looks, 3].plans is None and floors[looks, 3].label == "best found"
+    assert floors[5, 4].regret == pytest.approx(2.0)
+    assert {6, 17} < set(floors[5, 4].plans), "where both do as well the plans are told"
+
+
+def test_the_size_of_the_programme_is_the_number_of_its_situations():
+    mission = Mission(rover(2, np.full(6, 0.1)), budget=3, planning_horizon=2)
+
+    def situations(first, most):
+        return [
+            (look, plan, since, time)
+            for look in range(first, 6)
+            for plan in range(min(look, 1), look + 1)
+            for count in range(most + 1)
+            for since in combinations(range(look + 1, 6), count)
+            for time in range(look, 6)
+        ]
+
+    for most in (1, 2, 5):
+        apart = mission.with_budget(None, looks=3, plans=most)
+        priced = mission.with_budget(None, looks=3, plans=most, prices=Prices(0.1))
+        for each, first in ((apart, 1), (priced, 0)):
+            size = len(situations(first, most))
+            assert programme_size(each) == size
+            assert best_of_both(each, nodes=size) is not None
+            assert best_of_both(each, nodes=size - 1) is None
+
+
+@given(missions_apart(max_horizon=5))
+def test_the_best_of_both_spends_both_budgets(case):
+    mission = case[0]
+    found = best_of_both(mission)
+    assert (found.looks, found.plans) == pytest.approx((mission.looks, mission.plans), abs=1e-9)
+    most = min(mission.looks + mission.plans - 1, mission.horizon - 1)
+    assert max(mission.looks, mission.plans) - 1e-9 <= found.updates <= most + 1e-9
+
+
+@given(missions_apart(min_horizon=4, max_horizon=5))
+def test_the_optimum_of_a_robot_that_expects_the_world_to_move_equals_enumeration(case):
+    mission = replace(case[0], forecast=Given(case[0].world.kernel))
+    enumerated = best_objective(mission, any_kind(mission))
+    assert best_return(mission) - look_plan_optimum(mission).regret == pytest.approx(enumerated, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_one_look_and_one_plan_leave_nothing_to_choose(execution, seed):
+    world = random_world(np.random.default_rng(seed), horizon=7)
+    options = {"execution": execution, "forecast": Given(world.kernel), "looks": 1, "plans": 1}
+    mission = Mission(world, None, planning_horizon=3, **options)
+    found = evaluate(mission, FixedTimes((1,), (1,)), all_starts=False)
+    assert best_of_both(mission).objective == pytest.approx(found.expected_return, abs=1e-9)
+
+
+def test_what_gains_nothing_is_left_out_even_where_it_is_free():
+    mission = turning(6, ()).with_budget(None, prices=Prices())
+    found = best_of_both(mission)
+    assert found.objective == pytest.approx(0.6)
+    assert (found.updates, found.looks, found.plans) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("floor", [True, False])
+def test_a_grid_has_the_regret_of_every_pair_of_budgets(floor):
+    mission = Mission(rover(3, np.linspace(0.1, 0.5, 6)), budget=2, planning_horizon=3)
+
+    def late(apart):
+        return FixedTimes((1, *range(7 - apart.looks, 6)), (1, *range(7 - apart.plans, 6)))
+
+    grid = look_plan_grid(mission, late, (1, 2, 3), (1, 4), floor=floor)
+    rules = iter(grid.rules)
+    for row, looks in enumerate(grid.looks):
+        for column, plans in enumerate(grid.plans):
+            apart = mission.with_budget(None, looks=looks, plans=plans)
+            assert next(rules) == late(apart)
+            assert grid.regrets[row, column] == regret(apart, late(apart))
+            if floor:
+                assert grid.floors[row, column] == pytest.approx(look_plan_optimum(apart).regret, abs=1e-9)
+    assert floor or grid.floors is None
+
+
+def test_a_grid_has_the_floors_unless_they_are_not_asked_for():
+    mission = Mission(rover(2, np.full(4, 0.1)), budget=2, planning_horizon=3)
+    assert look_plan_grid(mission, lambda apart: Periodic(), (1,), (1,)).floors.shape == (1, 1)

@@ -1,14 +1,16 @@
 """The optimum equals exhaustive search, and nothing beats it."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from functools import partial
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.evaluation import evaluate_times, feedback_regrets, optimum, regret
+from replan.evaluation import evaluate_times, feedback_regrets, optimum, regret, rollout, run_agent
+from replan.evaluation.optimal_schedule import best_feedback, feedback_value
 from replan.execute import Mission
 from replan.model import drift
 from replan.planning.backward_induction import oracle_return
@@ -144,3 +146,23 @@ def test_one_programme_gives_the_best_feedback_regret_of_every_budget(execution)
     missions = [Mission(world, budget=b, planning_horizon=4, execution=execution) for b in range(1, 9)]
     separately = [optimum(mission).feedback_regret for mission in missions]
     assert feedback_regrets(missions[3], 8) == pytest.approx(separately, abs=1e-9)
+
+
+@given(tiny_missions(min_horizon=4, max_horizon=7))
+def test_the_best_feedback_schedule_is_a_rule_that_reaches_its_value(mission):
+    least = optimum(mission).feedback_regret
+    best = float(oracle_return(mission.world)[mission.world.start])
+    assert feedback_value(mission) == pytest.approx(best - least, abs=1e-9)
+    assert regret(mission, best_feedback(mission)) == pytest.approx(least, abs=1e-9)
+
+
+@given(tiny_missions(min_horizon=5, max_horizon=7), st.integers(0, 1000))
+def test_a_robot_with_the_best_feedback_schedule_updates_when_it_names(mission, seed):
+    rule = best_feedback(mission)
+    run = run_agent(mission, rule, seed=seed)
+    assert list(run.times) == np.flatnonzero(rollout(mission, rule, [seed], trace=True).updates[0]).tolist()
+    for before, time in pairwise(run.times):
+        left = mission.budget - run.times.index(before) - 1
+        context = partial(mission.context, rule, mission.progress(before, left), int(run.states[before]))
+        assert [rule.decide(context(t)).update for t in (time - 1, time)] == [False, True]
+        assert rule.decide(context(time)).reason == "the best next update"

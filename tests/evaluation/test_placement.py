@@ -5,7 +5,13 @@ from math import isnan
 import numpy as np
 import pytest
 
-from replan.evaluation.placement import measure_placement, pooled, stale_drifts, top_quartile_intervals
+from replan.evaluation.placement import (
+    fast_drift_intervals,
+    measure_placement,
+    pooled,
+    stale_drifts,
+    top_quartile_intervals,
+)
 from replan.worlds.settings import load_setting, make_mission
 
 BOUNDS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])  # T = 7
@@ -65,6 +71,11 @@ def test_steps_that_drift_like_most_others_are_not_fast(still):
 def test_fast_drift_of_a_world_that_is_mostly_still_is_where_it_moves(name, intervals):
     world = make_mission(load_setting(name)).world
     assert top_quartile_intervals(world.drift_bounds) == intervals
+
+
+def test_a_world_is_fast_where_it_changes_at_least_half_as_fast_as_at_its_fastest():
+    assert fast_drift_intervals(np.array([0.1, 0.5, 1.0, 0.49, 0.0, 0.6])) == [(1, 3), (5, 6)]
+    assert fast_drift_intervals(np.full(5, 0.2)) == [] and fast_drift_intervals(np.zeros(5)) == []
 
 
 def test_pooling_counts_updates_together_and_averages_the_rest():

@@ -15,12 +15,13 @@ from replan.evaluation.priced_looks_and_plans import priced_optimum, updates_opt
 from replan.evaluation.scale import best_objective as greatest_objective
 from replan.execute import Agent, Mission, SimulatedRobot
 from replan.execute.timeline import make_timeline
+from replan.model import from_arrays
 from replan.planning.backward_induction import oracle_return
 from replan.schedule import Decision, FixedTimes, Lookahead, Prices, Rule, make_rule
 from replan.study.protocol import VALIDATION_SEEDS, Bench, validation_regret
 from replan.study.rule_source import RULES
 from replan.worlds.settings import load_setting, make_mission
-from tiny_worlds import tiny_missions
+from tiny_worlds import random_world, tiny_missions
 
 PRICES = st.sampled_from([0.0, 0.01, 0.1, 0.3, 1.0])
 NEED_A_BUDGET = (
@@ -236,6 +237,42 @@ def test_looks_alone_are_worth_more_than_updates_where_the_plan_hardly_matters()
     assert found.plan_times == ()
     assert found.best.objective > together.feedback_objective + 0.1
     assert greatest_objective(mission) is None  # takes long, and what is found is no bound
+
+
+@pytest.mark.parametrize(
+    ("horizon", "turns"),
+    [(10, (3,)), (10, (4,)), (10, (5,)), (10, (6,)), (10, (2, 6)), (10, (3, 7)), (20, (17,)), (20, (7, 15))],
+)
+def test_the_search_finds_the_times_at_which_plans_are_needed(horizon, turns):
+    """One action leads to the reward, after each turn the other one; looks cost too much."""
+    right = np.searchsorted(turns, np.arange(horizon), side="right") % 2
+    kernels = np.zeros((horizon, 2, 2, 2))
+    for t, action in enumerate(right):
+        kernels[t, :, action, 0] = kernels[t, :, 1 - action, 1] = 1.0
+    world = from_arrays(kernels, np.tile([[1.0, 1.0], [0.0, 0.0]], (horizon, 1, 1)), start=0)
+    mission = Mission(world, None, planning_horizon=4, prices=Prices(100.0, 0.1, apart=True))
+    found = priced_optimum(mission, nodes=0)
+    assert found.plan_times == tuple(turn + 1 for turn in turns)
+    assert found.best.objective == pytest.approx(horizon - 1.1 * len(turns), abs=1e-9)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("limit", [None, 1, 2])
+def test_where_plans_cost_too_much_the_search_finds_the_optimum_and_its_looks(limit, execution):
+    world = random_world(np.random.default_rng(3), horizon=6)
+    mission = Mission(world, limit, planning_horizon=4, execution=execution, prices=Prices(0.02, 100.0))
+    found, exact = priced_optimum(mission, nodes=0), priced_optimum(mission)
+    assert found.plan_times == ()
+    assert exact.best.looks == pytest.approx(limit or 3.68, abs=0.01)
+    for part in ("objective", "looks", "plans", "updates"):
+        assert getattr(found.best, part) == pytest.approx(getattr(exact.best, part), abs=1e-9)
+
+
+def test_priced_regret_is_the_regret_and_what_was_paid():
+    mission = make_mission(load_setting("two-burst")).with_budget(None, prices=Prices(0.1, 0.02))
+    rule = FixedTimes((5, 20), (20, 30, 40))
+    assert priced_regret(mission, rule) == pytest.approx(regret(mission, rule) + 0.26, abs=1e-9)
+    assert regret(mission, rule) == pytest.approx(evaluate(mission, rule).regret, abs=1e-9)
 
 
 class Parts(Rule):

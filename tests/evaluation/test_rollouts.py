@@ -102,6 +102,25 @@ def test_a_rule_that_draws_draws_the_same_times_for_a_rollout_as_for_an_agent(mi
     np.testing.assert_allclose(rollout(mission, rule, seeds).returns, traced.returns, atol=1e-12)
 
 
+class OneOfTwo(Rule):
+    """Draws the next update from two times."""
+
+    def next_update(self, context, states):
+        chances = np.zeros((len(states), context.horizon + 1))
+        chances[:, context.time + 2 : context.time + 4] = 0.5
+        return chances
+
+    def decide(self, context):
+        return Decision(True, "drawn")
+
+
+def test_two_times_are_enough_for_seeds_to_differ():
+    mission = make_mission(load_setting("two-burst"))
+    traced = rollout(mission, OneOfTwo(), np.arange(50), trace=True)
+    assert set(np.argwhere(traced.updates)[:, 1]) > {1, 3, 4, 5, 6, 7}
+    np.testing.assert_array_equal(rollout(mission, OneOfTwo(), np.arange(50)).returns, traced.returns)
+
+
 @pytest.mark.parametrize("rule", [Random(), DrawsLater()], ids=["random", "later"])
 def test_drawn_times_cost_what_exact_evaluation_says(rule):
     mission = make_mission(load_setting("two-burst"))
@@ -110,10 +129,13 @@ def test_drawn_times_cost_what_exact_evaluation_says(rule):
     assert abs(returns.mean() - exact) < 4 * returns.std(ddof=1) / 2000**0.5
 
 
+@pytest.mark.filterwarnings("error")
 def test_sampled_regret_by_hand():
     found = sampled_regret(np.array([5.0, 6.0, 9.0]), np.array([4.0, 4.0, 6.0]))  # gaps 1, 2, 3
     assert (found.n, found.regret) == (3, 2.0)
     assert found.standard_error == pytest.approx(1 / 3**0.5)
+    two = sampled_regret(np.array([5.0, 6.0]), np.array([4.0, 3.0]))  # gaps 1, 3
+    assert two.standard_error == pytest.approx(1.0)
     assert np.isnan(sampled_regret(np.ones(1), np.zeros(1)).standard_error)
 
 

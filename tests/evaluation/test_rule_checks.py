@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
+from replan.evaluation import run_agent
 from replan.evaluation.rule_checks import check_rule, require_valid_rule
+from replan.execute import Mission
 from replan.model import SlipKernel
-from replan.schedule import RULES, Decision, Need, RegretGuided, Rule
+from replan.schedule import RULES, Decision, Need, Prices, RegretGuided, Rule
+from replan.worlds import rover
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -161,6 +164,34 @@ class DrawsNothing(Honest):
         return np.zeros((1, context.horizon + 1))
 
 
+class DrawsTheUpdateItself(Honest):
+    def next_update(self, context, states):
+        return np.eye(1, context.horizon + 1, context.time)
+
+
+class DrawsOneTooLate(Honest):
+    def next_update(self, context, states):
+        return np.eye(1, context.horizon + 1, context.horizon - context.budget_left + 1)
+
+
+class DrawsTheLatest(Honest):
+    def next_update(self, context, states):
+        return np.eye(1, context.horizon + 1, context.horizon - context.budget_left)
+
+
+class DrawsNoUpdate(Honest):
+    def next_update(self, context, states):
+        return np.eye(1, context.horizon + 1, context.horizon)
+
+
+class NamesWholeTimesAtFirst(Honest):
+    def next_update(self, context, states):
+        question = context.horizon, context.time
+        step = 1.5 if question in self.calls else 1
+        self.calls.append(question)
+        return np.full(len(states), context.time + step)
+
+
 class NeedsEverything(Honest):
     needs = frozenset({"everything"})
 
@@ -185,6 +216,7 @@ class NeedsEverything(Honest):
         (DrawsBeyondTheBudget, "break the budget"),
         (DrawsWithTheFuture, "looks ahead"),
         (DrawsNothing, "no distribution"),
+        (NamesWholeTimesAtFirst, "not a whole number for each state"),
         (NeedsEverything, "needs 'everything'"),
     ],
 )
@@ -198,6 +230,55 @@ def test_a_cheat_is_caught(cheat, finding):
 def test_a_rule_made_from_the_mission_is_made_anew_in_every_world(cheat):
     found = check_rule(lambda mission: cheat(mission))
     assert any("looks ahead" in str(each) for each in found), found
+
+
+def test_looking_ahead_is_told_of_every_time_and_with_what_was_changed():
+    mission = Mission(rover(3, np.linspace(0.1, 0.4, 8)), budget=2, planning_horizon=4)
+    found = check_rule(lambda mission: HoldsTheWorld(mission), mission)
+    still = "looks ahead: decides differently where the world stands still afterwards"
+    assert [each.time for each in found] == [2, 3, 4, 5, 6] and {each.what for each in found} == {still}
+
+
+@pytest.mark.parametrize("cheat", [DrawsTheUpdateItself, DrawsOneTooLate, DrawsNoUpdate])
+def test_probabilities_outside_of_the_budget_are_caught_at_the_first_update(cheat):
+    assert check_rule(DrawsTheLatest()) == []
+    found = check_rule(cheat())
+    assert found[0].time == 1 and "break the budget: the next update must lie in 2 to" in found[0].what
+
+
+@dataclass
+class Noted(Honest):
+    """Updates at even distances and notes what it is asked."""
+
+    every: int = 3
+    needs = frozenset({Need.EARLIER_ESTIMATE})
+
+    def note(self, context):
+        earlier = context.earlier[0] if context.earlier else None
+        self.calls.append((context.time, context.last_update, context.budget_left, earlier))
+
+    def decide(self, context):
+        self.note(context)
+        return Decision(context.time - context.last_update >= self.every, "")
+
+
+class NotedNames(Noted):
+    def next_update(self, context, states):
+        self.note(context)
+        return np.full(len(states), min(context.time + self.every, context.horizon))
+
+
+@pytest.mark.parametrize(
+    "budget", [{"budget": 3}, {"budget": 9, "spend_all": False}, {"budget": None, "prices": Prices(0.1)}]
+)
+@pytest.mark.parametrize("every", [2, 3])
+@pytest.mark.parametrize("kind", [Noted, NotedNames])
+def test_a_rule_is_asked_what_a_robot_asks_it_and_nothing_else(kind, every, budget):
+    mission = Mission(rover(3, np.linspace(0.1, 0.4, 12)), planning_horizon=4, **budget)
+    checked, asked = kind(every=every), kind(every=every)
+    assert check_rule(checked, mission) == []
+    run_agent(mission, asked)
+    assert set(checked.calls) == set(asked.calls)
 
 
 def test_a_future_that_stands_still_is_not_the_only_other_one():
@@ -236,5 +317,18 @@ def test_what_is_no_rule_is_named():
 
 def test_the_first_fault_can_be_raised():
     require_valid_rule(Honest())
-    with pytest.raises(InputError, match="needs the state"):
+    with pytest.raises(InputError, match=r"^reads-the-state: .*needs the state"):
         require_valid_rule(ReadsTheState())
+    with pytest.raises(InputError, match=r"^the rule: looks ahead"):
+        require_valid_rule(lambda mission: HoldsTheWorld(mission))
+
+
+def test_the_first_fault_on_given_missions_can_be_raised():
+    class FailsLate(Honest):
+        def decide(self, context):
+            return Decision(False, "", score=float("nan") if context.time > 15 else 0.0)
+
+    require_valid_rule(FailsLate())
+    longer = Mission(rover(3, np.full(20, 0.1)), budget=2, planning_horizon=3)
+    with pytest.raises(InputError, match="score is not a number at t=16"):
+        require_valid_rule(FailsLate(), longer)

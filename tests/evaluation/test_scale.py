@@ -4,12 +4,26 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
 
-from replan import Mission, Periodic, evaluate, load_setting, make_mission, optimum, oracle, regret, rover
+from replan import (
+    FixedTimes,
+    Mission,
+    Periodic,
+    evaluate,
+    load_setting,
+    make_mission,
+    optimum,
+    oracle,
+    regret,
+    rover,
+)
 from replan.evaluation import RegretScale, regret_scale
-from replan.evaluation.scale import CHEAP
+from replan.evaluation.scale import CHEAP, LEAST, best_objective, is_cheap, never_updating
 from replan.forecast import Trend
 from replan.report.regret_words import scale_words
+from replan.schedule import Prices
+from tiny_worlds import tiny_missions
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +56,41 @@ def test_the_scale_holds_the_floor_and_even_spacing(mission):
     scale = regret_scale(mission)
     assert scale.best_possible == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
     assert scale.even == pytest.approx(regret(mission, Periodic()), abs=1e-12)
-    found = scale.record(evaluate(mission, Periodic()).regret)
-    assert found["regret_share"] == pytest.approx(scale.even / scale.never)
+    assert scale.record(evaluate(mission, Periodic()).regret) == {
+        "best_possible": scale.best_possible,
+        "evenly_spaced": scale.even,
+        "never_updating": scale.never,
+        "regret_share": pytest.approx(scale.even / scale.never),
+    }
+
+
+@given(tiny_missions())
+def test_never_updating_is_a_free_schedule_without_updates(mission):
+    free = mission.with_budget(None, prices=Prices())
+    never = never_updating(mission, best=oracle(mission.world))
+    assert never == pytest.approx(regret(free, FixedTimes(())), abs=1e-9)
+
+
+def test_the_best_possible_is_computed_only_where_it_is_asked_for_and_not_given(mission):
+    assert regret_scale(mission, floor=False).best_possible is None
+    assert regret_scale(mission, best_possible=0.25).best_possible == 0.25
+    apart = mission.with_budget(None, looks=3, plans=2)
+    assert regret_scale(apart).best_possible is None
+    assert regret_scale(apart).even == regret(apart, Periodic())
+
+
+def test_the_greatest_objective_is_that_of_the_best_updates_where_it_is_cheap():
+    mission = Mission(rover(3, np.linspace(0.05, 0.4, 8)), None, planning_horizon=5, prices=Prices(0.01))
+    assert best_objective(mission) == pytest.approx(optimum(mission).feedback_objective, abs=1e-9)
+    large = Mission(rover(30, np.full(50, 0.1)), None, planning_horizon=3, prices=Prices(0.01))
+    assert best_objective(large) is None
+    apart = Mission(rover(3, np.full(20, 0.1)), None, planning_horizon=3, prices=Prices(0.1, apart=True))
+    assert best_objective(apart) is None
+
+
+def test_a_world_is_cheap_up_to_so_many_states_times_steps():
+    assert is_cheap(Mission(rover(20, np.full(CHEAP // 400, 0.1)), budget=2, planning_horizon=3))
+    assert not is_cheap(Mission(rover(20, np.full(CHEAP // 400 + 1, 0.1)), budget=2, planning_horizon=3))
 
 
 def test_no_share_where_never_updating_loses_nothing():
@@ -51,6 +98,7 @@ def test_no_share_where_never_updating_loses_nothing():
     assert scale.share(0.5) is None and scale.record(0.5)["regret_share"] is None
     assert "never updates loses nothing" in scale_words(0.5, scale)
     assert RegretScale(never=2.0, even=1.0, best_possible=0.5).share(0.5) == 0.25
+    assert RegretScale(never=LEAST, even=0.0, best_possible=0.0).share(LEAST) == 1.0
 
 
 def test_a_large_world_has_the_share_alone():

@@ -165,9 +165,12 @@ class _PlanSearch:
             yield tuple(sorted({*plans, *unused[len(plans) - count :]}))
 
     def _together(self, looks: int, plans: int) -> float:
-        """Return the regret of the best updates that are both, with what is left over at the end."""
+        """Return the regret of the best updates that are both, with what is left over at the end.
+
+        They are not tried with a forecast that compares two estimates.
+        """
         both = min(looks, plans)
-        if both == 1:
+        if both == 1 or self.mission.forecast.compares:
             return np.inf
         if both not in self.updates:
             self.updates[both] = best_feedback(self.mission.with_budget(both))

@@ -46,7 +46,10 @@ def best_of_both(mission: Mission, *, nodes: int = NODES) -> BestOfBoth | None:
 
 
 def programme_size(mission: Mission) -> int:
-    """Return a bound on the numbers of last looks, plans in force then, sets of plans since and times."""
+    """Return the number of last looks, plans in force then, sets of plans since and times, all together.
+
+    Of the plans in force that of t = 0 is counted at the start alone.
+    """
     total, most = 0, mission.config.budgets[1]
     for look in range(FIRST_UPDATE if mission.prices is None else 0, mission.horizon):
         later = mission.horizon - 1 - look

@@ -107,7 +107,7 @@ def feedback(
 
     `acting_from` tells how a robot acts after an update at each time, where this is not to plan there.
     """
-    if mission.forecast.compares:
+    if mission.forecast.compares and acting_from is None:
         return ComparedProgramme(mission).after(0, FIRST_UPDATE)
     world, begin = mission.world, len(_forced(mission))
     along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)

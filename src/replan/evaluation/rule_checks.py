@@ -119,7 +119,7 @@ def _run(rule: Rule, mission: Mission, rng: np.random.Generator, seed: int) -> I
     """Yield every question of one run, with a drawn state at every update."""
     first = FIRST_UPDATE if mission.prices is None else 0
     earlier, time, left = 0, first, mission.limit - first
-    while left > 0 and time < mission.horizon:
+    while left > 0 and time < mission.horizon - 1:
         state = int(rng.integers(mission.world.states))
         at_update = _Question(time, time, left, state, earlier)
         context = partial(mission.context, rule, mission.progress(time, left, earlier), state)
