@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.execute.loop import Faulty
 from tests.tiny_worlds import tiny_missions
 
-from replan import TVMDP, Agent, FixedTimes, GeneralKernel, Mission, Reward, SlipKernel, Ties
+from replan import TVMDP, Agent, FixedTimes, GeneralKernel, Mission, Prices, Reward, SlipKernel, Ties
 from replan.execute.identity import describe_arguments, kernel_arrays, kernel_from, options
 from replan.schedule import Periodic
 
@@ -39,13 +39,21 @@ def test_what_differs_is_named():
     assert differences(same, agent(execution="belief")) == {"execution"}
     assert differences(same, agent(ties=Ties("last"))) == {"ties"}
     assert differences(same, replace(same, seed=1)) == {"seed"}
+    assert differences(same, agent(prices=Prices(0.1))) == {"prices"}
+    assert differences(
+        same, replace(same, planner=lambda *given, **named: same.planner(*given, **named))
+    ) == {"planner"}
+    assert differences(agent(budget=None, looks=3, plans=2), agent(budget=None, looks=3, plans=1)) == {
+        "plans"
+    }
     assert differences(same, agent(rule=FixedTimes((1, 2, 3)))) == {"rule"}
     assert differences(agent(rule=FixedTimes((1, 2, 4))), agent(rule=FixedTimes((1, 2, 3)))) == {"rule"}
 
 
 @pytest.mark.parametrize(("part", "value"), [("slip", 0.1), ("last_reward", 0.0), ("bound", 0.0)])
 def test_worlds_that_differ_in_a_digit_that_counts_are_other_worlds(part, value):
-    assert "world" not in differences(agent(), agent(**{part: value + 1e-12}))
+    for change in (1e-12, -1e-12):
+        assert "world" not in differences(agent(), agent(**{part: value + change}))
     assert "world" in differences(agent(), agent(**{part: value + 1e-6}))
 
 
