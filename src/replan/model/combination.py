@@ -61,7 +61,7 @@ def _differing_in_slip_alone(kernels: Sequence[Kernel]) -> list[SlipKernel]:
 def _stack_slips(grids: Sequence[SlipKernel]) -> tuple[Indices, Array]:
     """Stack kernels of one grid, whose probabilities are linear in the slip."""
     first, actions = grids[0], grids[0].actions
-    require_memory(len(grids) * first.states * (actions + 1) * actions, f"{len(grids)} kernels")
+    require_memory((len(grids) + 4) * first.states * (actions + 1) * actions, f"{len(grids)} kernels")
     parts = np.concatenate([np.eye(actions), np.broadcast_to(first.law, (actions, actions))])
     lists, merged = merge_successors(
         first.destinations(), np.broadcast_to(parts, (first.states, *parts.shape))
