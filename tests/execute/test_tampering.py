@@ -130,6 +130,20 @@ def test_a_header_with_a_number_out_of_range_is_refused(saved):
         assert not try_to_restore(saved, {**header, "commanded": [other, *header["commanded"][1:]]}, arrays)
 
 
+def test_a_header_with_a_number_one_past_its_range_is_refused(saved):
+    header, arrays, agent = saved[:3]
+    time, last, seen = header["time"], header["last_update"], header["last_look"]
+    for other in (
+        {"time": agent.horizon + 1, "commanded": [0] * (agent.horizon + 1 - seen)},
+        {"time": agent.horizon, "last_update": agent.horizon, "commanded": [0] * (agent.horizon - seen)},
+        {"last_update": time + 1},
+        {"plan_time": last + 1},
+        {"last_look": last + 1, "commanded": [0] * (time - last - 1)},
+        {"looks_left": agent.budget + 1, "plans_left": agent.budget + 1},
+    ):
+        assert not try_to_restore(saved, {**header, **other}, arrays), other
+
+
 def test_any_other_change_of_the_header_is_refused_or_harmless(saved):
     header, arrays = saved[:2]
     for at in list(paths(header)):
