@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.execute.loop import Deciding, Faulty, events, fly
 
-from replan import Agent, InputError, Periodic, TrueKernel, load_setting, make_mission
+from replan import Agent, InputError, Periodic, TrueKernel, load_setting, make_mission, make_rule
 from replan.execute import plan_by_induction
 from replan.forecast import Given
 from replan.model import GeneralKernel, SlipKernel
@@ -304,3 +304,9 @@ def test_what_is_no_distribution_over_the_states_is_refused(mission, look):
     with pytest.raises(InputError, match="144 probabilities"):
         agent.update(look)
     assert agent.budget_left == mission.budget
+
+
+def test_only_rules_that_need_the_current_kernel_are_refused_where_it_is_not_known(mission):
+    blind = replace(Agent.on(mission, Periodic()), current_kernel=None)
+    with pytest.raises(InputError, match="current_kernel"):
+        replace(blind, rule=make_rule("lazy-value"))

@@ -45,6 +45,30 @@ def test_saved_between_looks_and_plans_it_goes_on_with_what_is_left_of_each(tmp_
         Agent.on(other, Periodic()).restore(tmp_path / "agent.npz")
 
 
+class SlipOfTheTime:
+    """Estimates a slip of 0.01 times the time of the look."""
+
+    def estimate(self, observation):
+        return SlipKernel((12, 12), 0.01 * observation.time)
+
+    def save(self):
+        return {}
+
+    def restore(self, arrays):
+        pass
+
+
+def test_a_plan_alone_after_a_restart_is_made_on_the_last_look(tmp_path):
+    mission = make_mission(load_setting("two-burst"), looks=6, plans=3)
+    first, second = (Agent.on(mission, Periodic(), estimator=SlipOfTheTime()) for _ in range(2))
+    state = fly(first, mission, seed=4, until=25)
+    first.save(tmp_path / "agent.npz")
+    second.restore(tmp_path / "agent.npz")
+    fly(second, mission, seed=4, state=state, until=26)
+    assert events(second, "plan") == [25]
+    assert second.plan.kernel.slip[0] == pytest.approx(0.01 * events(second, "look")[-1])
+
+
 def test_a_save_that_belongs_to_another_mission_is_refused(mission, tmp_path):
     agent = Agent.on(mission, Periodic())
     agent.start(0)
@@ -216,5 +240,6 @@ def test_a_bounded_log_keeps_the_newest_events_and_so_does_the_file(mission, tmp
     again = Agent.on(mission, Periodic(), log_length=5)
     again.restore(tmp_path / "saved.npz")
     assert again.log == whole.log[-5:]
+    assert Agent.on(mission, Periodic(), log_length=1).log_length == 1
     with pytest.raises(InputError, match="log_length"):
         Agent.on(mission, Periodic(), log_length=0)
