@@ -32,7 +32,7 @@ def test_budgets_that_share_their_updates_give_the_same_regret_as_missions_of_th
 
 def test_the_smallest_budget_and_the_best_at_a_price_are_read_off_the_curve():
     curve = BudgetCurve((Periodic(),) * 4, np.array([3.0, 1.0, 1.5, 0.5]), None)
-    assert [curve.smallest_budget(most) for most in (5, 1.0, 0.7, 0.1)] == [1, 2, 4, None]
+    assert [curve.smallest_budget(most) for most in (5, 1.2, 1.0, 0.7, 0.1)] == [1, 2, 2, 4, None]
     assert [curve.budget_at_price(price) for price in (0, 0.2, 0.5, 3)] == [4, 4, 2, 1]
     assert [curve.budget_at_price(price, never=3.5) for price in (0, 1, 2)] == [4, 2, 0]
     assert curve.worth[:3] == pytest.approx([2.0, -0.5, 1.0]) and np.isnan(curve.worth[3])

@@ -5,34 +5,25 @@ import numpy as np
 from replan._loops.compiler import jit
 
 PLACE = np.uint64  # of a state: indices that cannot be negative spare the loops a test
-GRID = 5  # successors of a cell
-
-
-@jit
-def _spread(successors, probabilities, action, mass, here, count, ahead, width):
-    """Move the `count` masses at `here` to `ahead`."""
-    for i in range(count):
-        s = here[i]
-        moved = mass[s]
-        mass[s] = 0.0
-        for k in range(width):
-            ahead[PLACE(successors[s, k])] += moved * probabilities[s, action, k]
 
 
 @jit
 def _push(successors, probabilities, action, mass, here, count, ahead, there):
     """Move the `count` masses at `here` to `ahead`; list in `there` where they can be, and return how many.
 
+    Where they can be nearly everywhere, all places are listed: that is quicker than to tell which are new.
     `there` has room for one more, since a place is written before it is known to be new.
     """
     width, size = successors.shape[1], ahead.size
     if count * width > size:
-        if width == GRID:  # a width that the compiler knows saves a tenth
-            _spread(successors, probabilities, action, mass, here, count, ahead, GRID)
-        else:
-            _spread(successors, probabilities, action, mass, here, count, ahead, width)
-        for s in range(size):
-            there[s] = s
+        for i in range(count):
+            s = here[i]
+            moved = mass[s]
+            mass[s] = 0.0
+            for k in range(width):
+                ahead[PLACE(successors[s, k])] += moved * probabilities[s, action, k]
+        for place in range(size):
+            there[place] = place
         return PLACE(size)
     found = PLACE(0)
     for i in range(count):
