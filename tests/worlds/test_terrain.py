@@ -13,6 +13,7 @@ from replan.model import check_tvmdp, local_drift_bounds
 from replan.planning import oracle
 from replan.schedule import FixedTimes, LocalDrift
 from replan.schedule.local_drift import planned_way
+from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.terrain import Ground, Patch, Terrain
 
@@ -124,3 +125,21 @@ def test_bounds_per_state_and_action_take_a_third_off_the_regret_of_a_threshold_
     assert np.ptp(local, axis=0).max() < 1e-3  # the dunes do not concern it, so two shifts speak for all
     assert np.ptp(uniform, axis=0).max() > 1
     assert np.mean(local, axis=0).min() < 0.67 * np.mean(uniform, axis=0).min()
+
+
+def test_of_many_patches_an_estimator_tries_the_first_and_a_forecast_moves_all_and_none_that_is_covered():
+    def patch(row):
+        return {"rows": [row, row], "columns": [0, 3], "slip": 0.1, "final_slip": 0.5}
+
+    def families(*rows):
+        world = Terrain(n=4, terrain={"patches": [patch(row) for row in rows]}).build()
+        return [family and list(family.values) for family in (world.models, world.moves)]
+
+    assert families(1) == [["slip of patch 1"], None]
+    assert families(1, 2) == [["slip of patch 1", "slip of patch 2"], None]
+    assert families(1, 1, 2) == [["slip of patch 2", "slip of patch 3"], None]
+    assert families(0, 1, 3) == [["slip of patch 1"], ["slip of the patches"]]
+    world = Terrain(n=4, terrain={"patches": [patch(row) for row in (0, 1, 3)]}).build()
+    slip = world.moves.member(0.7).slip.reshape(4, 4)
+    np.testing.assert_allclose(slip, np.array([[0.7], [0.7], [0.02], [0.7]]) * np.ones(4))
+    assert ForecastParameters(kind="mixture").build(world).models is world.moves

@@ -62,10 +62,12 @@ class Future:
     weight: float
     kernel: KernelAt = field(repr=False)
     """t -> the kernel expected at t, from tau on."""
+    planned: bool = True
+    """Whether plans are made for it; if not, it counts in look-ahead alone."""
 
     def stays(self, kernel: Kernel, begin: int, horizon: int) -> bool:
-        """Return whether it begins and ends with a kernel, and so never leaves it."""
-        return all(self.kernel(t) is kernel for t in (begin, horizon - 1))
+        """Return whether it never leaves a kernel."""
+        return all(self.kernel(t) is kernel for t in range(begin, horizon))
 
 
 class Forecast(ABC):
@@ -122,8 +124,10 @@ class Frozen(Forecast):
 
 
 def mean_kernel(futures: Sequence[Future]) -> KernelAt:
-    """t -> the weighted mean of the kernels expected at t."""
-    if len(futures) == 1:
-        return futures[0].kernel
-    weights = [future.weight for future in futures]
-    return lru_cache(maxsize=None)(lambda t: combine([future.kernel(t) for future in futures], weights))
+    """t -> the weighted mean of the kernels expected at t, in the futures that plans are made for."""
+    planned = [future for future in futures if future.planned]
+    if len(planned) == 1:
+        return planned[0].kernel
+    weights = np.array([future.weight for future in planned])
+    shares = weights / weights.sum()
+    return lru_cache(maxsize=None)(lambda t: combine([future.kernel(t) for future in planned], shares))

@@ -7,10 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from replan.forecast.trend import Moved
 from replan.model.combination import side_by_side
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
 from replan.model.model_family import ModelFamily
+from replan.model.slip import SlipKernel
 
 UP, DOWN = 1, -1
 
@@ -29,8 +31,10 @@ class FamilyMoves:
             yield f"{name} rises", axis, UP
             yield f"{name} falls", axis, DOWN
 
-    def moved(self, kernel: Kernel, axis: int, sign: int):
+    def moved(self, kernel: Kernel, axis: int, sign: int) -> Moved:
         """Return a function from the change that is allowed to the kernel moved by it."""
+        if self.models.is_slip and isinstance(kernel, SlipKernel):
+            return self._more_slip(kernel, axis, sign)
         centre, along = self.nearest(kernel), self.positions[axis]
 
         def moved(change: float) -> Kernel:
@@ -39,6 +43,19 @@ class FamilyMoves:
                 return kernel
             index = (*centre[:axis], at, *centre[axis + 1 :])
             return self.member(int(np.ravel_multi_index(index, self.models.shape)))
+
+        return moved
+
+    def _more_slip(self, kernel: SlipKernel, axis: int, sign: int) -> Moved:
+        """More or less slip than the kernel's, in the cells that the parameter changes."""
+        values, along = list(self.models.values.values())[axis], self.positions[axis]
+        per_change = sign * (values[-1] - values[0]) / along[-1]
+        cells = self.models.depends[axis].any(axis=1)
+
+        def moved(change: float) -> Kernel:
+            slip = np.clip(kernel.slip + change * per_change, 0.0, 1.0)
+            slip = slip if cells.all() else np.where(cells, slip, kernel.slip)
+            return kernel if np.array_equal(slip, kernel.slip) else kernel.with_slip(slip)
 
         return moved
 

@@ -1,10 +1,11 @@
 """`mixture`: several models of the drift, weighed by how well each foretold what was then seen.
 
 The models: the world stays as it is; it returns to the nominal kernel; where a family of models is declared,
-each of its parameters rises or falls, else the world goes on as it moved, turns back or becomes more random;
-and it moves as given from outside. At an update each model says what it would have foretold at the update
-before; the closer that comes to the estimate, the more it weighs. Weights depend on these two estimates and
-their times alone, from fixed priors, so that evaluation stays exact.
+each of its parameters rises, falls or swings, else the world goes on as it moved, turns back or becomes more
+random; and it moves as given from outside. Where nothing moves, one of the parameters may jump. At an update
+each model says what it would have foretold at the update before; the closer that comes to the estimate, the
+more it weighs. Weights depend on these two estimates and their times alone, from fixed priors, so that
+evaluation stays exact.
 
 Between updates drift bounds come in. The models then move by as much as these allow, that the world stays is
 believed less, and a rule that has settled on a time reconsiders it (`surprise`).
@@ -22,13 +23,22 @@ from replan.errors import InputError
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.family_moves import FamilyMoves
 from replan.forecast.given import Given
+from replan.forecast.sudden_changes import sudden_changes
+from replan.forecast.swings import swinging
 from replan.forecast.trend import STILL, Moved, moving, onwards, towards, towards_chance
 from replan.model.kernel import Array, Kernel, constant
 from replan.model.model_family import ModelFamily, SameMembers
 
-PRIORS = {"stays": 0.3, "goes on": 0.2, "turns back": 0.1, "returns to nominal": 0.1, "as given": 1.0}
-DIRECTIONS_PRIOR = 0.05
-"""Shared by the directions."""
+PRIORS = {
+    "stays": 0.3,
+    "goes on": 0.2,
+    "turns back": 0.1,
+    "returns to nominal": 0.1,
+    "more chance": 0.05,
+    "as given": 1.0,
+}
+MOVES_PRIOR = 0.3
+"""Shared by the rises, falls and swings of the parameters of a family."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,10 @@ class Mixture(Forecast):
             if same := merged.get(future.name):
                 future = replace(same, weight=same.weight + future.weight)
             merged[future.name] = future
-        return tuple(merged.values())
+        if len(merged) > 1:
+            return tuple(merged.values())
+        jumps = self._jumps(evidence)
+        return (Future("stays", 1 - sum(jump.weight for jump in jumps), constant(evidence.kernel)), *jumps)
 
     def sources(self, horizon: int) -> Iterable[Kernel]:
         """Return the members of the family and the given kernels."""
@@ -83,6 +96,10 @@ class Mixture(Forecast):
             if abs(drift_bounds[since:t].sum() - pace * (t - since)) > self.tolerated:
                 since, pace = t, drift_bounds[t - 1]
         return since
+
+    def _jumps(self, evidence: Evidence) -> tuple[Future, ...]:
+        """Return sudden changes of the parameters."""
+        return sudden_changes(evidence, self._directions(evidence.kernel)) if self._moves else ()
 
     @cached_property
     def _moves(self) -> FamilyMoves | None:
@@ -106,15 +123,26 @@ class Mixture(Forecast):
             moves["goes on"] = onwards(evidence)
             moves["turns back"] = towards(kernel, evidence.earlier[1])
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
-        found |= {name: moving(evidence, moved) for name, moved in moves.items()}
+        found |= {name: moving(evidence, moved) for name, moved in moves.items()} | self._swings(evidence)
         if self.given is not None:
             found["as given"] = self.given.course(evidence)
         return found
 
+    def _swings(self, evidence: Evidence) -> dict[str, KernelAt]:
+        """By name, the swings of each parameter that begin with a rise or a fall, where rests are known."""
+        found, moves = {}, self._moves
+        if moves is None:
+            return found
+        for name, axis, sign in moves.directions():
+            forth, back = (moves.moved(evidence.kernel, axis, way) for way in (sign, -sign))
+            if course := swinging(evidence, forth, back):
+                found[f"{name} and swings"] = course
+        return found
+
     def _weights(self, evidence: Evidence, members: Mapping[str, KernelAt]) -> dict[str, float]:
         """By model, adding up to 1."""
-        directions = sum(name not in PRIORS for name in members)
-        prior = np.array([PRIORS.get(name, DIRECTIONS_PRIOR / directions) for name in members])
+        moves = sum(name not in PRIORS for name in members)
+        prior = np.array([PRIORS.get(name, MOVES_PRIOR / max(moves, 1)) for name in members])
         prior[0] *= np.exp(-self.doubt * evidence.drift_bounds[evidence.since :].sum())
         weights = prior * np.exp(-self.sharpness * self._misses(evidence, members))
         weights = np.maximum(weights / weights.sum(), self.floor)

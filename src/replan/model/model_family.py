@@ -104,14 +104,14 @@ class ModelFamily:
 
     def mean(self, weights: Array) -> Kernel:
         """The mean of the members under (G,) weights that add up to 1."""
-        if self._is_slip:
+        if self.is_slip:
             return self.member(*np.clip(weights @ self.points, self.points[0], self.points[-1]))
         successors, probabilities = self.stacked
         return GeneralKernel.of_merged(successors, np.tensordot(weights, probabilities, axes=1))
 
     @cached_property
-    def _is_slip(self) -> bool:
-        """Whether the mean is a `SlipKernel` like the members."""
+    def is_slip(self) -> bool:
+        """Whether the parameters are slips of cells; the mean is then a `SlipKernel` like the members."""
         return self.linear and isinstance(self.member(*self.points[0]), SlipKernel)
 
     def locate(self, kernel: Kernel) -> Array:

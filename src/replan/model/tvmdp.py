@@ -44,6 +44,8 @@ class TVMDP:
     """Family of which every P_t is a member; None: not declared."""
     models: ModelFamily | None = field(default=None, repr=False)
     """Kernels that an estimator may try, one of them near every P_t; None: not declared."""
+    moves: ModelFamily | None = field(default=None, repr=False)
+    """Family whose parameters a forecast moves, from the kernel seen; None: `models`."""
 
     def __post_init__(self) -> None:
         if self.horizon < 2:

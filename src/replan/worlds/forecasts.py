@@ -59,7 +59,7 @@ class ForecastParameters(Parameters):
         if self.kind in ("family", "family-ahead"):
             return self._family(world)
         given = self._given(world) if self.kind == "given" or self.has_given else None
-        return given if self.kind == "given" and given else Mixture(given, world.models)
+        return given if self.kind == "given" and given else Mixture(given, world.moves or world.models)
 
     def _family(self, world: TVMDP) -> FromFamily:
         if world.models is None:

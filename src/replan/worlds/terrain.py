@@ -111,6 +111,7 @@ class Terrain(Parameters):
             declared_successors=kernel(0).destinations() if blocked.any() else None,
             family=_family(ground, n, blocked),
             models=_models(ground, n, blocked),
+            moves=_moves(ground, n, blocked),
         )
 
 
@@ -125,7 +126,7 @@ def _family(ground: Ground, n: int, blocked: np.ndarray) -> KernelFamily | None:
 
 def _models(ground: Ground, n: int, blocked: np.ndarray) -> ModelFamily | None:
     """Return the kernels by the slips of two drifting patches, or of the first one if there are more."""
-    drifting = _drifting(ground)
+    drifting = _visible(ground, n, blocked)
     if not drifting:
         return None
     tried = drifting if len(drifting) == 2 else drifting[:1]
@@ -136,6 +137,28 @@ def _models(ground: Ground, n: int, blocked: np.ndarray) -> ModelFamily | None:
         lambda *slips: _kernel_with(ground, n, blocked, dict(zip(tried, slips, strict=True))),
         linear=True,
     )
+
+
+def _moves(ground: Ground, n: int, blocked: np.ndarray) -> ModelFamily | None:
+    """Return the kernels by one slip of all drifting patches if there are more than two."""
+    drifting = _visible(ground, n, blocked)
+    if len(drifting) <= 2:
+        return None
+    return ModelFamily(
+        "the kernel is one slip of all patches that drift; all else is known and stays",
+        {"slip of the patches": np.linspace(0, 1, VALUES)},
+        lambda slip: _kernel_with(ground, n, blocked, dict.fromkeys(drifting, float(slip))),
+        linear=True,
+    )
+
+
+def _visible(ground: Ground, n: int, blocked: np.ndarray) -> list[int]:
+    """Return the numbers of the drifting patches of which a cell can be entered and lies under no other."""
+    owner = np.full((n, n), -1)
+    for i, patch in enumerate(ground.patches):
+        (top, bottom), (left, right) = patch.rows, patch.columns
+        owner[top : bottom + 1, left : right + 1] = i
+    return [i for i in _drifting(ground) if (owner[~blocked] == i).any()]
 
 
 def _drifting(ground: Ground) -> list[int]:
