@@ -35,7 +35,7 @@ PRIORS = {
     "turns back": 0.1,
     "returns to nominal": 0.1,
     "more chance": 0.05,
-    "as given": 1.0,
+    "as given": 1.5,
 }
 MOVES_PRIOR = 0.3
 """Shared by the rises, falls and swings of the parameters of a family."""
