@@ -154,11 +154,8 @@ def _moves(ground: Ground, n: int, blocked: np.ndarray) -> ModelFamily | None:
 
 def _visible(ground: Ground, n: int, blocked: np.ndarray) -> list[int]:
     """Return the numbers of the drifting patches of which a cell can be entered and lies under no other."""
-    owner = np.full((n, n), -1)
-    for i, patch in enumerate(ground.patches):
-        (top, bottom), (left, right) = patch.rows, patch.columns
-        owner[top : bottom + 1, left : right + 1] = i
-    return [i for i in _drifting(ground) if (owner[~blocked] == i).any()]
+    owner = _painted(ground, n, -1, range(len(ground.patches)))
+    return [i for i in _drifting(ground) if (owner[~blocked.reshape(-1)] == i).any()]
 
 
 def _drifting(ground: Ground) -> list[int]:
@@ -177,10 +174,15 @@ def _kernel_with(ground: Ground, n: int, blocked: np.ndarray, slips: dict[int, f
 
 def slip_field(ground: Ground, n: int, t: int) -> Array:
     """Return the slip of every cell at time t, (S,)."""
-    field = np.full((n, n), float(ground.slip))
-    for patch in ground.patches:
+    return _painted(ground, n, ground.slip, [patch.slip_at(t) for patch in ground.patches])
+
+
+def _painted(ground: Ground, n: int, still: float, values: Iterable[float]) -> Array:
+    """Return (S,) one value on the still ground and one on each patch, later patches over earlier ones."""
+    field = np.full((n, n), float(still))
+    for patch, value in zip(ground.patches, values, strict=True):
         (top, bottom), (left, right) = patch.rows, patch.columns
-        field[top : bottom + 1, left : right + 1] = patch.slip_at(t)
+        field[top : bottom + 1, left : right + 1] = value
     return field.reshape(-1)
 
 
