@@ -1,12 +1,10 @@
 """Candidates weighed over several futures, with numbers made up."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from replan.forecast.base import Future
-from replan.schedule.averaged_worth import best_on_average
+from replan.schedule.averaged_worth import Candidates, best_on_average
 
 HORIZON = 4
 NO = -np.inf
@@ -16,8 +14,8 @@ def chosen(worth, weights):
     """Return the choice of one robot with one update left, (M, 5) worths of the times 0..4 in each future."""
     worth = np.array(worth, dtype=float)[:, None, :, None]
     futures = tuple(Future(f"future {i}", weight, lambda t: None) for i, weight in enumerate(weights))
-    still = SimpleNamespace(candidates=lambda: worth[0], best=np.zeros((1, 2)))
-    return best_on_average(worth, futures, still, HORIZON).of(np.array([0]), 1)
+    still = Candidates(np.array([0]), worth[0], np.zeros(1))
+    return best_on_average(worth, futures, still).of(np.array([0]), 1)
 
 
 def test_the_mean_decides():

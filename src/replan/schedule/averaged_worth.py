@@ -37,6 +37,23 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """What each candidate for the next update is worth to robots that saw `states`."""
+
+    states: Indices = field(repr=False)
+    """(R,)"""
+    worth: Array = field(repr=False)
+    """(R, T + 1, B) with b + 1 updates left; -inf: none."""
+    spent: Array = field(repr=False)
+    """(R,) worth of going on without an update."""
+
+    @classmethod
+    def of(cls, solution: Programme) -> Candidates:
+        """From the solution of one future."""
+        return cls(solution.states, solution.candidates(), solution.best[:, 0].copy())
+
+
+@dataclass(frozen=True)
 class Choices:
     """The best next updates of R robots, by updates left."""
 
@@ -59,22 +76,22 @@ class Choices:
         return Choice(self.times[rows, column], self.worth[rows, column], carried, self.names)
 
 
-def best_on_average(worth: Array, futures: tuple[Future, ...], still: Programme, horizon: int) -> Choices:
+def best_on_average(worth: Array, futures: tuple[Future, ...], still: Candidates) -> Choices:
     """Return the candidates of (M, R, T + 1, B) `worth` that are best on average, the earliest of equal ones.
 
-    `still` is the solution where nothing moves.
+    `still` are the candidates where nothing moves.
     """
     weights = np.array([future.weight for future in futures])
     average = np.einsum("m,mruc->ruc", weights, np.maximum(worth, IMPOSSIBLE))
-    times, instead = _best(average), _best(still.candidates())
+    times, instead = _best(average), _best(still.worth)
     at, there = (np.take_along_axis(worth, each[None, :, None], axis=2)[:, :, 0] for each in (times, instead))
     both = np.isfinite(at) & np.isfinite(there)
     carried = weights[:, None, None] * np.subtract(at, there, out=np.zeros_like(at), where=both)
-    none, spent = np.full((len(times), 1), horizon), still.best[:, :1]
+    none = np.full((len(times), 1), worth.shape[2] - 1)
     best = np.take_along_axis(average, times[:, None], axis=1)[:, 0]
     return Choices(
         np.hstack([none, times]),
-        np.hstack([spent, best]),
+        np.hstack([still.spent[:, None], best]),
         np.concatenate([np.zeros((*carried.shape[:2], 1)), carried], axis=2),
         tuple(future.name for future in futures),
     )

@@ -19,7 +19,7 @@ from replan.errors import InputError
 from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, constant
 from replan.planning.backward_induction import plan, plan_ahead
-from replan.schedule.averaged_worth import Choice, Choices, best_on_average
+from replan.schedule.averaged_worth import Candidates, Choice, Choices, best_on_average
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.schedule.window_context import within_window
@@ -117,25 +117,25 @@ class Lookahead(Rule):
         still = self._still(context, states, budget_left)
         worth = np.stack([self._candidates(context, future, still, budget_left) for future in futures])
         worth[:, :, : max(context.surprise, context.last_update + 1)] = -np.inf
-        return best_on_average(worth, futures, still, context.horizon)
+        return best_on_average(worth, futures, still)
 
     def _candidates(
-        self, context: Context, future: Future, still: Programme, budget_left: int | None
+        self, context: Context, future: Future, still: Candidates, budget_left: int | None
     ) -> Array:
         """(R, T + 1, B) worth of each candidate in one of several futures."""
         if future.stays(context.kernel, context.last_update, context.horizon):
-            return still.candidates()
+            return still.worth
         problem, stride = self.problem(context, future, told=False), self.stride(context, share=MOVING)
         problem = replace(problem, tolerance=COARSER * self.tolerance)
         return solve(problem, context.last_update, still.states, budget_left, stride=stride).candidates()
 
-    def _still(self, context: Context, states: Indices, budget_left: int | None) -> Programme:
-        """The programme where the estimate stays, kept until the next update."""
+    def _still(self, context: Context, states: Indices, budget_left: int | None) -> Candidates:
+        """The candidates where the estimate stays, kept until the next update."""
         kept = context.plans_left == 0
         key = (self, context.last_update, context.prices, kept, states.tobytes(), budget_left)
         if key not in context.cache:
             still = Future("stays", 1.0, constant(context.kernel))
-            context.cache[key] = self.solve(context, still, states, budget_left)
+            context.cache[key] = Candidates.of(self.solve(context, still, states, budget_left))
         return context.cache[key]
 
     def solve(self, context: Context, future: Future, states: Indices, budget_left: int | None) -> Programme:
