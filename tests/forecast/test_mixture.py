@@ -64,6 +64,14 @@ def test_a_family_of_slips_moves_what_it_has_a_say_in_and_keeps_the_rest_as_seen
     )
 
 
+@pytest.mark.parametrize("models", [SLIP, None])
+def test_a_forecast_from_outside_has_two_thirds_of_the_weight_at_first(models):
+    foretold = Given([SlipKernel((3, 3), 0.9)] * 16)
+    found = weights(Mixture(foretold, models), seen(0.3, pace=1e-4))
+    assert len(found) >= 3
+    assert found["as given"] == pytest.approx(2 / 3, abs=1e-4)
+
+
 def test_a_right_forecast_from_outside_carries_nearly_all():
     slips = [0.1 + 0.05 * t for t in range(16)]
     foretold = Given([SlipKernel((3, 3), slip) for slip in slips])

@@ -1,11 +1,11 @@
 """`mixture`: several models of the drift, weighed by how well each foretold what was then seen.
 
 The models: the world stays as it is; it returns to the nominal kernel; where a family of models is declared,
-each of its parameters rises, falls or swings, else the world goes on as it moved, turns back or becomes more
-random; and it moves as given from outside. Where nothing moves, one of the parameters may jump. At an update
-each model says what it would have foretold at the update before; the closer that comes to the estimate, the
-more it weighs. Weights depend on these two estimates and their times alone, from fixed priors, so that
-evaluation stays exact.
+each of its parameters rises, falls or swings, else the world goes on as it moved, turns back, becomes more
+random or changes as nobody foretells (`replan.forecast.swapped_actions`); and it moves as given from outside.
+Where nothing moves, one of the parameters may jump. At an update each model says what it would have foretold
+at the update before; the closer that comes to the estimate, the more it weighs. Weights depend on these two
+estimates and their times alone, from fixed priors, so that evaluation stays exact.
 
 Between updates drift bounds come in. The models then move by as much as these allow, that the world stays is
 believed less, and a rule that has settled on a time reconsiders it (`surprise`).
@@ -24,21 +24,26 @@ from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.family_moves import FamilyMoves
 from replan.forecast.given import Given
 from replan.forecast.sudden_changes import sudden_changes
+from replan.forecast.swapped_actions import swapped_actions
 from replan.forecast.swings import swinging
 from replan.forecast.trend import STILL, Moved, moving, onwards, towards, towards_chance
 from replan.model.kernel import Array, Kernel, constant
 from replan.model.model_family import ModelFamily, SameMembers
+from replan.model.slip import SlipKernel
 
+GIVEN, SWAPPED = "as given", "actions swap"
 PRIORS = {
     "stays": 0.3,
     "goes on": 0.2,
     "turns back": 0.1,
     "returns to nominal": 0.1,
     "more chance": 0.05,
-    "as given": 1.5,
+    SWAPPED: 1.0,
 }
-MOVES_PRIOR = 0.3
+MOVES_PRIOR = 0.2
 """Shared by the rises, falls and swings of the parameters of a family."""
+GIVEN_PRIOR = 2.0
+"""Of "as given", times those of all others together: it has two thirds of the weight at first."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Mixture(Forecast):
         weights = self._weights(evidence, members)
         merged: dict[str, Future] = {}
         for name, course in members.items():
-            future = Future(name, weights[name], course)
+            future = Future(name, weights[name], course, planned=name != SWAPPED)
             if future.stays(evidence.kernel, evidence.time, evidence.horizon):
                 future = replace(future, name="stays")
             if same := merged.get(future.name):
@@ -119,13 +124,15 @@ class Mixture(Forecast):
         """By name, the kernels that each model expects; "stays" comes first."""
         kernel = evidence.kernel
         moves = self._directions(kernel) | {"returns to nominal": towards(kernel, evidence.nominal)}
+        if self._moves is None and not isinstance(kernel, SlipKernel):
+            moves[SWAPPED] = swapped_actions(kernel)
         if self._moves is None and evidence.earlier is not None:
             moves["goes on"] = onwards(evidence)
             moves["turns back"] = towards(kernel, evidence.earlier[1])
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
         found |= {name: moving(evidence, moved) for name, moved in moves.items()} | self._swings(evidence)
         if self.given is not None:
-            found["as given"] = self.given.course(evidence)
+            found[GIVEN] = self.given.course(evidence)
         return found
 
     def _swings(self, evidence: Evidence) -> dict[str, KernelAt]:
@@ -141,8 +148,11 @@ class Mixture(Forecast):
 
     def _weights(self, evidence: Evidence, members: Mapping[str, KernelAt]) -> dict[str, float]:
         """By model, adding up to 1."""
-        moves = sum(name not in PRIORS for name in members)
-        prior = np.array([PRIORS.get(name, MOVES_PRIOR / max(moves, 1)) for name in members])
+        moves = [name for name in members if name not in PRIORS and name != GIVEN]
+        priors = {name: PRIORS[name] for name in members if name in PRIORS}
+        priors |= {name: MOVES_PRIOR / len(moves) for name in moves}
+        priors[GIVEN] = GIVEN_PRIOR * sum(priors.values())
+        prior = np.array([priors[name] for name in members])
         prior[0] *= np.exp(-self.doubt * evidence.drift_bounds[evidence.since :].sum())
         weights = prior * np.exp(-self.sharpness * self._misses(evidence, members))
         weights = np.maximum(weights / weights.sum(), self.floor)
