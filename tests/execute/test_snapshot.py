@@ -1,12 +1,13 @@
 """Stopped in mid-mission and taken up again, by the same agent in another process and by no other."""
 
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 from tests.execute.loop import Deciding, events, fly
 
-from replan import Agent, FixedTimes, InputError, Periodic, load_setting, make_mission
+from replan import Agent, FixedTimes, Given, InputError, Lookahead, Periodic, load_setting, make_mission
 from replan.estimate import PooledSlip
 from replan.model import SlipKernel
 from replan.schedule import Decision, RegretGuided
@@ -26,6 +27,17 @@ def test_saved_in_mid_mission_and_restored_it_goes_on_as_if_nothing_had_been(tmp
     second.restore(tmp_path / "agent.npz")
     fly(second, mission, seed=4, state=state)
     assert second.log == straight.log
+
+
+def test_restored_it_expects_what_it_expected(tmp_path):
+    mission = make_mission(load_setting("crosswind-medium"), forecast="mixture")
+    foretold = replace(mission.forecast, given=Given(mission.world.kernel))
+    mission = replace(mission, forecast=foretold)
+    first, second = (Agent.on(mission, Lookahead(), trial=False) for _ in range(2))
+    fly(first, mission, seed=0, until=11)  # from here on nothing moves, and the given kernels say so
+    first.save(tmp_path / "agent.npz")
+    second.restore(tmp_path / "agent.npz")
+    assert second.due() == first.due()
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])

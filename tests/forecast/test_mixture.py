@@ -72,6 +72,23 @@ def test_a_forecast_from_outside_has_two_thirds_of_the_weight_at_first(models):
     assert found["as given"] == pytest.approx(2 / 3, abs=1e-4)
 
 
+def test_a_given_future_that_equals_the_estimate_is_no_other_future_than_that_it_stays():
+    evidence = seen(0.3, pace=0.0)
+    copies = Given([SlipKernel((3, 3), 0.3) for _ in range(16)])
+    apart = Given([SlipKernel((3, 3), 0.3 + 0.1 * (t > 12)) for t in range(16)])
+    itself, equal, other = (
+        weights(Mixture(given, SLIP), evidence) for given in (Given([evidence.kernel]), copies, apart)
+    )
+    assert itself == equal and "as given" not in equal and len(equal) > 1
+    assert other["as given"] > 0.5
+
+
+def test_weights_are_numbers_however_sharp():
+    evidence = seen(0.1, 0.5)
+    found = weights(Mixture(sharpness=1e6), evidence)
+    assert sum(found.values()) == pytest.approx(1.0)
+
+
 def test_a_right_forecast_from_outside_carries_nearly_all():
     slips = [0.1 + 0.05 * t for t in range(16)]
     foretold = Given([SlipKernel((3, 3), slip) for slip in slips])

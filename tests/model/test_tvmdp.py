@@ -129,7 +129,7 @@ def test_drift_bounds_are_the_true_drift_unless_stated():
     np.testing.assert_array_equal(stated.drift_bounds, 0.5)
 
 
-@pytest.mark.parametrize("bounds", [[0.1], [0.1, -0.1, 0.1], [0.1, np.nan, 0.1]])
+@pytest.mark.parametrize("bounds", [[0.1], [0.1, -0.1, 0.1], [0.1, np.nan, 0.1], [0.1, np.inf, 0.1]])
 def test_bounds_that_make_no_sense(bounds):
     with pytest.raises(InputError, match="drift bound"):
         from_arrays(np.stack([dense(t) for t in range(4)]), np.zeros(4), stated_bounds=bounds)

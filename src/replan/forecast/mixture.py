@@ -43,7 +43,7 @@ PRIORS = {
 MOVES_PRIOR = 0.2
 """Shared by the rises, falls and swings of the parameters of a family."""
 GIVEN_PRIOR = 2.0
-"""Of "as given", times those of all others together: it has two thirds of the weight at first."""
+"""Of "as given", times those of all others together: two thirds of the weight before anything is seen."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,16 @@ class Mixture(Forecast):
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
         found |= {name: moving(evidence, moved) for name, moved in moves.items()} | self._swings(evidence)
         if self.given is not None:
-            found[GIVEN] = self.given.course(evidence)
+            found[GIVEN] = self._as_given(self.given, evidence)
         return found
+
+    def _as_given(self, given: Given, evidence: Evidence) -> KernelAt:
+        """t -> the kernel given; the estimate itself where all that is given from now on equals it."""
+        course, kernel = given.course(evidence), evidence.kernel
+        for t in range(evidence.time, evidence.horizon):
+            if course(t) is not kernel and course(t).entrywise_distance(kernel).max() > STILL:
+                return course
+        return constant(kernel)
 
     def _swings(self, evidence: Evidence) -> dict[str, KernelAt]:
         """By name, the swings of each parameter that begin with a rise or a fall, where rests are known."""
@@ -154,7 +162,8 @@ class Mixture(Forecast):
         priors[GIVEN] = GIVEN_PRIOR * sum(priors.values())
         prior = np.array([priors[name] for name in members])
         prior[0] *= np.exp(-self.doubt * evidence.drift_bounds[evidence.since :].sum())
-        weights = prior * np.exp(-self.sharpness * self._misses(evidence, members))
+        misses = self._misses(evidence, members)
+        weights = prior * np.exp(-self.sharpness * (misses - misses.min()))
         weights = np.maximum(weights / weights.sum(), self.floor)
         return dict(zip(members, weights / weights.sum(), strict=True))
 

@@ -58,8 +58,8 @@ class TVMDP:
                 raise InputError(
                     f"drift bounds must be {self.horizon - 1} numbers (T - 1), not {bounds.shape}"
                 )
-            if not (bounds >= 0).all():
-                raise InputError(f"drift bound {np.argmin(bounds >= 0)} is negative or not a number")
+            if not (valid := np.isfinite(bounds) & (bounds >= 0)).all():
+                raise InputError(f"drift bound {np.argmin(valid)} is negative or not finite")
             object.__setattr__(self, "stated_bounds", bounds)
         if self.declared_successors is not None:
             lists = successor_lists(self.declared_successors, self.states)
