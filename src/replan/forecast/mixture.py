@@ -77,7 +77,8 @@ class Mixture(Forecast):
         merged: dict[str, Future] = {}
         for name, course in members.items():
             future = Future(name, weights[name], course, planned=name != SWAPPED)
-            if future.stays(evidence.kernel, evidence.time, evidence.horizon):
+            stays = future.stays(evidence.kernel, evidence.time, evidence.horizon)
+            if stays or (name == GIVEN and _equals_estimate(course, evidence)):
                 future = replace(future, name="stays")
             if same := merged.get(future.name):
                 future = replace(same, weight=same.weight + future.weight)
@@ -132,16 +133,8 @@ class Mixture(Forecast):
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
         found |= {name: moving(evidence, moved) for name, moved in moves.items()} | self._swings(evidence)
         if self.given is not None:
-            found[GIVEN] = self._as_given(self.given, evidence)
+            found[GIVEN] = self.given.course(evidence)
         return found
-
-    def _as_given(self, given: Given, evidence: Evidence) -> KernelAt:
-        """t -> the kernel given; the estimate itself where all that is given from now on equals it."""
-        course, kernel = given.course(evidence), evidence.kernel
-        for t in range(evidence.time, evidence.horizon):
-            if course(t) is not kernel and course(t).entrywise_distance(kernel).max() > STILL:
-                return course
-        return constant(kernel)
 
     def _swings(self, evidence: Evidence) -> dict[str, KernelAt]:
         """By name, the swings of each parameter that begin with a rise or a fall, where rests are known."""
@@ -179,6 +172,12 @@ class Mixture(Forecast):
         at_the_time = self._members(replace(evidence, time=then, kernel=kernel, earlier=before))
         foretold = [at_the_time.get(name, constant(kernel))(evidence.since) for name in members]
         return np.minimum([_distance(each, evidence.kernel) / moved for each in foretold], 1.0)
+
+
+def _equals_estimate(course: KernelAt, evidence: Evidence) -> bool:
+    """Return whether all that is given from now on equals the estimate: kernels from outside are copies."""
+    times = range(evidence.time, evidence.horizon)
+    return all(course(t).entrywise_distance(evidence.kernel).max() <= STILL for t in times)
 
 
 def _distance(one: Kernel, other: Kernel) -> float:

@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What each candidate for the next update is worth to robots that saw `states`."""
+    """Worth of every candidate for the next update, for robots that saw `states`."""
 
     states: Indices = field(repr=False)
     """(R,)"""
