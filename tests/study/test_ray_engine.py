@@ -78,6 +78,21 @@ def test_the_command_line_uses_a_cluster_that_runs(cluster, tmp_path, capsys):
     assert '"computed": 2' in capsys.readouterr().out
 
 
+def test_a_head_that_cannot_be_written_to_any_more_is_one_line_that_says_how_to_go_on(
+    cluster, tmp_path, capfd, monkeypatch
+):
+    def fails(*_, **__):
+        raise OSError("Broken pipe")  # as Ray raises it, without a number
+
+    monkeypatch.setattr("ray.wait", fails)
+    arguments = ["run", str(write_study(tmp_path)), "--out", str(tmp_path / "run"), *RAY, cluster.address]
+    assert run(arguments) == 2
+    (said,) = [line for line in capfd.readouterr().err.splitlines() if line.startswith("replan: ")]
+    assert "--resume" in said
+    monkeypatch.undo()
+    assert run([*arguments, "--resume"]) == 0
+
+
 @pytest.mark.parametrize("scheme", ["", "ray://"])
 def test_a_port_on_which_nothing_listens_is_one_line_and_leaves_no_store(tmp_path, capsys, scheme):
     with socket.create_server(("127.0.0.1", 0)) as closed_at_once:

@@ -29,8 +29,8 @@ RETRIES = 3
 PROBE_SECONDS = 5.0  # for a cluster's port to answer
 REFUSED = "something answers there, so its token (~/.ray/auth_token, RAY_AUTH_MODE) or its Ray may differ"
 TOKENS = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"}
-ENDED = "replan: Ray has ended the run (was the cluster lost?); what was stored is kept, go on with --resume"
-WATCHER = "import sys; sys.stdin.buffer.read() or sys.exit(sys.argv[1])"
+ENDED = "Ray has ended the run (was the cluster lost?); what was stored is kept, go on with --resume"
+WATCHER = "import sys; sys.stdin.buffer.read() or sys.exit(f'replan: {sys.argv[1]}')"
 
 
 class RayEngine:
@@ -66,12 +66,14 @@ class RayEngine:
 
     def submit(self, batch: Batch) -> Any:
         """Start a batch."""
-        return self._task.remote(batch)
+        with _while_the_cluster_lasts():
+            return self._task.remote(batch)
 
     def wait(self, handles: Sequence[Any], timeout: float) -> list[tuple[Any, list[Outcome] | None]]:
         """The batches that are finished by now."""
-        done, _ = self._ray.wait(list(handles), num_returns=1, timeout=timeout)
-        return [(reference, self._outcomes(reference)) for reference in done]
+        with _while_the_cluster_lasts():
+            done, _ = self._ray.wait(list(handles), num_returns=1, timeout=timeout)
+            return [(reference, self._outcomes(reference)) for reference in done]
 
     def _outcomes(self, reference: Any) -> list[Outcome] | None:
         errors = self._ray.exceptions
@@ -185,6 +187,15 @@ def _only_on_standard_error() -> Iterator[None]:
         sys.stdout = shown
         os.dup2(kept, 1)
         os.close(kept)
+
+
+@contextmanager
+def _while_the_cluster_lasts() -> Iterator[None]:
+    """Where the head is lost, Ray fails to write to it, or ends this process before that."""
+    try:
+        yield
+    except OSError:
+        raise InputError(ENDED) from None
 
 
 @contextmanager
