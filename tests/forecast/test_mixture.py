@@ -54,7 +54,7 @@ def test_a_family_of_slips_moves_what_it_has_a_say_in_and_keeps_the_rest_as_seen
 
     family = ModelFamily("the slip of four cells", {"slip": np.linspace(0, 1, 11)}, member, linear=True)
     kernel = SlipKernel((3, 3), np.linspace(0.13, 0.77, 9))
-    evidence = Evidence(1, 16, kernel, kernel, np.full(1, 0.04))
+    evidence = Evidence(1, 16, kernel, kernel, np.full(15, 0.04))
     futures = {future.name: future.kernel for future in Mixture(models=family).futures(evidence)}
     change = 0.04 * 5 / float(member(0.0).entrywise_distance(member(1.0)).max())
     expected = kernel.slip + np.r_[np.full(4, change), np.zeros(5)]
@@ -113,7 +113,7 @@ def test_in_a_family_the_direction_last_seen_is_believed():
 
 
 def test_a_parameter_moves_by_what_the_bounds_allow_and_no_further_than_its_range():
-    evidence = replace(seen(0.1), horizon=40)
+    evidence = replace(seen(0.1), horizon=40, drift_bounds=np.full(39, 0.04))
     futures = {future.name: future.kernel for future in Mixture(models=SLIP).futures(evidence)}
     for name, sign in (("slip rises", 1), ("slip falls", -1)):
         for t in (3, 8, 39):
@@ -121,12 +121,25 @@ def test_a_parameter_moves_by_what_the_bounds_allow_and_no_further_than_its_rang
             assert moved == pytest.approx(np.clip(0.1 + sign * 0.05 * t, 0, 1))
 
 
+def test_a_parameter_moves_for_a_fifth_of_the_mission_and_rests_where_drift_has_just_begun():
+    evidence = replace(seen(0.1), horizon=40)
+    futures = {future.name: future.kernel for future in Mixture(models=SLIP).futures(evidence)}
+    moved = [float(futures["slip rises"](t).slip[0]) for t in (1, 9, 10, 39)]
+    assert moved == pytest.approx([0.15, 0.55, 0.55, 0.55])
+
+
 def test_drift_after_the_update_is_a_surprise_once_and_its_end_is_another():
-    bounds = np.array([0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.0, 0.0, 0.0])
-    found = [Mixture().surprise(bounds[:t], 1) for t in range(1, 10)]
+    bounds = np.array([0.0, 0.0, 0.0, 0.04, 0.04, 0.04, 0.0, 0.0, 0.0])
+    found = [Mixture().surprise(bounds[:t], 1, 40) for t in range(1, 10)]
     assert found == [1, 1, 1, 4, 4, 4, 7, 7, 7]
-    steady = np.full(9, 0.1)
-    assert {Mixture().surprise(steady[:t], 1) for t in range(1, 10)} == {1}
+    steady = np.full(9, 0.04)
+    assert {Mixture().surprise(steady[:t], 1, 40) for t in range(1, 10)} == {1}
+
+
+def test_drift_that_outlasts_what_was_expected_is_a_surprise():
+    steady = np.full(39, 0.03)
+    found = [Mixture().surprise(steady[:t], 1, 41) for t in range(1, 40)]
+    assert sorted(set(found)) == [1, 11, 22]
 
 
 def test_drift_since_the_estimate_speaks_against_standing_still():

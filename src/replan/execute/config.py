@@ -236,7 +236,7 @@ class AgentConfig:
     @cached_property
     def _surprise(self) -> Callable[[int, int], int]:
         return lru_cache(maxsize=4096)(
-            lambda update, time: self.forecast.surprise(self.drift.bounds[:time], update)
+            lambda update, time: self.forecast.surprise(self.drift.bounds[:time], update, self.horizon)
         )
 
     def expected(self, time: int, kernel: Kernel, earlier: Earlier, now: int) -> tuple[Future, ...]:

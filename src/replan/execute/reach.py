@@ -79,9 +79,9 @@ class WindowForecast(Forecast):
         """Whether drift bounds that come in after an update can surprise."""
         return self.whole.forecast.reconsiders
 
-    def surprise(self, drift_bounds: Array, update: int) -> int:
+    def surprise(self, drift_bounds: Array, update: int, horizon: int) -> int:
         """Return the time of the last surprise of the whole mission's."""
-        return self.whole.forecast.surprise(drift_bounds, update)
+        return self.whole.forecast.surprise(drift_bounds, update, horizon)
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the futures of the whole in the window."""

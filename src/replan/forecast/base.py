@@ -100,8 +100,8 @@ class Forecast(ABC):
         """Return the forecast for a robot that learns with this estimator; the default is the same."""
         return self
 
-    def surprise(self, drift_bounds: Array, update: int) -> int:
-        """Return the last time at which the (t,) bounds were not as expected at an update.
+    def surprise(self, drift_bounds: Array, update: int, horizon: int) -> int:
+        """Return the last time at which the (t,) bounds were not as expected at an update; `horizon` is T.
 
         The default, the time of the update itself, never has a rule reconsider.
         """

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 
 from replan.forecast.base import Evidence, KernelAt
+from replan.forecast.lasting_drift import lasting_bounds
 from replan.forecast.trend import Moved
 from replan.model.kernel import Array, Kernel
 
@@ -51,10 +52,10 @@ def _directions(bounds: Array) -> Array:
 
 
 def _repeated(evidence: Evidence) -> Array:
-    """(T-1,) the bounds known so far, then the last swing again and again; before two turns, the last one."""
+    """(T-1,) the bounds known so far, then the last swing again and again; before two turns, lasting ones."""
     known = evidence.drift_bounds[: evidence.horizon - 1]
     turns = np.flatnonzero(np.diff(_directions(known))) + 1
     if len(turns) < 2:
-        return evidence.held_bounds()
+        return lasting_bounds(known, evidence.horizon)
     swing = known[-(turns[-1] - turns[-2]) :]
     return np.concatenate([known, np.resize(swing, evidence.horizon - 1 - len(known))])

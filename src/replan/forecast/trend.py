@@ -12,7 +12,7 @@ from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.model.combination import combine, side_by_side
 from replan.model.family import KernelFamily
 from replan.model.general_kernel import GeneralKernel
-from replan.model.kernel import Kernel
+from replan.model.kernel import Array, Kernel
 from replan.model.slip import SlipKernel
 
 STILL = 1e-12  # two estimates whose entries are all this close have no direction
@@ -42,13 +42,13 @@ class Trend(Forecast):
 def going_on(evidence: Evidence) -> KernelAt:
     """t -> the estimate moved on in the direction last seen; without one, towards chance."""
     if evidence.earlier is None:
-        return moving(evidence, towards_chance(evidence.kernel))
-    return moving(evidence, onwards(evidence))
+        return moving(evidence, towards_chance(evidence.kernel), evidence.held_bounds())
+    return moving(evidence, onwards(evidence), evidence.held_bounds())
 
 
-def moving(evidence: Evidence, moved: Moved) -> KernelAt:
-    """t -> the estimate, moved on at every step up to t as far as the drift bounds allow."""
-    allowed = np.concatenate([[0.0], np.cumsum(evidence.held_bounds()[evidence.since :])])
+def moving(evidence: Evidence, moved: Moved, bounds: Array) -> KernelAt:
+    """t -> the estimate, moved on at every step up to t as far as the (T-1,) drift bounds allow."""
+    allowed = np.concatenate([[0.0], np.cumsum(bounds[evidence.since :])])
 
     @cache
     def at(t: int) -> Kernel:
