@@ -1,11 +1,11 @@
-"""Drift goes on for as long again as it has lasted, and for a fifth of the mission at least."""
+"""Drift is held to the end, or goes on for as long again as it has lasted, and for a while at least."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.forecast.lasting_drift import lasting_bounds
+from replan.forecast.lasting_drift import held_bounds, lasting_bounds
 
 BOUNDS = st.lists(st.floats(0, 1), max_size=30)
 
@@ -48,5 +48,13 @@ def test_what_is_slower_does_not_rest_before(known, scale):
     assert (slow[fast > 0] > 0).all()
 
 
-def test_before_anything_is_known_nothing_moves():
-    assert not lasting_bounds(np.empty(0), 10).any()
+@pytest.mark.parametrize("bounds_of", [held_bounds, lasting_bounds])
+def test_before_anything_is_known_nothing_moves(bounds_of):
+    assert bounds_of(np.empty(0), 10).tolist() == [0.0] * 9
+
+
+@given(BOUNDS, st.integers(2, 60))
+def test_drift_is_held_or_rests_before_and_what_is_known_is_the_same(known, horizon):
+    held, lasting = (bounds_of(np.array(known), horizon) for bounds_of in (held_bounds, lasting_bounds))
+    assert held.tolist() == (known + (known or [0.0])[-1:] * horizon)[: horizon - 1]
+    assert ((lasting == held) | (lasting == 0.0)).all()

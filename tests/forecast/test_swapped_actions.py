@@ -12,7 +12,7 @@ SWAPPED = "actions swap"
 
 
 def evidence_of(kernel, pace=0.05, time=3, horizon=12):
-    return Evidence(time, horizon, kernel, kernel, np.full(horizon - 1, pace))
+    return Evidence(time, horizon, kernel, kernel, np.full(time, pace))
 
 
 def test_each_action_comes_to_do_what_the_one_before_it_does():

@@ -46,12 +46,6 @@ class Evidence:
         """The time of which the estimate is: tau - 1, or 0."""
         return max(self.time - 1, 0)
 
-    def held_bounds(self) -> Array:
-        """(T-1,) the drift bounds known so far, then the last of them."""
-        known = self.drift_bounds[: self.horizon - 1]
-        missing = self.horizon - 1 - len(known)
-        return np.pad(known, (0, missing), mode="edge") if len(known) else np.zeros(missing)
-
 
 @dataclass(frozen=True, eq=False)
 class Future:

@@ -1,8 +1,8 @@
-"""How long drift lasts: what has moved for some time goes on for as long again, and then rests.
+"""How long drift lasts: to the end of the mission, or for as long again as it has lasted.
 
-Nothing tells when drift ends. Held to the end of the mission it carries every parameter to the edge of its
-range, where an update is worth little, so that a robot would look too early. One large step is a jump, and is
-not expected to go on.
+Nothing tells when drift ends. Held to the end of the mission it carries every parameter of a family to the
+edge of its range, where an update is worth little, so that a robot would look too early. One large step is a
+jump, and is not expected to go on.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ from replan.model.kernel import Array
 STEADY = 0.35  # of the larger of two bounds, at least, is the smaller one where both are of one pace
 AT_LEAST = 0.2  # of the mission, that drift goes on for,
 REACH = 0.35  # unless it changes a probability by more than this until then
+
+
+def held_bounds(known: Array, horizon: int) -> Array:
+    """(T-1,) the drift bounds known so far, then the last of them."""
+    known = known[: horizon - 1]
+    missing = horizon - 1 - len(known)
+    return np.pad(known, (0, missing), mode="edge") if len(known) else np.zeros(missing)
 
 
 def lasting_bounds(known: Array, horizon: int) -> Array:

@@ -8,8 +8,8 @@ at the update before; the closer that comes to the estimate, the more it weighs.
 estimates and their times alone, from fixed priors, so that evaluation stays exact.
 
 Between updates drift bounds come in. The models then move by as much as these allow, that the world stays is
-believed less, and a rule that has settled on a time reconsiders it (`surprise`). Drift goes on for as long
-again as it has lasted (`replan.forecast.lasting_drift`).
+believed less, and a rule that has settled on a time reconsiders it (`surprise`). Within a family drift goes
+on for as long again as it has lasted (`replan.forecast.lasting_drift`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from replan.errors import InputError
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.family_moves import FamilyMoves
 from replan.forecast.given import Given
-from replan.forecast.lasting_drift import lasting_bounds
+from replan.forecast.lasting_drift import held_bounds, lasting_bounds
 from replan.forecast.sudden_changes import sudden_changes
 from replan.forecast.swapped_actions import swapped_actions
 from replan.forecast.swings import swinging
@@ -99,11 +99,15 @@ class Mixture(Forecast):
 
     def surprise(self, drift_bounds: Array, update: int, horizon: int) -> int:
         """Return the last time at which the drift left what was expected at the last surprise, or update."""
-        since, expected = update, lasting_bounds(drift_bounds[:update], horizon)
+        since, expected = update, self._bounds(drift_bounds[:update], horizon)
         for t in range(update + 1, len(drift_bounds) + 1):
             if abs((drift_bounds[since:t] - expected[since:t]).sum()) > self.tolerated:
-                since, expected = t, lasting_bounds(drift_bounds[:t], horizon)
+                since, expected = t, self._bounds(drift_bounds[:t], horizon)
         return since
+
+    def _bounds(self, known: Array, horizon: int) -> Array:
+        """(T-1,) drift bounds: within a family drift comes to rest, without one anything may happen."""
+        return (held_bounds if self._moves is None else lasting_bounds)(known, horizon)
 
     def _jumps(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return sudden changes of the parameters."""
@@ -133,7 +137,7 @@ class Mixture(Forecast):
             moves["goes on"] = onwards(evidence)
             moves["turns back"] = towards(kernel, evidence.earlier[1])
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
-        bounds = lasting_bounds(evidence.drift_bounds, evidence.horizon)
+        bounds = self._bounds(evidence.drift_bounds, evidence.horizon)
         found |= {name: moving(evidence, moved, bounds) for name, moved in moves.items()} | self._swings(
             evidence
         )

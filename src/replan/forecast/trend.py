@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
+from replan.forecast.lasting_drift import held_bounds
 from replan.model.combination import combine, side_by_side
 from replan.model.family import KernelFamily
 from replan.model.general_kernel import GeneralKernel
@@ -41,9 +42,8 @@ class Trend(Forecast):
 
 def going_on(evidence: Evidence) -> KernelAt:
     """t -> the estimate moved on in the direction last seen; without one, towards chance."""
-    if evidence.earlier is None:
-        return moving(evidence, towards_chance(evidence.kernel), evidence.held_bounds())
-    return moving(evidence, onwards(evidence), evidence.held_bounds())
+    moved = towards_chance(evidence.kernel) if evidence.earlier is None else onwards(evidence)
+    return moving(evidence, moved, held_bounds(evidence.drift_bounds, evidence.horizon))
 
 
 def moving(evidence: Evidence, moved: Moved, bounds: Array) -> KernelAt:
