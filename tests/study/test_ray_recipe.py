@@ -15,6 +15,8 @@ from study_runs import LONG_CELLS, LONG_STUDY, write_study
 
 pytestmark = pytest.mark.slow
 TIMEOUT = 300
+LONGER_STUDY = LONG_STUDY.replace("n = [4, 5, 6], horizon = [50]", "n = [8, 9, 10], horizon = [60, 80, 100]")
+"""Not done by the second line of progress, however fast the machine."""
 SMALL = 'settings = [{ base = "two-burst", vary = { n = [3], budget = [2, 3] } }]\nrules = ["periodic"]\n'
 
 
@@ -143,7 +145,7 @@ def test_a_node_that_is_killed_leaves_the_answer_clean(nodes, tmp_path):
 
 def test_a_head_that_is_killed_ends_the_run_with_a_line_that_says_how_to_go_on(nodes, tmp_path):
     cluster = nodes()
-    study = write_study(tmp_path, LONG_STUDY)
+    study = write_study(tmp_path, LONGER_STUDY)
     driver = cluster.run(study, "--out", tmp_path / "run", "--address", cluster.address)
     under_way(driver)
     cluster.kill(cluster.head)
