@@ -138,9 +138,8 @@ class Mixture(Forecast):
             moves["turns back"] = towards(kernel, evidence.earlier[1])
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
         bounds = self._bounds(evidence.drift_bounds, evidence.horizon)
-        found |= {name: moving(evidence, moved, bounds) for name, moved in moves.items()} | self._swings(
-            evidence
-        )
+        found |= {name: moving(evidence, moved, bounds) for name, moved in moves.items()}
+        found |= self._swings(evidence)
         if self.given is not None:
             found[GIVEN] = self.given.course(evidence)
         return found
