@@ -16,7 +16,7 @@ from study_runs import LONG_CELLS, LONG_STUDY, write_study
 pytestmark = pytest.mark.slow
 TIMEOUT = 300
 LONGER_STUDY = LONG_STUDY.replace("n = [4, 5, 6], horizon = [50]", "n = [8, 9, 10], horizon = [60, 80, 100]")
-"""Not done by the second line of progress, however fast the machine."""
+"""Takes longer than the second line of progress does."""
 SMALL = 'settings = [{ base = "two-burst", vary = { n = [3], budget = [2, 3] } }]\nrules = ["periodic"]\n'
 
 

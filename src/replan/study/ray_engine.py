@@ -191,7 +191,7 @@ def _only_on_standard_error() -> Iterator[None]:
 
 @contextmanager
 def _while_the_cluster_lasts() -> Iterator[None]:
-    """Where the head is lost, Ray fails to write to it, or ends this process before that."""
+    """Raise `InputError` in place of the OSError with which Ray reports that the head is lost."""
     try:
         yield
     except OSError:
