@@ -60,11 +60,11 @@ def _prune(tolerance, reward, mass, here, count):
         if paid:
             total += now * reward[s]
         here[kept] = s
-        if now > 0.0 and now >= tolerance:
-            kept += PLACE(1)
-        else:
-            dropped += now
-            mass[s] = 0.0
+        stays = (now > 0.0) & (now >= tolerance)
+        gone = 0.0 if stays else now
+        kept += PLACE(stays)
+        dropped += gone
+        mass[s] = now - gone
     if dropped > 0.0:
         scale = 1.0 / (1.0 - dropped)
         for i in range(kept):
