@@ -85,6 +85,7 @@ def test_a_plan_for_every_time_is_backward_induction_over_the_kernels_and_reward
     rewards = rewards[:1] * 4 if stays == "rewards" else rewards
     given_times = {"kernel_at": kernels.__getitem__, "reward": rewards.__getitem__}
     made = plan_ahead(**given_times, time=1, end=4, horizon=2, ties=Ties(ties))
+    assert [made.time, *(each.time for each in made.later)] == [1, 2, 3]
     for t in (1, 2, 3):
         values = np.zeros(6)
         for later in (t + 1, t):
@@ -359,7 +360,11 @@ def test_finite_values_are_accepted_though_their_sum_is_not_finite():
     check_plan(made, made.kernel, time=3, belief=False)
 
 
-@pytest.mark.parametrize("values", [[0.0, 0.0], np.zeros(3), np.zeros((2, 1)), np.array([0.0, np.nan])])
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "values",
+    [[0.0, 0.0], np.zeros(3), np.zeros((2, 1)), np.array([0.0, np.nan]), np.array([np.inf, -np.inf])],
+)
 def test_values_that_are_not_one_finite_number_for_each_state_are_refused(values):
     made = replace(plan_of_two_states(), next_values=values)
     with pytest.raises(InputError, match="next_values are not 2 finite numbers"):
