@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.evaluation import evaluate_times, feedback_regrets, optimum, regret, rollout, run_agent
-from replan.evaluation.optimal_schedule import best_feedback, feedback_value
+from replan.evaluation.optimal_schedule import _FixedSearch, best_feedback, feedback_value
 from replan.execute import Mission
+from replan.forecast import Mixture
 from replan.model import drift
 from replan.planning.backward_induction import oracle_return
 from replan.schedule import Lookahead, Periodic, RegretGuided
 from replan.schedule.budget import check_times
 from replan.skip.propagation import skip_interval
 from replan.worlds import rover
-from tiny_worlds import random_times, tiny_missions
+from tiny_worlds import random_times, random_world, tiny_missions
 
 TWO_BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
 
@@ -109,6 +110,35 @@ def test_an_ended_search_is_labelled_best_found():
     assert (cut.fixed_label, whole.fixed_label) == ("best found", "optimal")
     assert whole.feedback_regret <= whole.fixed_regret <= cut.fixed_regret
     assert cut.fixed_regret == pytest.approx(evaluate_times(mission, cut.fixed_times).regret, abs=1e-9)
+
+
+def test_a_search_is_proved_from_as_many_nodes_on_as_it_visits(monkeypatch):
+    slip = drift.piecewise(20, slip=0.1, quiet=0.0, bursts=[(0.3, 0.7, 0.05)])
+    mission, extend, visited = Mission(rover(4, slip), budget=4, planning_horizon=4), _FixedSearch.extend, []
+
+    def noting(search, times, gained, mass):
+        visited.append(times)
+        extend(search, times, gained, mass)
+
+    monkeypatch.setattr(_FixedSearch, "extend", noting)
+    whole, count = optimum(mission), len(visited)
+    assert len(set(visited)) == count > 2
+    found = [optimum(mission, nodes=nodes) for nodes in (count - 1, count)]
+    assert [each.fixed_proved for each in found] == [False, True]
+    assert found[1] == whole
+
+
+def test_spending_less_pays_where_updates_on_a_mixture_do_harm():
+    found = []
+    for seed in range(12):
+        world = random_world(np.random.default_rng(seed), horizon=6)
+        mission = Mission(world, budget=4, planning_horizon=3, forecast=Mixture())
+        exactly = [optimum(mission.with_budget(budget)) for budget in (1, 2, 3, 4)]
+        at_most = optimum(replace(mission, spend_all=False))
+        assert at_most.feedback_regret <= min(each.feedback_regret for each in exactly) + 1e-9
+        assert at_most.fixed_regret == pytest.approx(min(each.fixed_regret for each in exactly), abs=1e-9)
+        found.append(exactly[-1].feedback_regret - at_most.feedback_regret)
+    assert min(found) > -1e-9 and max(found) > 0.01
 
 
 def test_spending_less_is_never_worse_where_it_is_allowed():
