@@ -7,8 +7,8 @@ import pytest
 from tests.execute.loop import Deciding, Faulty, events, fly
 
 from replan import Agent, InputError, Periodic, TrueKernel, load_setting, make_mission, make_rule
-from replan.execute import plan_by_induction
-from replan.forecast import Given
+from replan.execute import Event, plan_by_induction
+from replan.forecast import Frozen, Given
 from replan.model import GeneralKernel, SlipKernel
 from replan.schedule import Decision, Lookahead, Random
 
@@ -202,6 +202,45 @@ def test_the_estimator_is_told_what_the_update_reveals(mission):
     assert estimator.asked[1].previous_action == acted[16]
 
 
+def test_the_estimator_is_told_the_state_before_where_it_was_seen(mission):
+    apart = mission.with_budget(None, looks=3, plans=3)
+    estimator = Faulty(TrueKernel(mission.world))
+    agent = Agent.on(apart, Periodic(), estimator=estimator)
+    agent.start(0)
+    for spend, previous in ((agent.update, 7), (agent.look, 8), (agent.look, None)):
+        agent.act()
+        spend(1, previous=previous)
+    assert [seen.previous_state for seen in estimator.asked] == [7, 8, None]
+
+
+def test_an_update_spends_the_parts_that_are_left(mission):
+    agent = Agent.on(mission.with_budget(None, looks=2, plans=1), Periodic())
+    agent.start(0)
+    for _ in range(2):
+        agent.act()
+        agent.update(1)
+    assert (events(agent, "update"), events(agent, "look")) == ([1], [2])
+
+
+def test_the_log_begins_with_the_state_that_is_seen_for_free(mission):
+    agent = Agent.on(mission, Periodic())
+    assert agent.log == []
+    agent.start(5)
+    assert agent.log == [Event(0, "start", state=5)]
+
+
+def test_a_forecast_goes_on_from_what_the_estimator_has_learned(mission):
+    @dataclass(frozen=True)
+    class Informed(Frozen):
+        source: object = None
+
+        def informed_by(self, estimator):
+            return replace(self, source=estimator)
+
+    agent = Agent.on(mission, Periodic(), forecast=Informed())
+    assert agent.forecast.source is agent.estimator
+
+
 def test_an_update_beyond_the_budget_is_refused_and_recorded(mission):
     agent = Agent.on(mission, Periodic())
     agent.start(0)
@@ -212,6 +251,7 @@ def test_an_update_beyond_the_budget_is_refused_and_recorded(mission):
         agent.act()
     assert agent.update(1) is False
     assert events(agent, "refused update") == [0, 5]
+    assert [event.state for event in agent.log if event.what == "refused update"] == [0, 1]
 
 
 def test_a_second_update_at_one_time_is_refused_and_costs_nothing(mission):

@@ -83,6 +83,17 @@ def test_an_estimator_is_asked_for_one_update_at_a_time_and_learns_them_in_order
     assert estimator.learned == [1, 2, 3]
 
 
+def test_a_look_waits_for_the_late_work_of_an_update(mission):
+    apart = mission.with_budget(None, looks=3, plans=3)
+    estimator = Faulty(TrueKernel(mission.world), hang_at=(1,))
+    agent = Agent.on(apart, Periodic(), estimator=estimator, time_limit=AT_ONCE)
+    fly(agent, apart, until=2)
+    assert agent.look(0) is False and "behind the late work" in agent.log[-1].why
+    estimator.released.set()
+    wait_for_late_work()
+    assert estimator.learned == [1, 2]
+
+
 def test_an_agent_is_saved_and_restored_at_rest_only(mission, tmp_path):
     estimator = Faulty(TrueKernel(mission.world), hang_at=(1,))
     agent = Agent.on(mission, FixedTimes((1, 2, 3, 4)), estimator=estimator, time_limit=AT_ONCE)

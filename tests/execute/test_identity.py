@@ -9,7 +9,8 @@ from tests.execute.loop import Faulty
 from tests.tiny_worlds import tiny_missions
 
 from replan import TVMDP, Agent, FixedTimes, GeneralKernel, Mission, Prices, Reward, SlipKernel, Ties
-from replan.execute.identity import describe_arguments, kernel_arrays, kernel_from, options
+from replan.execute.identity import _sampled_times, describe_arguments, kernel_arrays, kernel_from, options
+from replan.forecast import ForecastFault, Given, Mixture
 from replan.schedule import Periodic
 
 HORIZON = 6
@@ -47,7 +48,19 @@ def test_what_differs_is_named():
         "plans"
     }
     assert differences(same, agent(rule=FixedTimes((1, 2, 3)))) == {"rule"}
+    assert differences(same, agent(forecast=Mixture())) == {"forecast"}
+    assert differences(agent(forecast=Mixture()), agent(forecast=Mixture(floor=0.1))) == {"forecast"}
     assert differences(agent(rule=FixedTimes((1, 2, 4))), agent(rule=FixedTimes((1, 2, 3)))) == {"rule"}
+
+
+def test_forecasts_are_told_apart_by_the_kernels_that_they_foretell():
+    def foretelling(slip, late=0):
+        kernels = [SlipKernel((3, 3), 0.1), SlipKernel((3, 3), slip)]
+        return agent(forecast=Given(lambda t: kernels[t > 2], ForecastFault(late=late)))
+
+    assert differences(foretelling(0.2), foretelling(0.2)) == set()
+    for other in (foretelling(0.3), foretelling(0.2, late=1)):
+        assert differences(foretelling(0.2), other) == {"forecast"}
 
 
 @pytest.mark.parametrize(("part", "value"), [("slip", 0.1), ("last_reward", 0.0), ("bound", 0.0)])
@@ -68,6 +81,31 @@ def test_estimators_are_told_apart_by_their_options():
     one, other, again = (replace(agent(), estimator=Tuned(inner, strength=s)) for s in (1.0, 2.0, 1.0))
     assert differences(one, other) == {"estimator"}
     assert differences(one, again) == set()
+
+
+def test_arguments_are_described_in_words():
+    found = describe_arguments(agent())
+    assert (found["horizon"], found["planning_horizon"], found["budget"]) == ("6", "2", "3")
+    assert found["planner"] == "replan.execute.config.plan_by_induction"
+    assert found["rule"] == "Periodic()"
+    assert found["world"].startswith("9 states, 5 actions, ")
+
+
+def test_whatever_an_option_is_another_one_is_told_apart():
+    world = TVMDP(3, lambda t: SlipKernel((1, 2), 0.1), lambda t: Reward(next_state=np.zeros(2)))
+    begins = replace(
+        world, kernel=lambda t: SlipKernel((1, 2), 0.1 + 0.1 * (t == 0)), stated_bounds=world.drift_bounds
+    )
+    many = [np.arange(4.0), np.arange(4.0).reshape(2, 2), {"a": 1}, {"b": 1}, {"a": 2}, [1], (1, 1)]
+    many += [world, replace(world, start=1), begins, SlipKernel((1, 2), 0.2), len, max, 1, 2.5, "a"]
+    inner = agent().estimator
+    found = [describe_arguments(replace(agent(), estimator=Tuned(inner, strength=one))) for one in many]
+    assert len({each["estimator"] for each in found}) == len(many)
+
+
+def test_of_a_long_horizon_some_times_are_told_apart():
+    assert list(_sampled_times(1_999)) == list(range(1_999))
+    assert list(_sampled_times(4_500)) == list(range(0, 4_500, 4))
 
 
 @given(tiny_missions())

@@ -9,6 +9,7 @@ from tests.execute.loop import Deciding, events, fly
 
 from replan import Agent, FixedTimes, Given, InputError, Lookahead, Periodic, load_setting, make_mission
 from replan.estimate import PooledSlip
+from replan.forecast import Frozen
 from replan.model import SlipKernel
 from replan.schedule import Decision, RegretGuided
 from replan.schedule.score import pacing_limit
@@ -38,6 +39,10 @@ def test_restored_it_expects_what_it_expected(tmp_path):
     first.save(tmp_path / "agent.npz")
     second.restore(tmp_path / "agent.npz")
     assert second.due() == first.due()
+    with pytest.raises(InputError, match=r"saved with forecast mixture .*, not frozen"):
+        Agent.on(replace(mission, forecast=Frozen()), Lookahead(), trial=False).restore(
+            tmp_path / "agent.npz"
+        )
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])

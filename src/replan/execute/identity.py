@@ -30,6 +30,7 @@ DIGITS = 9
 def describe_arguments(agent: Agent) -> dict[str, str]:
     """Return, by name, the arguments that another agent must share to go on from a snapshot of this one."""
     rewards = _distinct(agent.reward(t) for t in _sampled_times(agent.horizon))
+    foretold = _distinct(agent.forecast.sources(agent.horizon) or ())
     return {
         "horizon": str(agent.horizon),
         "planning_horizon": str(agent.planning_horizon),
@@ -42,6 +43,7 @@ def describe_arguments(agent: Agent) -> dict[str, str]:
         "ties": str(agent.ties),
         "seed": str(agent.seed),
         "planner": _text(agent.planner),
+        "forecast": f"{agent.forecast.name} {_digest([_text(agent.forecast), foretold])}",
         "world": f"{agent.nominal.states} states, {agent.nominal.actions} actions, "
         f"fingerprint {_digest([agent.nominal, rewards, agent.drift_bounds])}",
         "rule": _described(

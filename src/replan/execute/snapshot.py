@@ -22,7 +22,7 @@ from replan.schedule.rule import Decision
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
 
-VERSION = 4
+VERSION = 5
 BELIEF_TOLERANCE = 1e-6
 
 
