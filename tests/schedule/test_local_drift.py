@@ -41,6 +41,14 @@ def test_only_drift_on_the_way_ahead_counts(corridor, cell, action, first_due):
     assert (due[0] if due else None) == first_due
 
 
+def test_the_cell_that_drifts_most_counts_and_not_all_together(corridor):
+    bounds = np.zeros((HORIZON - 1, STATES, 2))
+    bounds[0, [2, 3, 4]] = [[0.2], [0.3], [0.1]]
+    rule = LocalDrift(bounds, threshold=0.5)
+    decision = rule.decide(context(corridor, rule, 3))
+    assert not decision.update and decision.score == pytest.approx(0.3)
+
+
 def test_drift_counts_once_an_update_could_reveal_it_and_never_before(corridor):
     bounds = np.zeros((HORIZON - 1, STATES, 2))
     bounds[3] = 1.0  # P_3 to P_4: an update at 5 is the first to be given P_4

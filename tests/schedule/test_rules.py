@@ -61,13 +61,19 @@ def test_drift_threshold_score(context):
     # drift 0.1, pace 0.5 * (5 - 2) / 3
     decision = DriftThreshold(threshold=0.6, pace_weight=0.5).decide(context())
     assert decision.terms == pytest.approx({"drift": 0.1, "pace": 0.5})
-    assert decision.update
+    assert decision.update and decision.threshold == 0.6
     higher = DriftThreshold(threshold=0.601, pace_weight=0.5)
     assert "pacing limit" in higher.decide(context()).reason
     # one step later after an update: drift 0.04 + 0.03, pace 0.5 * 2 / 3
     below = higher.decide(context(last_update=3))
     assert not below.update
     assert " reaches 0.6: " in decision.reason and " is below " in below.reason
+
+
+def test_drift_threshold_is_tuned_over_every_threshold_with_every_pace_weight():
+    found = [(rule.threshold, rule.pace_weight) for rule in DriftThreshold.candidates()]
+    assert len(set(found)) == len(found) == 72
+    assert {(0.01, 0.0), (0.01, 1.0), (2.0, 0.0), (2.0, 1.0)} <= set(found)
 
 
 PROFILE = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.05, 0.0, 0.0, 0.0, 0.0])

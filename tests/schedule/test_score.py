@@ -141,9 +141,10 @@ def test_theorem_terms_add_the_drift_of_the_reward(context):
 
 
 def test_theorem_terms_add_the_drift_of_the_reward_at_each_step(context):
-    # r_t = (0, t^2): from tau + j = 2 + j to t + j = 4 + j it moves by 12 + 4 j; its range is 7^2, N = 3
+    # r_t = (0, t^2): from tau + j = 2 + j to t + j = 4 + j it moves by 12 + 4 j; its range is 7^2, N = 3.
+    # What was paid before tau does not count.
     def reward(t):
-        return Reward(next_state=np.array([0.0, t * t]))
+        return Reward(next_state=np.array([0.0, t * t if t >= 2 else 1000.0]))
 
     at = context(time=4, horizon=8, drift_bounds=np.zeros(7), reward=reward)
     expected = (0.125 * 49, 12, 2 * (16 + 0.5 * 20 + 0.25 * 24))
