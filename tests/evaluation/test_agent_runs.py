@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import Agent, FixedTimes, InputError, load_setting, make_mission
+from replan import Agent, FixedTimes, InputError, Observation, TrueKernel, load_setting, make_mission
 from replan.evaluation import from_start, learned_returns, rollout, run_agent
 from replan.execute import plan_by_induction
 from replan.schedule import DriftThreshold, LazyValue, Lookahead, Periodic, RegretGuided, SelfTriggered
@@ -93,3 +93,17 @@ def test_options_are_those_of_the_agent():
     assert planned == [0, 1, 17, 33, 49]
     learned_returns(mission, Periodic(), lambda mission: mission.estimator, [3, 4], planner=planner)
     assert planned == [0, 1, 17, 33, 49] * 3
+
+
+def test_a_look_shows_the_state_before_as_well():
+    class Noting(TrueKernel):
+        def estimate(self, observation):
+            seen.append(observation)
+            return super().estimate(observation)
+
+    seen: list[Observation] = []
+    mission = make_mission(load_setting("two-burst"), looks=6, plans=3)  # the plan at 25 is made alone
+    run = run_agent(mission, Periodic(), seed=4, estimator=Noting(mission.world))
+    assert [each.time for each in seen] == [1, 11, 20, 25, 30, 39, 49]
+    for each in seen:
+        assert each.previous_state == (None if each.time == 25 else run.states[each.time - 1])

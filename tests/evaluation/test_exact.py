@@ -192,3 +192,11 @@ def test_memory_is_asked_for_before_it_is_needed(n, horizon, beside, needed, mon
     monkeypatch.setattr(machine, "free_bytes", lambda: 1e6)
     with pytest.raises(InputError, match=f"^exact evaluation needs about {needed}"):
         visited_steps.require_room(mission, beside=beside)
+
+
+def test_memory_is_asked_for_the_oracle_and_the_distributions_together(monkeypatch):
+    mission, asked = Mission(rover(4, np.full(9, 0.1)), budget=2, planning_horizon=3), []
+    monkeypatch.setattr(exact_module, "require_room", lambda mission, beside=0: asked.append(beside))
+    exact_module.reach_and_oracle(mission, None)
+    exact_module.reach_and_oracle(mission, oracle(mission.world))
+    assert asked == [10 * 16, 0]

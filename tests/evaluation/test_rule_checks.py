@@ -51,6 +51,12 @@ class HoldsTheWorld(Honest):
         return Decision(False, "", score=float(ahead))
 
 
+class PeeksAtTheNextBound(Honest):
+    def decide(self, context):
+        bounds = self.held.world.drift_bounds
+        return Decision(False, "", score=float(bounds[min(context.time, len(bounds) - 1)]))
+
+
 class PlansWithTheWorld(Honest):
     def next_update(self, context, states):
         return np.full(
@@ -226,7 +232,9 @@ def test_a_cheat_is_caught(cheat, finding):
     assert any(finding in str(each) for each in found), found
 
 
-@pytest.mark.parametrize("cheat", [HoldsTheWorld, PlansWithTheWorld, ProfileIsNotTheWorld])
+@pytest.mark.parametrize(
+    "cheat", [HoldsTheWorld, PeeksAtTheNextBound, PlansWithTheWorld, ProfileIsNotTheWorld]
+)
 def test_a_rule_made_from_the_mission_is_made_anew_in_every_world(cheat):
     found = check_rule(lambda mission: cheat(mission))
     assert any("looks ahead" in str(each) for each in found), found
@@ -306,7 +314,7 @@ def test_a_rule_may_name_the_end_of_the_horizon():
 
 def test_findings_are_told_once_and_no_more_than_asked_for():
     found = check_rule(ScoresNothing())
-    assert len(found) == len(set(found)) > 2
+    assert len(found) == len(set(found)) == 20
     assert check_rule(ScoresNothing(), most=2) == found[:2]
     assert str(found[0]) == f"its score is not a number at t={found[0].time}"
 
