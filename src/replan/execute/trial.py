@@ -44,7 +44,7 @@ def try_out(config: AgentConfig, rule: Rule, *, seed: int | None) -> None:
     update = replace(made, time=first)
     looks, plans = config.budgets
     progress = Progress(update, looks - first, plans_left=plans - first)
-    if progress.budget_left == 0 or config.horizon <= first + 1:
+    if progress.budget_left == 0:
         return
     context = partial(config.context, rule, progress, 0)
     try:
