@@ -39,6 +39,7 @@ def test_restored_it_expects_what_it_expected(tmp_path):
     first.save(tmp_path / "agent.npz")
     second.restore(tmp_path / "agent.npz")
     assert second.due() == first.due()
+    assert second._now.progress.earlier.time == first._now.progress.earlier.time > 0
     with pytest.raises(InputError, match=r"saved with forecast mixture .*, not frozen"):
         Agent.on(replace(mission, forecast=Frozen()), Lookahead(), trial=False).restore(
             tmp_path / "agent.npz"

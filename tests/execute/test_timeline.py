@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.execute.loop import Deciding
 
 from replan.errors import InputError
 from replan.execute import Agent, Mission, make_timeline
 from replan.model import piecewise
 from replan.schedule import (
+    Decision,
     DriftThreshold,
     FixedTimes,
     Need,
@@ -67,6 +69,12 @@ def test_a_budget_that_need_not_be_spent_can_be_left(mission):
     # four quiet steps of 0.0008 and four of 0.024 reach 0.09 at t = 8; what follows does not
     assert make_timeline(frugal, SelfTriggered(0.09)).times == (1, 8)
     assert make_timeline(mission, SelfTriggered(0.09)).times == (1, 8, 14, 15)
+
+
+def test_what_is_left_is_forced_at_the_end_on_a_rule_that_decides_step_by_step(mission):
+    never = Deciding(lambda context: Decision(False, "never"))
+    assert make_timeline(mission, never).times == (1, 13, 14, 15)
+    assert make_timeline(Mission(mission.world, 4, 4, spend_all=False), never).times == (1,)
 
 
 def test_a_rule_that_needs_the_states_has_no_timeline(mission):
