@@ -37,6 +37,21 @@ def test_the_terms_add_up_to_the_gain_over_the_time_that_is_best_where_nothing_m
         assert sum(terms.values()) == pytest.approx(mean[choice.times[0]] - mean[worth[0].argmax()])
 
 
+def test_every_robot_and_every_number_of_updates_left_has_a_choice_of_its_own():
+    rng = np.random.default_rng(1)
+    worth = np.full((2, 3, HORIZON + 1, 2), NO)
+    worth[:, :, 1:HORIZON] = rng.normal(size=(2, 3, 3, 2)) + 5 * np.arange(3)[:, None, None]
+    futures = tuple(Future(f"future {i}", 0.5, lambda t: None) for i in range(2))
+    found = best_on_average(worth, futures, Candidates(np.arange(3), worth[0], np.full(3, 7.0)))
+    mean = worth.mean(axis=0)
+    for left in (1, 2):
+        choice = found.of(np.arange(3), left)
+        assert choice.times.tolist() == mean[:, :, left - 1].argmax(axis=1).tolist()
+        assert choice.worth == pytest.approx(mean[:, :, left - 1].max(axis=1))
+    spent = found.of(np.arange(3), 0)
+    assert spent.times.tolist() == [HORIZON] * 3 and spent.worth.tolist() == [7.0] * 3
+
+
 def test_of_equal_times_the_earliest_wins_and_a_time_that_one_future_rules_out_never_does():
     assert chosen([[NO, 0.3, 0.7, 0.7, NO]], [1.0]).times[0] == 2
     choice = chosen([[NO, 0.3, 0.7, 0.9, NO], [NO, 0.3, 0.5, NO, NO]], [0.99, 0.01])

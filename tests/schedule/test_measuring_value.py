@@ -88,6 +88,15 @@ def test_a_score_that_equals_the_threshold_has_reached_it(kind):
     assert rule.decide(mission.context(rule, progress, 0, time)).update
 
 
+def test_a_decision_gives_its_score_and_threshold_in_words():
+    mission = make_mission(load_setting("two-burst"))
+    rule = MeasuringValue(0.01)
+    decision = rule.decide(mission.context(rule, mission.progress(1, 3), mission.world.start, 9))
+    assert decision.terms == {"measuring value": decision.score} and decision.threshold == 0.01
+    assert "measuring value" in decision.reason
+    assert (" reaches " in decision.reason) == decision.update == (decision.score >= 0.01)
+
+
 def test_a_threshold_has_to_be_above_zero():
     with pytest.raises(InputError, match="threshold"):
         MeasuringValue(0.0)

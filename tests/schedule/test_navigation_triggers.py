@@ -34,6 +34,13 @@ def test_a_distance_that_the_mission_ends_before_is_never_travelled(corridor):
     assert rule.next_update(context, np.arange(STATES)).tolist() == [HORIZON] * STATES
 
 
+def test_robots_that_saw_other_states_have_travelled_at_other_times(corridor):
+    rule = DistanceTravelled(1)
+    context = corridor.context(rule, corridor.progress(2, 2), 0)
+    assert rule.next_update(context, np.array([4, 0])).tolist() == [HORIZON, 3]
+    assert rule.next_update(context, np.array([0, 4])).tolist() == [3, HORIZON]
+
+
 def test_a_decision_is_that_of_the_state_seen(corridor):
     rule, progress = PathExpired(), corridor.progress(2, 2)
     due = [rule.decide(corridor.context(rule, progress, state, 4)).update for state in range(STATES)]

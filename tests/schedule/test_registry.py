@@ -19,7 +19,7 @@ from replan.schedule import (
     make_rule,
     parse_parameters,
 )
-from replan.schedule.registry import build_rule
+from replan.schedule.registry import build_rule, register
 
 
 def test_the_nine_rules_of_the_paper_are_there():
@@ -34,6 +34,15 @@ def test_the_nine_rules_of_the_paper_are_there():
         "self-triggered",
         "lazy-value",
     }
+
+
+def test_a_class_is_registered_by_its_name(monkeypatch):
+    class Mine(Periodic):
+        name = "mine"
+
+    monkeypatch.setattr("replan.schedule.registry.RULES", dict(RULES))
+    assert register(Mine) is Mine
+    assert make_rule("mine") == Mine()
 
 
 def test_certificates_register_their_rule():

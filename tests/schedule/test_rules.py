@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from replan.errors import InputError
 from replan.model import GeneralKernel
 from replan.schedule import (
+    AccumulatedValue,
     BackLoaded,
     BestOffset,
     DriftThreshold,
     FrontLoaded,
     LazyValue,
+    MeasuringValue,
     Random,
     RegretGuided,
     SelfTriggered,
@@ -74,6 +76,12 @@ def test_drift_threshold_is_tuned_over_every_threshold_with_every_pace_weight():
     found = [(rule.threshold, rule.pace_weight) for rule in DriftThreshold.candidates()]
     assert len(set(found)) == len(found) == 72
     assert {(0.01, 0.0), (0.01, 1.0), (2.0, 0.0), (2.0, 1.0)} <= set(found)
+
+
+@pytest.mark.parametrize("kind", [LazyValue, SelfTriggered, MeasuringValue, AccumulatedValue])
+def test_rules_with_one_threshold_are_tuned_over_ascending_ones(kind):
+    found = [rule.threshold for rule in kind.candidates()]
+    assert found == sorted(set(found)) and len(found) > 9 and found[0] > 0
 
 
 PROFILE = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.05, 0.0, 0.0, 0.0, 0.0])

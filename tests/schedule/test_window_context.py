@@ -7,7 +7,7 @@ import pytest
 
 from replan.execute import Mission
 from replan.forecast import Frozen, Given, Trend
-from replan.model import constant
+from replan.model import Reward, constant
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead
 from replan.schedule.window_context import within_window
@@ -30,7 +30,9 @@ def at_update(mission, time=3):
 @pytest.mark.parametrize("execution", ["map", "belief"])
 @pytest.mark.parametrize("forecast", [Frozen(), Trend()])
 def test_a_context_in_a_window_is_that_of_the_whole_grid(forecast, execution):
-    context = at_update(large_grid(forecast=forecast, execution=execution))
+    context = at_update(large_grid(forecast=forecast, execution=execution, ties=Ties("last")))
+    paid = context.reward(0).next_state
+    context = replace(context, reward=lambda t: Reward(next_state=paid * t))
     states = START[0] * SIZE + START[1] + np.arange(2)
     part, inside = within_window(context, states)
     reach = HORIZON - 3 + PLANNED
@@ -46,9 +48,12 @@ def test_a_context_in_a_window_is_that_of_the_whole_grid(forecast, execution):
     for ours, theirs in zip((part.plan, *part.plan.later), (context.plan, *context.plan.later), strict=True):
         assert ours.time == theirs.time
         np.testing.assert_array_equal(ours.policy, theirs.policy[cells])
+        assert ours.ties == theirs.ties == Ties("last")
     assert commands(part, inside) == commands(context, states)
     again, _ = within_window(context, states)
     assert again.kernel is part.kernel and again.cache is part.cache is not context.cache
+    other, _ = within_window(context, states + SIZE)
+    np.testing.assert_array_equal(other.kernel.slip, context.kernel.slip[cells + SIZE])
 
 
 def commands(context, states):
