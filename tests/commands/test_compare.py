@@ -57,6 +57,7 @@ def test_people_get_a_table_and_a_page(capsys, tmp_path, monkeypatch):
     assert run(["compare", "periodic", "front-loaded", "--settings", "narrow-late"]) == 0
     out = capsys.readouterr().out
     assert all(word in out for word in ("narrow-late", "periodic", "front-loaded", "best possible"))
+    assert "Parameters of rules that come with replan are chosen" in out
     assert list(data_of(tmp_path / "runs" / "compare" / "report.html")) == ["narrow-late"]
     assert [path.name for path in (tmp_path / "runs" / "compare").iterdir()] == ["report.html"]
 
@@ -76,6 +77,20 @@ def test_what_is_wrong_is_one_line_and_status_2(capsys, arguments, words):
     assert run(arguments) == 2
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
+
+
+def test_an_unknown_rule_is_named_without_the_command_or_its_place(capsys):
+    assert run(["compare", "periodic", "periodc"]) == 2
+    assert capsys.readouterr().err == "replan: unknown rule 'periodc': did you mean periodic?\n"
+
+
+def test_one_cell_that_fails_is_not_several(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(OWN.replace("return Decision(", "raise ValueError("))
+    assert run(["compare", "own.py:Every", "--settings", "narrow-late", "--json"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "replan: 1 cell failed, the first is own.py:Every on narrow-late"
+    )
 
 
 def test_list_names_everything_with_its_parameters(capsys):

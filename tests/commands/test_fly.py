@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 
 import pytest
 from tests.worlds.crazyflie.faults import FAULTS, OUTAGES, PHASES, Fault, account, begins, run
@@ -91,6 +92,31 @@ def test_moves_are_numbered_as_updates_are_and_end_at_the_goal(make_peer, capfd,
     updates = [line for line in captured.out.splitlines() if line.startswith("update at ")]
     assert looked == [int(line.split()[2].rstrip(":")) for line in updates]
     assert f"after {len(moves)} moves" in captured.out
+
+
+OWN = """
+from dataclasses import dataclass
+from replan import Decision, Rule
+
+@dataclass(frozen=True)
+class Every(Rule):
+    steps: int = 4
+
+    def decide(self, context):
+        return Decision(context.time - context.last_update >= self.steps, f"{self.steps} steps")
+"""
+
+
+@pytest.mark.parametrize("rule", ["own_to_fly.py:Every", "own_to_fly:Every"])
+def test_a_rule_of_ones_own_flies(make_peer, capfd, tmp_path, monkeypatch, rule):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_to_fly.py").write_text(OWN)
+    try:
+        _, answer, _ = fly(make_peer(), capfd, tmp_path, "--rule", rule)
+    finally:
+        sys.modules.pop("own_to_fly", None)
+    assert (answer["rule"], answer["source"]) == (rule, rule)
+    assert any(update["reason"] == "4 steps" for update in answer["updates"])
 
 
 def test_a_folder_that_does_not_exist_is_refused_before_take_off(capfd):

@@ -85,7 +85,7 @@ def test_text_is_read_as_what_the_parameter_takes():
         (
             "regret-guided",
             {"weights": "1,x,1"},
-            "weights cannot be '1,x,1': it takes numbers with commas between or none",
+            "weights cannot be '1,x,1': it takes 3 numbers with commas between or none",
         ),
         ("regret-guided", {"alpha": "2"}, "alpha must lie between 0 and 1, not 2.0"),
     ],
@@ -111,6 +111,13 @@ class Weighs(Rule):
     other: Callable[[float], float] | None = None
     ends: tuple[float, float] = (0.0, 1.0)
     way: Literal["up", "down"] | None = None
+    flag: bool = False
+    words: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    named: tuple[str, int] = ("", 0)
+    plain: tuple = ()
+    table: dict[str, int] | None = None
+    label: str = "none"
 
     def decide(self, context):
         return Decision(False, "")
@@ -122,11 +129,36 @@ def test_numbers_with_commas_and_words_are_read_whether_or_not_there_is_another_
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("flag", "true", True),
+        ("flag", "False", False),
+        ("words", "left, right", ("left", "right")),
+        ("words", "left", ("left",)),
+        ("places", "1,17", (1, 17)),
+        ("named", "left,3", ("left", 3)),
+        ("plain", "1,2.5", (1.0, 2.5)),
+        ("label", "", ""),
+    ],
+)
+def test_true_and_false_and_the_parts_of_a_tuple_are_read_as_their_types(name, text, value):
+    assert repr(getattr(build_rule(Weighs, **{name: text}), name)) == repr(value)
+
+
+@pytest.mark.parametrize(
     ("name", "text", "takes"),
     [
         ("weight", "3", "a function (from Python)"),
         ("other", "abs", "a function (from Python) or none"),
-        ("ends", "2,x", "numbers with commas between"),
+        ("ends", "2,x", "2 numbers with commas between"),
+        ("ends", "2", "2 numbers with commas between"),
+        ("flag", "maybe", "true or false"),
+        ("flag", "1", "true or false"),
+        ("words", "a,,b", "words with commas between"),
+        ("places", "1,2.5", "whole numbers with commas between"),
+        ("named", "3,a", "2 words and whole numbers with commas between"),
+        ("plain", "1,x", "numbers with commas between"),
+        ("table", "a", "a value of type dict (from Python) or none"),
         ("way", "left", "up or down or none"),
     ],
 )

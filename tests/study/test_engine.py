@@ -1,11 +1,14 @@
 """The loop around any engine: every cell once, whatever is lost on the way."""
 
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
 
 from replan.errors import InputError
 from replan.study.engine import BATCH_SAMPLES, LOSSES_ALLOWED, Batches, drive, make_engine
+from replan.study.local import interrupts_handled_by
 from replan.study.work import Failure
 
 
@@ -122,3 +125,16 @@ def test_no_cells_no_batches():
 def test_an_engine_that_cannot_be_is_one_line(name, options, said):
     with pytest.raises(InputError, match=said):
         make_engine(name, **options)
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
+def test_the_handler_of_interrupts_is_put_back_and_left_alone_in_other_threads(handler):
+    def handled():
+        with interrupts_handled_by(handler):
+            return signal.getsignal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    assert handled() == handler
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(handled).result() == before
+    assert signal.getsignal(signal.SIGINT) == before

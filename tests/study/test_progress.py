@@ -36,6 +36,10 @@ def test_the_best_per_setting_includes_what_was_stored_before(tally):
     assert tally.best == {"two-burst": (0.5, "random"), "late-burst": (2.0, "periodic")}
 
 
+def test_one_cell_is_not_several():
+    assert Tally(1).line(0.0) == "0 of 1 cell"
+
+
 def test_rate_and_time_left_come_from_the_last_while(tally):
     assert tally.line(100.0) == "4 of 6 cells, 1 failed"
     tally.add([result(KEYS[4], exact_regret=1.0)])

@@ -8,7 +8,7 @@ import pytest
 from replan import InputError, find_rule, load_setting, make_mission, make_rule, regret
 from replan.cli import run
 from replan.schedule import FixedTimes, Periodic
-from replan.study.rule_source import neighbours
+from replan.study.cells import neighbour_files
 
 OWN = """
 from __future__ import annotations
@@ -104,12 +104,14 @@ def test_a_file_may_import_its_neighbours_which_are_then_known(file, tmp_path):
     (tmp_path / "numbers_of_mine.py").write_text("STEPS = 3\n")
     (tmp_path / "more.py").write_text(text)
     try:
-        assert find_rule("more.py:Every").kind.__name__ == "Every"
+        source = find_rule("more.py:Every")
+        assert source.kind.__name__ == "Every"
     finally:
         for module in ("own", "numbers_of_mine"):
             sys.modules.pop(module, None)
-    assert neighbours(tmp_path / "more.py", text) == ["numbers_of_mine", "own"]
-    assert neighbours(file, OWN) == []
+    assert [path.name for path in neighbour_files(source)] == ["numbers_of_mine.py", "own.py"]
+    assert neighbour_files(find_rule("own.py:Every")) == []
+    assert neighbour_files(find_rule("periodic")) == []
 
 
 @pytest.mark.parametrize(
@@ -123,17 +125,23 @@ def test_a_file_may_import_its_neighbours_which_are_then_known(file, tmp_path):
         ("own.py:Loose", {}, "frozen"),
         ("own.py", {}, "file.py:Class"),
         ("own.py:", {}, "file.py:Class"),
+        ("own.py:Every:X", {}, "file.py:Class"),
+        ("own:Every:X", {}, "file.py:Class"),
+        ("own.py:Zzz", {}, "there are Every, Needy, Loose, Empty"),
         ("periodc", {}, "did you mean periodic?"),
         ("own.py:Needy", {}, "'steps'"),
         ("own.py:Every", {"step": "3"}, "did you mean steps?"),
         ("own.py:Every", {"steps": "few"}, "a whole number"),
         ("broken.py:Every", {}, "broken.py, line 2"),
         ("failing.py:Every", {}, "ZeroDivisionError"),
+        ("quitting.py:Every", {}, "quitting.py: SystemExit: 5"),
+        ("quitting:Every", {}, "quitting: SystemExit: 5"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(file, tmp_path, name, parameters, words):
     (tmp_path / "broken.py").write_text("x = 1\ndef f(:\n")
     (tmp_path / "failing.py").write_text("1 / 0\n")
+    (tmp_path / "quitting.py").write_text("raise SystemExit(5)\n")
     with pytest.raises(InputError) as refused:
         find_rule(name).make(**parameters)
     assert words in str(refused.value) and "\n" not in str(refused.value)
@@ -148,3 +156,14 @@ def test_every_command_takes_a_rule_of_ones_own_and_names_its_source(file, capsy
     assert (answer["rule"], answer["parameters"]) == ("every", {"steps": 3})
     assert answer["source"] == "own.py:Every" and answer["source_sha256"] == find_rule("own.py:Every").digest
     assert "validation" not in answer
+
+
+def test_schedule_says_in_one_line_that_a_rule_fails(file, capsys, recwarn):
+    file.with_name("small.toml").write_text(SMALL)
+    file.write_text(
+        OWN.replace("return Decision(context.time", "raise ValueError('two\\nlines', context.time")
+    )
+    assert run(["schedule", "small.toml", "--rule", "own.py:Every"]) == 2
+    said = capsys.readouterr().err
+    assert "the rule failed: ValueError" in said and said.count("\n") == 1
+    assert not [each for each in recwarn if "the rule failed" in str(each.message)]

@@ -208,9 +208,7 @@ class ChosenRule:
     @classmethod
     def of(cls, choice: Choice, source: RuleSource, mission: Mission, seed: int) -> ChosenRule:
         """Record the choice, a rule of the user's own with its source, a rule that draws with the seed."""
-        record = choice.record()
-        if source.text is not None:
-            record |= {"source": source.name, "source_sha256": source.digest}
+        record = choice.record() | source.record()
         if draws_times(mission, choice.rule):
             record["seed"] = seed
         return cls(choice.rule, record)

@@ -45,9 +45,13 @@ def command(
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
     from replan.report.page import write_page
     from replan.report.study_tables import regret_tables
+    from replan.study.axes import build_given
     from replan.study.definition import parse_study
+    from replan.study.rule_source import find_rule
     from replan.worlds.settings import PAPER_SETTINGS
 
+    for rule in rules:
+        build_given(find_rule(rule), {})
     names = _names(settings) if settings is not None else list(PAPER_SETTINGS)
     forecast = forecast_of(expecting)
     study = parse_study(
@@ -61,7 +65,7 @@ def command(
             "forecasts": [] if forecast is None else [forecast.model_dump(exclude_none=True)],
             "measure": ["exact", "optimum"],
         },
-        where="replan compare",
+        where="compare",
     )
     with TemporaryDirectory() as folder:
         run = computed_run(study, "", Path(folder), engine=EngineOptions(workers=workers), quiet=as_json)
@@ -78,7 +82,7 @@ def command(
         return
     for table in regret_tables(run):
         table.show()
-    typer.echo(f"Parameters of registered rules are chosen on the validation seeds. Page: {page}")
+    typer.echo(f"Parameters of rules that come with replan are chosen on the validation seeds. Page: {page}")
 
 
 def _names(text: str) -> list[str]:

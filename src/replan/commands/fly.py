@@ -18,7 +18,8 @@ from replan.commands.output import emit
 from replan.errors import InputError
 from replan.model.slip import ACTIONS
 from replan.report.flight_log import mcap_writer, write_flight_log
-from replan.schedule.registry import make_rule, parse_parameters
+from replan.schedule.registry import parse_parameters
+from replan.study.rule_source import RuleSource, find_rule
 
 if TYPE_CHECKING:
     from replan.study.flights import Track
@@ -57,7 +58,8 @@ def fly(
     for path in (picture, log):
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.parent} to write {path.name} to")
-    chosen = _chosen(rule, parse_parameters(assignments or []), density, check_execution(execution))
+    source = find_rule(rule)
+    chosen = _chosen(source, parse_parameters(assignments or []), density, check_execution(execution))
     from replan.study.flights import Job, Scene, fly_one, track
     from replan.worlds.crazyflie.flight import FlightStopped
 
@@ -68,6 +70,7 @@ def fly(
     except FlightStopped as stop:
         flown, made, status = stop.flown, track(job, stop.flown), 128 + stop.number
     answer: dict[str, Any] = {"density": density, "layout": layout, "rule": rule, "execution": execution}
+    answer |= source.record()
     results, lines = _results(flown, made, picture, log)
     emit(answer | results, as_json=as_json, lines=lines)
     if status or flown.aborted:
@@ -124,14 +127,14 @@ def calibrate(
     emit({"out": str(out)}, as_json=as_json, lines=[f"calibration in {out}"])
 
 
-def _chosen(rule: str, given: dict[str, Any], density: str, execution: str):
-    """The rule with the parameters given, else with those that the validation layouts choose."""
-    made = make_rule(rule, **given)
-    if given:
+def _chosen(source: RuleSource, given: dict[str, Any], density: str, execution: str):
+    """The rule with the parameters given, else, if it is registered, with those that layouts choose."""
+    made = source.make(**given)
+    if given or source.text is not None:
         return made
     from replan.study.flights import choose_rule
 
-    return choose_rule(rule, density, execution)  # pyright: ignore[reportArgumentType]
+    return choose_rule(source.name, density, execution)  # pyright: ignore[reportArgumentType]
 
 
 def _progress(t: int, flight, agents) -> None:

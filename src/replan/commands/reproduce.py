@@ -153,16 +153,19 @@ def output_folder(path: Path) -> Path:
 
 def computed_run(study: Study, text: str, store: Path, *, engine: EngineOptions, quiet: bool) -> Run:
     """Compute the cells of a study that the store in this folder does not hold; returns its records."""
+    from replan.study.progress import counted
     from replan.study.records import read_run
     from replan.study.runner import run_study
 
     report = run_study(study, text, store, engine=engine.make, resume=True, quiet=quiet)
     if report.stopped and report.missing:
-        typer.echo(f"{report.missing} cells to go; the same command goes on from there", err=True)
+        typer.echo(f"{counted(report.missing, 'cell')} to go; the same command goes on from there", err=True)
         raise typer.Exit(STOPPED)
     if report.failed:
         setting, rule, reason = report.failures[0]
-        raise InputError(f"{report.failed} cells failed, the first is {rule} on {setting}: {reason}")
+        raise InputError(
+            f"{counted(report.failed, 'cell')} failed, the first is {rule} on {setting}: {reason}"
+        )
     return read_run(store, samples=True)
 
 

@@ -31,6 +31,7 @@ def run(
     from replan.report.page import write_page
     from replan.report.study_tables import write_study_tables
     from replan.study.definition import load_study
+    from replan.study.progress import counted
     from replan.study.records import read_run
     from replan.study.runner import run_study
 
@@ -63,7 +64,7 @@ def run(
         "resume": how if report.missing or report.failed else None,
     }
     lines = [
-        f"{report.cells} cells: {report.computed} computed in {report.seconds:.1f} s, "
+        f"{counted(report.cells, 'cell')}: {report.computed} computed in {report.seconds:.1f} s, "
         f"{report.stored_before} were stored before, {report.failed} failed",
     ]
     lines += [
@@ -73,7 +74,7 @@ def run(
         lines.append(f"... {len(report.failures) - FAILURES_SHOWN} more: select * from failures")
     lines += [f"wrote {path}" for path in tables]
     if report.stopped:
-        lines.append(f"stopped, {report.missing} cells to go; go on with: {how}")
+        lines.append(f"stopped, {counted(report.missing, 'cell')} to go; go on with: {how}")
     emit(answer, as_json=as_json, lines=lines)
     if report.stopped and report.missing:
         raise typer.Exit(STOPPED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,7 +68,9 @@ def command(
         chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
         doing("running one mission")
         if whole or Need.STATE in chosen.rule.needs:
-            trace = run_agent(mission, chosen.rule, seed=seed)
+            with warnings.catch_warnings():  # a rule that fails is an InputError here
+                warnings.filterwarnings("ignore", r"replan: at time \d+: the rule failed")
+                trace = run_agent(mission, chosen.rule, seed=seed)
         else:
             trace = make_timeline(mission, chosen.rule, seed=seed, only_updates=True)
     decisions: list[dict[str, Any]] = [

@@ -113,8 +113,10 @@ def _read(key: str, text: str, hint: Any) -> Any:
         try:
             if option is NoneType and text.lower() == "none":
                 return None
-            if option is tuple:
-                return tuple(float(part) for part in text.split(","))
+            if option is bool and text.lower() in ("true", "false"):
+                return text.lower() == "true"
+            if tuple in (option, get_origin(option)):
+                return _read_tuple(key, text, _parts(option))
             if option in (int, float) and not isnan(number := option(text)):
                 return number
             if option is str or option == text:
@@ -124,6 +126,14 @@ def _read(key: str, text: str, hint: Any) -> Any:
     raise InputError(f"{key} cannot be {text!r}: it takes {_in_words(hint)}")
 
 
+def _read_tuple(key: str, text: str, types: tuple[Any, ...]) -> tuple[Any, ...]:
+    texts = [part.strip() for part in text.split(",")]
+    if not all(texts):
+        raise ValueError("a part is empty")
+    each = types[:1] * len(texts) if ... in types else types
+    return tuple(_read(key, part, hint) for part, hint in zip(texts, each, strict=True))
+
+
 def _options(hint: Any) -> list[Any]:
     """The types that a hint stands for; of a Literal its words."""
     origin = get_origin(hint)
@@ -131,15 +141,31 @@ def _options(hint: Any) -> list[Any]:
         return list(get_args(hint))
     if origin in (Union, UnionType):
         return [option for each in get_args(hint) for option in _options(each)]
-    return [origin or hint]
+    return [hint if origin is tuple else origin or hint]
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """The types of the parts of a tuple, as in tuple[float, ...]; numbers where the hint has none."""
+    return get_args(hint) or (float, ...)
 
 
 def _in_words(hint: Any) -> str:
+    return " or ".join(map(_option_in_words, _options(hint)))
+
+
+def _option_in_words(option: Any) -> str:
     words = {
         int: "a whole number",
         float: "a number",
-        tuple: "numbers with commas between",
+        bool: "true or false",
         Callable: "a function (from Python)",
         NoneType: "none",
     }
-    return " or ".join(str(words.get(option, option)) for option in _options(hint))
+    if tuple in (option, get_origin(option)):
+        several = {int: "whole numbers", float: "numbers", str: "words"}
+        types = _parts(option)
+        kinds = " and ".join(dict.fromkeys(several.get(each, "values") for each in types if each is not ...))
+        return f"{'' if ... in types else f'{len(types)} '}{kinds} with commas between"
+    if isinstance(option, type):
+        return words.get(option, f"a value of type {option.__name__} (from Python)")
+    return str(words.get(option, option))

@@ -129,6 +129,11 @@ class RuleAxis(StrictModel):
             if key in self.set:
                 raise ValueError(f"{key} is given by both set and grid")
         source = find_rule(self.rule)
+        if self.tune and source.text is not None:
+            raise ValueError(
+                f"{self.rule} has no candidates for tune, which rules that come with replan have: "
+                "give its values in grid, every combination is a cell"
+            )
         for point in self.points():
             build_given(source, point)
         return self

@@ -15,8 +15,9 @@ from replan.errors import InputError
 from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
 from replan.study.estimators import TRUE_KERNEL
+from replan.study.imported_files import imported_files
 from replan.study.protocol import VALIDATION_SEEDS
-from replan.study.rule_source import RuleSource, find_rule, neighbours
+from replan.study.rule_source import RuleSource, find_rule
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import SPENDING, parse_setting, replace_spending
 
@@ -139,13 +140,13 @@ def canonical(data: Any) -> str:
 def _rule_points(axis: RuleAxis, search: str) -> Iterator[RulePoint]:
     source = find_rule(axis.rule)
     file = Path(axis.rule.rpartition(":")[0])
-    shown = f"{file.name}:{source.kind.__name__}" if file.suffix == ".py" else axis.rule
+    shown = f"{file.name}:{source.kind.__name__}" if source.in_file else axis.rule
     entry = axis.name or " ".join([shown, *(f"{key}={_shown(value)}" for key, value in axis.set.items())])
     rule = {
         "rule": axis.rule,
         "search": search if axis.tuned and source.text is None else None,
         "digest": source_digest(source),
-        "source": source.text if file.suffix == ".py" else None,
+        "source": source.text if source.in_file else None,
     }
     for point in axis.points():
         varied = " ".join(f"{key}={_shown(point[key])}" for key in axis.grid)
@@ -153,29 +154,28 @@ def _rule_points(axis: RuleAxis, search: str) -> Iterator[RulePoint]:
 
 
 def source_digest(source: RuleSource) -> str | None:
-    """Return the hash of a rule of the user's own and of the files beside it that it imports."""
+    """Return the hash of a rule of the user's own and of the files around it that it imports."""
     if source.text is None:
         return None
-    beside = [Path(path).read_bytes() for path in neighbour_files(source)]
+    beside = [path.read_bytes() for path in neighbour_files(source)]
     return hashlib.sha256(b"\0".join([source.text.encode(), *beside])).hexdigest()
 
 
 def require_alone(study: Study) -> None:
     """Refuse rules that import files beside them, which do not travel to another machine by themselves."""
     for axis in (axis for block in study.blocks for axis in block.rules):
-        if beside := neighbour_files(find_rule(axis.rule)):
-            folder = Path(axis.rule.rpartition(":")[0]).parent
-            raise InputError(f"{axis.rule} imports {beside[0].name} beside it: give --working-dir {folder}")
+        source = find_rule(axis.rule)
+        if source.in_file and (beside := neighbour_files(source)):
+            raise InputError(
+                f"{axis.rule} imports {beside[0].name} beside it: give --working-dir {source.root}"
+            )
 
 
 def neighbour_files(source: RuleSource) -> list[Path]:
-    """Return the Python files beside the file of a rule that it imports, packages in full."""
-    file = Path(source.name.rpartition(":")[0])
-    if source.text is None or file.suffix != ".py":
+    """Return the files of its own package or folder that a rule of the user's own imports."""
+    if source.text is None or source.file is None or source.root is None:
         return []
-    folder = file.parent
-    found = [folder / name for name in neighbours(file, source.text)]
-    return [each for path in found for each in sorted(path.rglob("*.py")) or [path.with_suffix(".py")]]
+    return imported_files(source.file, source.text, source.root)
 
 
 def _setting_points(axis: SettingAxis) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -43,8 +43,8 @@ class LocalEngine:
                 self._pool = ProcessPoolExecutor(
                     self.workers, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD
                 )
-                with _deaf_to_interrupts():
-                    return self._pool.submit(compute_batch, batch)  # starts the workers
+                with interrupts_handled_by(signal.SIG_IGN):  # also in the workers, which start here
+                    return self._pool.submit(compute_batch, batch)
             except (BrokenProcessPool, RuntimeError):
                 self.close()
         raise InputError("worker processes cannot be started on this machine")
@@ -68,12 +68,12 @@ class LocalEngine:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Leave Ctrl-C to the driver: processes started here ignore it from their first instruction on."""
+def interrupts_handled_by(handler: signal.Handlers) -> Iterator[None]:
+    """Set the handler of Ctrl-C meanwhile, if in the main thread; processes that are started have it too."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:

@@ -68,7 +68,7 @@ class Tally:
     def line(self, now: float) -> str:
         """Return the progress of the run in one line."""
         rate = self.rate(now)
-        text = f"{self.done} of {self.total} cells"
+        text = f"{self.done} of {counted(self.total, 'cell')}"
         if self.failed:
             text += f", {self.failed} failed"
         if rate and self.done < self.total:
@@ -126,6 +126,11 @@ class Progress:
         if len(best) > SETTINGS_SHOWN:
             shown.caption = f"the last {SETTINGS_SHOWN} of {len(best)} settings"
         return shown
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 cell, 2 cells."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _duration(seconds: float) -> str:

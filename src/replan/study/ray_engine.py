@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
@@ -21,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from replan.errors import InputError
-from replan.study.local import ONE_THREAD
+from replan.study.local import ONE_THREAD, interrupts_handled_by
 from replan.study.work import Batch, Outcome, compute_batch
 
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster started here; batches under way need a few megabytes each
@@ -116,7 +115,7 @@ def _connect(ray: Any, address: str | None, workers: int | None, working_dir: st
         "include_dashboard": False,
     }
     try:
-        with _ended_by_interrupts():
+        with interrupts_handled_by(signal.SIG_DFL):  # Ray does not come back to Python while it waits
             ray.init(
                 address=address or "local",
                 log_to_driver=False,
@@ -132,19 +131,6 @@ def _connect(ray: Any, address: str | None, workers: int | None, working_dir: st
             (f"the Ray cluster at {address}", f"; {REFUSED}") if address else ("a Ray cluster here", "")
         )
         raise InputError(f"cannot reach {where}: {' '.join(str(error).split())[:300]}{hint}") from None
-
-
-@contextmanager
-def _ended_by_interrupts() -> Iterator[None]:
-    """Ctrl-C ends the process itself, since Ray does not come back to Python while it waits for an answer."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @cache

@@ -5,13 +5,11 @@ Importing this module registers every rule that comes with replan.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import replan.certificates  # noqa: F401  (registers `certified`)
-from replan.errors import InputError
+from replan.errors import InputError, did_you_mean
 from replan.schedule.registry import RULES, build_rule, registered_rule
 from replan.schedule.rule import Rule
 
@@ -33,11 +31,24 @@ class RuleSource:
     kind: type[Rule]
     text: str | None = field(default=None, repr=False)
     """Source of a rule of the user's own; None for a registered one."""
+    file: Path | None = field(default=None, repr=False)
+    """File of that source; None for a registered rule."""
+    root: Path | None = field(default=None, repr=False)
+    """Folder that its imports start from; None for a registered rule."""
+
+    @property
+    def in_file(self) -> bool:
+        """Whether the name is that of a file, and not of a module that every machine must have."""
+        return self.name.rpartition(":")[0].endswith(".py")
 
     @property
     def digest(self) -> str | None:
         """SHA-256 of the text, in hexadecimal."""
         return None if self.text is None else sha256(self.text.encode()).hexdigest()
+
+    def record(self) -> dict[str, Any]:
+        """Return the part of an answer that names a rule of the user's own; nothing for a registered one."""
+        return {} if self.text is None else {"source": self.name, "source_sha256": self.digest}
 
     def make(self, **parameters: Any) -> Rule:
         """Return the rule with the given parameters; those given as text are read as the field's type."""
@@ -55,35 +66,24 @@ def find_rule(name: str, *, text: str | None = None) -> RuleSource:
     place, colon, class_name = name.rpartition(":")
     if not colon and not name.endswith(".py"):
         return RuleSource(name, registered_rule(name))
-    if not (place and class_name.isidentifier()):
+    in_file = place.endswith(".py")
+    if not (place and class_name.isidentifier() and (in_file or ":" not in place)):
         raise InputError(f"a rule is a registered name, file.py:Class or package.module:Class, not {name!r}")
-    if place.endswith(".py"):
-        text = _read(Path(place)) if text is None else text
-        module = _execute(Path(place), text)
+    if in_file:
+        file, root = Path(place), Path(place).parent
+        text = _read(file) if text is None else text
+        module = _execute(file, text)
     else:
         module = _import(place)
         with _one_line(place):
-            text = inspect.getsource(module)
-    return RuleSource(name, _rule_class(module, class_name, place), text)
+            text, file = inspect.getsource(module), Path(inspect.getfile(module))
+        root = file.parents[place.count(".") + (file.name == "__init__.py")]
+    return RuleSource(name, _rule_class(module, class_name, place), text, file, root)
 
 
 def make_rule(name: str, **parameters: Any) -> Rule:
     """Return the rule of that name (see `find_rule`) with the given parameters."""
     return find_rule(name).make(**parameters)
-
-
-def neighbours(path: Path, text: str) -> list[str]:
-    """Return the modules beside the file `path` that its text imports."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            found.add(node.module or ".")
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.partition(".")[0])
-    folder = path.parent
-    return sorted(name for name in found if (folder / f"{name}.py").exists() or (folder / name).is_dir())
 
 
 def _read(path: Path) -> str:
@@ -129,7 +129,7 @@ def _one_line(place: str) -> Iterator[None]:
         raise
     except SyntaxError as error:
         raise InputError(f"{error.filename or place}, line {error.lineno}: {error.msg}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{place}: {type(error).__name__}: {error}") from None
 
 
@@ -137,8 +137,7 @@ def _rule_class(module: ModuleType, name: str, place: str) -> type[Rule]:
     kind = vars(module).get(name)
     if kind is None:
         rules = [key for key, value in vars(module).items() if _is_rule(value)]
-        close = get_close_matches(name, rules, n=1) or rules
-        raise InputError(f"{place} has no class {name!r}{f': did you mean {close[0]}?' if close else ''}")
+        raise InputError(f"{place} has no class {name!r}{did_you_mean(name, rules)}")
     if not _is_rule(kind):
         raise InputError(f"{name} in {place} is not a rule: derive it from replan.Rule")
     if inspect.isabstract(kind):
@@ -152,4 +151,4 @@ def _is_rule(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, Rule) and value is not Rule
 
 
-__all__ = ["RULES", "RuleSource", "find_rule", "make_rule", "neighbours"]
+__all__ = ["RULES", "RuleSource", "find_rule", "make_rule"]
