@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.evaluation import run_agent
+from replan.evaluation import evaluate, run_agent
 from replan.evaluation.rule_checks import check_rule, require_valid_rule
 from replan.execute import Mission
 from replan.model import SlipKernel
-from replan.schedule import RULES, Decision, Need, Prices, RegretGuided, Rule
+from replan.schedule import RULES, Decision, Need, Periodic, Prices, RegretGuided, Rule
 from replan.worlds import rover
 
 
@@ -240,6 +240,13 @@ def test_a_rule_made_from_the_mission_is_made_anew_in_every_world(cheat):
     assert any("looks ahead" in str(each) for each in found), found
 
 
+def test_a_class_in_place_of_a_rule_is_refused():
+    with pytest.raises(InputError, match=r"an instance: Periodic\(\)"):
+        check_rule(Periodic)
+    with pytest.raises(InputError, match=r"an instance: Periodic\(\)"):
+        evaluate(Mission(rover(3, np.full(8, 0.1)), budget=2, planning_horizon=4), Periodic)
+
+
 def test_looking_ahead_is_told_of_every_time_and_with_what_was_changed():
     mission = Mission(rover(3, np.linspace(0.1, 0.4, 8)), budget=2, planning_horizon=4)
     found = check_rule(lambda mission: HoldsTheWorld(mission), mission)
@@ -251,7 +258,7 @@ def test_looking_ahead_is_told_of_every_time_and_with_what_was_changed():
 def test_probabilities_outside_of_the_budget_are_caught_at_the_first_update(cheat):
     assert check_rule(DrawsTheLatest()) == []
     found = check_rule(cheat())
-    assert found[0].time == 1 and "break the budget: the next update must lie in 2 to" in found[0].what
+    assert "after an update at 1 break the budget: the next update must lie in 2 to" in found[0].what
 
 
 @dataclass

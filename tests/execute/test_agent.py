@@ -110,7 +110,7 @@ def boom(context):
 
 @pytest.mark.parametrize("how", [boom, lambda context: None], ids=["raises", "decides nothing"])
 def test_a_rule_that_fails_at_once_is_refused_and_one_that_fails_later_is_recorded(mission, how):
-    with pytest.raises(InputError, match="the rule deciding cannot decide"):
+    with pytest.raises(InputError, match=r"the rule deciding (cannot decide|decided None)"):
         Agent.on(mission, Deciding(how))
 
     def fails_in_flight(context):
@@ -177,7 +177,7 @@ def test_a_rule_that_has_not_drawn_its_times_is_refused(mission):
     [
         ({"rule": Lookahead}, r"an instance: Lookahead\(\)"),
         ({"rule": "periodic"}, "rule must be a Rule"),
-        ({"rule": Deciding(lambda context: True)}, "cannot decide"),
+        ({"rule": Deciding(lambda context: True)}, "decided True, not a Decision"),
         ({"drift_bounds": np.zeros(48)}, "drift_bounds"),
         ({"drift_bounds": np.full(49, -0.1)}, "drift_bounds"),
         ({"drift_bounds": np.full(49, np.nan)}, "drift_bounds"),
@@ -220,6 +220,17 @@ def test_an_update_spends_the_parts_that_are_left(mission):
         agent.act()
         agent.update(1)
     assert (events(agent, "update"), events(agent, "look")) == ([1], [2])
+
+
+def test_a_rule_that_raises_spends_two_budgets_as_one_that_never_updates(mission):
+    apart = mission.with_budget(None, looks=6, plans=3)
+    spent = []
+    for how in (lambda context: Decision(False, "never"), boom):
+        agent = Agent.on(apart, Deciding(how), trial=False)
+        fly(agent, apart)
+        spent.append([(event.time, event.what) for event in agent.log if event.what in ("update", "look")])
+    assert spent[0] == spent[1]
+    assert [what for _, what in spent[0]] == ["update", "look", "look", "look", "update", "update"]
 
 
 def test_the_log_begins_with_the_state_that_is_seen_for_free(mission):

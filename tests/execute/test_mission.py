@@ -176,3 +176,38 @@ def test_drift_bounds_given_as_numbers_are_checked_at_once_and_functions_when_as
     late = AgentConfig(**given, drift_bounds=lambda: np.zeros(3))
     with pytest.raises(InputError, match="drift_bounds must be 8 numbers"):
         _ = late.drift
+
+
+def test_a_rule_cannot_ask_for_what_is_expected_with_drift_bounds_that_are_not_known_yet():
+    mission = a_mission(forecast=(forecast := Noting()))
+    context = mission.context(Curious(), mission.progress(3, 2), 0, 5)
+    context.expect(2), context.expect(5), context.expect(HORIZON)
+    assert [len(told.drift_bounds) for told in forecast.told if told.time == 3][-2:] == [2, 5]
+    assert max(len(told.drift_bounds) for told in forecast.told) == 5
+
+
+def test_where_the_plan_is_kept_the_estimate_is_as_old_as_the_plan():
+    mission = a_mission(budget=None, looks=3, plans=3)
+    kept = mission.progress(3, 2).keeping(5, Kind.LOOK)
+    context = mission.context(Curious(), kept, 0, 6)
+    assert (context.last_update, context.plan.time, context.estimate_time) == (5, 3, 2)
+    assert context.kernel is mission.world.kernel(2)
+
+
+class Needy(Curious):
+    """Needs one thing by its word."""
+
+    def __init__(self, need: str) -> None:
+        self.needs = frozenset({need})
+
+
+def test_a_need_may_be_given_by_its_word_and_an_unknown_one_is_refused():
+    mission = a_mission()
+    assert mission.context(Needy("state"), mission.progress(3, 2), 1, 5).state == 1
+    with pytest.raises(InputError, match="needs 'stat', not one of state, drift so far"):
+        mission.context(Needy("stat"), mission.progress(3, 2), 1, 5)
+
+
+def test_an_unknown_execution_is_refused_at_once():
+    with pytest.raises(InputError, match='execution must be "map" or "belief", not \'mapp\''):
+        a_mission(execution="mapp")

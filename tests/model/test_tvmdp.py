@@ -193,6 +193,18 @@ def test_arrays_that_cannot_be_a_world_are_named(tmp_path, change, said):
         load_npz(tmp_path / "world.npz", horizon=4)
 
 
+def test_whatever_is_wrong_in_a_file_the_file_is_named(tmp_path):
+    path = tmp_path / "world.npz"
+    for kernels, rewards in (
+        (0.5 * dense(0), np.zeros(4)),
+        (dense(0), np.zeros(7)),
+        (np.eye(4), np.zeros(4)),
+    ):
+        np.savez(path, kernels=kernels, rewards=rewards)
+        with pytest.raises(InputError, match=r"world\.npz: "):
+            load_npz(path)
+
+
 def test_a_file_that_is_not_whole_is_refused(tmp_path):
     path = tmp_path / "world.npz"
     np.savez_compressed(path, kernels=dense(0), rewards=np.zeros(4))

@@ -158,5 +158,36 @@ def test_a_named_time_is_kept_within_the_budget_and_explained(context):
 def test_what_is_neither_times_nor_probabilities_is_refused(context, answer):
     rule = Names()
     rule.answer = answer
-    with pytest.raises(TypeError, match="neither times nor probabilities"):
+    with pytest.raises(InputError, match="neither times nor probabilities"):
         named_update(rule, context(time=2), 0, seed=0, spend_all=True)
+
+
+HORIZON = 11
+PAST, LATE, NONE, LOSSY, NEGATIVE = np.zeros((5, 1, HORIZON + 1))
+PAST[0, 2] = LATE[0, HORIZON - 1] = NONE[0, HORIZON] = 1.0
+LOSSY[0, 5] = 0.8
+NEGATIVE[0, 4:7] = 0.6, -0.2, 0.6
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (PAST, "must lie in 3 to"),
+        (LATE, "must lie in 3 to"),
+        (NONE, "must lie in 3 to"),
+        (LOSSY, r"sum 0\.8"),
+        (NEGATIVE, r"least -0\.2"),
+        (LOSSY * np.nan, "no distribution"),
+    ],
+)
+def test_probabilities_that_are_none_or_break_the_budget_are_refused(context, answer, fault):
+    rule = Names()
+    rule.answer = answer
+    with pytest.raises(InputError, match=fault):
+        named_update(rule, context(time=2, looks_left=3, plans_left=3), 0, seed=0, spend_all=True)
+
+
+def test_without_a_duty_to_spend_probabilities_may_be_those_of_no_update(context):
+    rule = Names()
+    rule.answer = NONE
+    assert named_update(rule, context(time=2), 0, seed=0, spend_all=False) == HORIZON

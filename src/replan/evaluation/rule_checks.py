@@ -23,9 +23,7 @@ from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP
 from replan.schedule.ask import decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE
-from replan.schedule.rule import Need, Rule
-
-SUM_TOLERANCE = 1e-9
+from replan.schedule.rule import Need, Rule, require_instance
 
 MakeRule = Callable[[Mission], Rule]
 
@@ -58,10 +56,14 @@ def check_rule(rule: Rule | MakeRule, *missions: Mission, seed: int = 0, most: i
     Give a function of the mission in place of a rule that is made from one: it is then made anew in every
     changed world. Without missions two small grids are used.
     """
+    if isinstance(rule, type) and issubclass(rule, Rule):
+        require_instance(rule)
     found: list[RuleFinding] = []
     for mission in missions or _grids():
         try:
             found += _check(rule, mission, np.random.default_rng(seed), seed)
+        except InputError as error:
+            found.append(RuleFinding(str(error)))
         except Exception as error:  # whatever a user's rule raises is a finding
             found.append(RuleFinding(f"raised {type(error).__name__}: {error}"))
     return list(dict.fromkeys(found))[:most]
@@ -156,29 +158,12 @@ def _check_form(answer: Any, mission: Mission, question: _Question) -> Iterator[
             yield RuleFinding("its score is not a number", question.time)
     elif answer is not None:
         named = np.asarray(answer)
-        if named.ndim == 2:
-            yield from _check_probabilities(named[0], mission, question)
-        elif named.shape != (1,) or not np.issubdtype(named.dtype, np.integer):
+        if named.ndim == 2:  # probabilities were checked when the rule was run
+            return
+        if named.shape != (1,) or not np.issubdtype(named.dtype, np.integer):
             yield RuleFinding(f"names the time {answer!r}, not a whole number for each state", tau)
         elif not tau < named[0] <= mission.horizon:
             yield RuleFinding(f"names the time {named[0]}, not one of {tau + 1} to {mission.horizon}", tau)
-
-
-def _check_probabilities(chances: np.ndarray, mission: Mission, question: _Question) -> Iterator[RuleFinding]:
-    """Check a distribution of update times, which cannot be moved into the budget."""
-    tau, latest = question.last_update, mission.horizon - question.budget_left
-    if chances.shape != (mission.horizon + 1,):
-        yield RuleFinding(
-            f"its probabilities have the shape {chances.shape}, not {(mission.horizon + 1,)}", tau
-        )
-    elif not ((chances >= 0).all() and abs(chances.sum() - 1) <= SUM_TOLERANCE):
-        yield RuleFinding(
-            f"its probabilities are no distribution (sum {chances.sum():.9g}, least {chances.min():.3g})", tau
-        )
-    elif chances[: tau + 1].any() or (mission.config.must_spend and chances[latest + 1 :].any()):
-        yield RuleFinding(
-            f"its probabilities break the budget: the next update must lie in {tau + 1} to {latest}", tau
-        )
 
 
 def _other_futures(mission: Mission, time: int, *, keep_bounds: bool) -> Iterator[tuple[str, Mission]]:

@@ -23,7 +23,7 @@ from replan.model.machine import require_memory
 from replan.model.window import LARGE
 from replan.schedule.ask import next_updates
 from replan.schedule.budget import FIRST_UPDATE, Kind
-from replan.schedule.rule import Need, Rule
+from replan.schedule.rule import Need, Rule, require_instance
 from replan.skip.propagation import SkipStep, continue_interval, likeliest, skip_interval, stack_rows
 
 ROWS_AT_ONCE = 512
@@ -37,6 +37,7 @@ class UpdateTimes:
     """Distributions of the next update time and its kind: a rule is asked once for each update and state."""
 
     def __init__(self, mission: Mission, rule: Rule) -> None:
+        require_instance(rule)
         self.mission, self.rule = mission, rule
         self.by_state = Need.STATE in rule.needs
         self._known: dict[Key, dict[int, tuple[Array, int]]] = defaultdict(dict)

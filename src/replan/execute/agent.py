@@ -41,7 +41,7 @@ from replan.execute.trial import check_limits, require_rule, try_out
 from replan.model.kernel import Array, Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import FORCED, decision_at, named_update
-from replan.schedule.budget import FIRST_UPDATE, Kind
+from replan.schedule.budget import FIRST_UPDATE, Kind, forced_parts
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import likeliest
 
@@ -273,9 +273,9 @@ class Agent(AgentConfig):
         except Exception as error:
             why = f"the rule failed: {_described(error)}"
             self._record("failed rule", why)
-            forced = self.must_spend and 0 < self.budget_left >= self.horizon - now.time
-            kind = now.progress.kinds_left if forced else Kind(0)
-            return Decision(forced, FORCED if forced else why).restrict(kind)
+            left, steps = now.progress, self.horizon - now.time
+            forced = forced_parts(left.looks_left, left.plans_left, steps) if self.must_spend else Kind(0)
+            return Decision(bool(forced), FORCED if forced else why).restrict(forced)
 
     def _ask(self, now: Memory) -> tuple[int | None, Decision]:
         """Return the next update time that the rule names, and its decision; changes nothing."""

@@ -19,7 +19,7 @@ from replan.planning.backward_induction import Plan, check_plan, plan, plan_ahea
 from replan.planning.ties import Ties
 from replan.schedule.budget import FIRST_UPDATE, Kind, Prices, check_budgets
 from replan.schedule.rule import Context, Drift, Need, Rule
-from replan.skip.propagation import Execution, Propagation, make_propagation
+from replan.skip.propagation import Execution, Propagation, check_execution, make_propagation
 
 Key = tuple[int, int, int, int, int, bool]
 
@@ -180,6 +180,7 @@ class AgentConfig:
             self.drift_bounds = self.drift.bounds
         if not callable(self.reward) or not isinstance(self.reward(0), Reward):
             raise InputError("reward must be a function of time that returns a Reward")
+        check_execution(self.execution)
         if not isinstance(self.forecast, Forecast):
             raise InputError(f"forecast must be a Forecast, not {self.forecast!r}")
         if self.forecast.moves and self.planner is not plan_by_induction:
@@ -263,7 +264,7 @@ class AgentConfig:
             kernel=update.kernel,
             plan=update.plan,
             propagation=update.propagation,
-            expect=update.expect,
+            expect=lambda now: update.expect(min(now, time)),
             surprise=surprise,
             reconsiders=self.forecast.reconsiders,
             reward=self.reward,
@@ -283,16 +284,18 @@ class AgentConfig:
         return self.limit
 
     def _given(self, rule: Rule, need: Need, progress: Progress, state: int, time: int) -> Any:
-        if need is Need.STATE:
+        if need == Need.STATE:
             return state
-        if need is Need.DRIFT_SO_FAR:
+        if need == Need.DRIFT_SO_FAR:
             return self.drift.until(time)
-        if need is Need.DRIFT_AHEAD:
+        if need == Need.DRIFT_AHEAD:
             return self.drift
-        if need is Need.EARLIER_ESTIMATE:
+        if need == Need.EARLIER_ESTIMATE:
             return None if progress.earlier is None else (progress.earlier.time, progress.earlier.kernel)
-        if need is Need.BUDGET:
+        if need == Need.BUDGET:
             return self.limit_for(rule)
+        if need != Need.CURRENT_KERNEL:
+            raise InputError(f"the rule {rule.name} needs {need!r}, not one of {', '.join(Need)}")
         if self.current_kernel is None:
             raise InputError("current_kernel is needed by the rule")
         return self.current_kernel(time)

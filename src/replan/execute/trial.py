@@ -12,7 +12,7 @@ from replan.execute.config import AgentConfig, Progress
 from replan.model.general_kernel import prepare_kernel
 from replan.schedule.ask import decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE
-from replan.schedule.rule import Need, Rule
+from replan.schedule.rule import Need, Rule, require_instance
 
 
 def check_limits(time_limit: float | None, log_length: int | None) -> None:
@@ -25,9 +25,7 @@ def check_limits(time_limit: float | None, log_length: int | None) -> None:
 
 def require_rule(config: AgentConfig, rule: Rule) -> None:
     """Raise `InputError` if the rule is not an instance, or needs what the agent does not have."""
-    if not isinstance(rule, Rule):
-        what = f"an instance: {rule.__name__}()" if isinstance(rule, type) else "a Rule"
-        raise InputError(f"rule must be {what}, not {rule!r}")
+    require_instance(rule)
     if Need.CURRENT_KERNEL in rule.needs and config.current_kernel is None:
         raise InputError(f"the rule {rule.name} needs current_kernel")
     if Need.BUDGET in rule.needs:

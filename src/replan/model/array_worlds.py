@@ -33,7 +33,7 @@ def from_arrays(
     stated_bounds: ArrayLike | None = None,
     declared_successors: ArrayLike | None = None,
 ) -> TVMDP:
-    """A world from plain arrays.
+    """Return the world of plain arrays.
 
     `kernels`: (S, A, S) for one, (T, S, A, S) for one per step; or a list of A sparse (S, S) matrices, or a
     list of T such lists. `rewards`: (S,) of the next state, (S, A) of state and action, or T of either; or a
@@ -56,7 +56,7 @@ def from_arrays(
 
 
 def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
-    """A world from an .npz file.
+    """Return the world of an .npz file.
 
     Its arrays: `kernels` as in `from_arrays`, or `successors` (S, k) with `probabilities` (S, A, k) or
     (T, S, A, k); `rewards` as in `from_arrays`, or `next_state_rewards` (S,) or (T, S); and where wanted
@@ -64,21 +64,35 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
     `successors` where given.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            require_memory(sum(member.file_size for member in file.zip.infolist()) / 4, f"{path}")
-            arrays = dict(file)
+        return _from_named_arrays(_read_npz(path), horizon)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _read_npz(path: str | Path) -> dict[str, np.ndarray]:
+    try:
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise InputError("not a readable .npz file (it holds a single array)")
+        with file:
+            members = file.zip.infolist() if file.zip else []
+            require_memory(sum(member.file_size for member in members) / 4, "the file")
+            return dict(file)
     except InputError:
         raise
     except UNREADABLE as error:  # encrypted or oddly compressed members are RuntimeErrors
         reason = "it is of another kind" if "pickle" in str(error) else error
-        raise InputError(f"{path}: not a readable .npz file ({reason})") from None
+        raise InputError(f"not a readable .npz file ({reason})") from None
+
+
+def _from_named_arrays(arrays: dict[str, np.ndarray], horizon: int | None) -> TVMDP:
     if unknown := sorted(set(arrays) - NPZ_ARRAYS):
-        raise InputError(f"{path}: unknown array {unknown[0]!r}")
+        raise InputError(f"unknown array {unknown[0]!r}")
     if not {"rewards", "next_state_rewards"} & set(arrays):
-        raise InputError(f"{path}: the array 'rewards' is missing")
+        raise InputError("the array 'rewards' is missing")
     if {"rewards", "next_state_rewards"} <= set(arrays):
-        raise InputError(f"{path}: give 'rewards' or 'next_state_rewards', not both")
-    _check_arrays(path, arrays)
+        raise InputError("give 'rewards' or 'next_state_rewards', not both")
+    _check_arrays(arrays)
     if "kernels" in arrays:
         kernels = arrays["kernels"]
     elif {"successors", "probabilities"} <= set(arrays):
@@ -86,7 +100,7 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
         steps = probabilities if probabilities.ndim == 4 else probabilities[None]
         kernels = [GeneralKernel(arrays["successors"], step) for step in steps]
     else:
-        raise InputError(f"{path}: give 'kernels', or 'successors' and 'probabilities'")
+        raise InputError("give 'kernels', or 'successors' and 'probabilities'")
     if "rewards" in arrays:
         rewards = arrays["rewards"]
     else:
@@ -101,17 +115,17 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
     )
 
 
-def _check_arrays(path: str | Path, arrays: dict[str, np.ndarray]) -> None:
+def _check_arrays(arrays: dict[str, np.ndarray]) -> None:
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
-            raise InputError(f"{path}: {name!r} is no array")
+            raise InputError(f"{name!r} is no array")
         if array.dtype.kind not in "biuf":
-            raise InputError(f"{path}: the array {name!r} holds {array.dtype}, not numbers")
+            raise InputError(f"the array {name!r} holds {array.dtype}, not numbers")
         if not array.size:
-            raise InputError(f"{path}: the array {name!r} of the shape {array.shape} is empty")
+            raise InputError(f"the array {name!r} of the shape {array.shape} is empty")
     start = arrays.get("start", np.zeros(1))
     if start.size != 1 or not (np.isfinite(start).all() and start.item() == np.floor(start.item())):
-        raise InputError(f"{path}: 'start' must be one state, not {start.tolist()}")
+        raise InputError(f"'start' must be one state, not {start.tolist()}")
 
 
 def _check_range(rewards: Sequence[Reward], horizon: int) -> None:

@@ -15,12 +15,14 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.model.streams import RULE, uniforms
-from replan.schedule.budget import Kind
+from replan.schedule.budget import Kind, forced_parts
 from replan.schedule.rule import Context, Decision, Need, Rule
 
 ContextAt = Callable[[int, int | None], Context]
 """(state seen, time or None for the update itself) -> context."""
 FORCED = "as many updates are left as steps"
+SUM_TOLERANCE = 1e-9
+"""Difference from 1 that a sum of probabilities may have."""
 
 
 def next_updates(
@@ -60,7 +62,7 @@ def decision_at(rule: Rule, context: Context, named: int | None, *, spend_all: b
         return Decision(context.time > named, f"planned at {context.last_update} for {named}")
     decision = rule.decide(context)
     if not isinstance(decision, Decision):
-        raise TypeError(f"{rule.name} decided {decision!r}, not a Decision")
+        raise InputError(f"the rule {rule.name} decided {decision!r}, not a Decision")
     if named is not None:
         reason = decision.reason if decision.update else FORCED
         planned = replace(decision, update=True, reason=f"planned at {context.last_update}: {reason}")
@@ -74,7 +76,9 @@ def _within_budget(decision: Decision, context: Context, *, spend_all: bool) -> 
     With one budget for both an update has both parts.
     """
     asked = Kind.BOTH if decision.update and not context.parts else decision.kind
-    kind = (asked | (_forced(context) if spend_all else 0)) & context.kinds_left
+    steps = context.horizon - context.time
+    forced = forced_parts(context.looks_left, context.plans_left, steps) if spend_all else 0
+    kind = (asked | forced) & context.kinds_left
     if kind == decision.kind:
         return decision
     return replace(decision, reason=decision.reason if decision.update else FORCED).restrict(kind)
@@ -105,19 +109,30 @@ def _named(rule: Rule, at_update: Context, states: Indices, *, spend_all: bool) 
     if named is None:
         return None
     named = np.asarray(named)
+    first, last = at_update.last_update + 1, horizon - left if spend_all else horizon
     if named.shape == (len(states),) and np.issubdtype(named.dtype, np.integer):
-        return np.clip(named, at_update.last_update + 1, horizon - left if spend_all else horizon)
+        return np.clip(named, first, last)
     if named.shape == (len(states), horizon + 1):
+        _check_probabilities(rule, named, first, last)
         return named
-    raise TypeError(
-        f"{rule.name} named {named.dtype} of shape {named.shape}, neither times nor probabilities"
+    raise InputError(
+        f"the rule {rule.name} named {named.dtype} of shape {named.shape}, neither times nor probabilities"
     )
 
 
-def _forced(context: Context) -> Kind:
-    """The parts of an update of which as many are left as steps."""
-    steps = context.horizon - context.time
-    return Kind((context.looks_left >= steps) * Kind.LOOK + (context.plans_left >= steps) * Kind.PLAN)
+def _check_probabilities(rule: Rule, named: Array, first: int, last: int) -> None:
+    """Raise `InputError` if rows of (R, T + 1) are no distributions over the times `first` to `last`."""
+    sums = named.sum(axis=1)
+    if not ((named >= 0).all() and (abs(sums - 1) <= SUM_TOLERANCE).all()):
+        raise InputError(
+            f"the rule {rule.name}: its probabilities after an update at {first - 1} are no distribution "
+            f"(sum {sums[np.argmax(abs(sums - 1))]:.9g}, least {named.min():.3g})"
+        )
+    if named[:, :first].any() or named[:, last + 1 :].any():
+        raise InputError(
+            f"the rule {rule.name}: its probabilities after an update at {first - 1} break the budget: "
+            f"the next update must lie in {first} to {last}"
+        )
 
 
 def _first_yes(

@@ -22,6 +22,11 @@ class Kind(IntFlag):
     BOTH = 3
 
 
+def forced_parts(looks_left: int, plans_left: int, steps: int) -> Kind:
+    """Return the parts of an update of which as many are left as steps."""
+    return Kind((looks_left >= steps) * Kind.LOOK + (plans_left >= steps) * Kind.PLAN)
+
+
 @dataclass(frozen=True)
 class Prices:
     """Prices of a look and of a plan in units of reward. An update is both.
@@ -30,7 +35,9 @@ class Prices:
     """
 
     look: float = 0.0
+    """Price of a look."""
     plan: float = 0.0
+    """Price of a plan."""
     apart: bool = field(default=False, repr=False)
     """Whether the optimum weighs looks and plans apart; otherwise it makes updates that are both."""
 

@@ -49,7 +49,7 @@ class Drift:
 
     @classmethod
     def of(cls, bounds: Array) -> Drift:
-        """From the bounds."""
+        """Return the drift with these bounds."""
         return cls(bounds, np.concatenate([[0.0], np.cumsum(bounds)]))
 
     def until(self, time: int) -> Drift:
@@ -78,9 +78,9 @@ class Context:
     last_update: int
     """tau, the last look or plan; 0 before the first."""
     kernel: Kernel = field(repr=False)
-    """The estimate made at tau."""
+    """The estimate that the plan in force was made on."""
     plan: Plan = field(repr=False)
-    """The plan made at tau."""
+    """The plan in force: that of tau, or an earlier one where tau was a look alone or its plan failed."""
     propagation: Propagation = field(repr=False)
     """Acts on the plan between updates."""
     expect: Callable[[int], tuple[Future, ...]] = field(repr=False)
@@ -130,8 +130,8 @@ class Context:
 
     @property
     def estimate_time(self) -> int:
-        """Time of the kernel that the estimate is of: tau - 1, and 0 before the first update."""
-        return max(self.last_update - 1, 0)
+        """Time of the kernel that the estimate is of: the step before the plan in force, or 0."""
+        return max(self.plan.time - 1, 0)
 
     @property
     def state(self) -> int:
@@ -217,7 +217,11 @@ class Rule(ABC):
 
     @abstractmethod
     def decide(self, context: Context) -> Decision:
-        """Decide at context.time. Called at every time after the last update, in order."""
+        """Decide at context.time.
+
+        It is called at the times after the last update in order, or, if `next_update` names a time, at that
+        time alone; never once the budget is spent.
+        """
 
     def updates(self, context: Context, states: Indices) -> np.ndarray | None:
         """(R,) bool, the decisions at context.time for many states seen; None: ask `decide` for each."""
@@ -230,3 +234,10 @@ class Rule(ABC):
         default, None, has `decide` asked at every step.
         """
         return None
+
+
+def require_instance(rule: object) -> None:
+    """Raise `InputError` if this is not an instance of a rule."""
+    if not isinstance(rule, Rule):
+        what = f"an instance: {rule.__name__}()" if isinstance(rule, type) else "a Rule"
+        raise InputError(f"rule must be {what}, not {rule!r}")

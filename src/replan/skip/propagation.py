@@ -34,7 +34,7 @@ class Propagation(Protocol):
     """Actions and state estimates of R robots that act on one plan without seeing their states."""
 
     def begin(self, states: Indices) -> Any:
-        """The estimate right after (R,) states were seen."""
+        """Return the estimate right after (R,) states were seen."""
         ...
 
     def act(self, estimate: Any, time: int) -> Indices:
@@ -42,7 +42,7 @@ class Propagation(Protocol):
         ...
 
     def advance(self, estimate: Any, actions: Indices, time: int) -> Any:
-        """The estimate one step after `time`."""
+        """Return the estimate one step after `time`."""
         ...
 
 
@@ -106,6 +106,7 @@ class BeliefPropagation:
     """The estimate is a distribution, pushed with the expected kernels; the action is best on its average."""
 
     plan: Plan
+    """The plan in force."""
     kernel_at: Callable[[int], Kernel]
     """t -> the kernel expected at t."""
     stacked: tuple[Indices, Array] | None = field(default=None, repr=False)
@@ -177,6 +178,12 @@ def certain_rows(states: Indices, size: int) -> Any:
     return csr_array((np.ones(len(states)), states.astype(np.int32), offsets), shape=(len(states), size))
 
 
+def check_execution(execution: str) -> None:
+    """Raise `InputError` if there is no execution of that name."""
+    if execution not in EXECUTIONS:
+        raise InputError(f'execution must be "map" or "belief", not {execution!r}')
+
+
 def make_propagation(
     execution: Execution,
     plan: Plan,
@@ -190,14 +197,13 @@ def make_propagation(
     Where the plan has later steps, `kernel_at` gives the kernels expected at their times; `stacked` are these
     as in `BeliefPropagation`.
     """
+    check_execution(execution)
     if execution == "map":
         plans = (plan, *plan.later)
         kernels = (kernel,) if kernel_at is None else tuple(kernel_at(each.time) for each in plans)
         policy = plan.policy[None] if not plan.later else np.stack([each.policy for each in plans])
         return MapPropagation(plan.time, policy, kernels)
-    if execution == "belief":
-        return BeliefPropagation(plan, kernel_at or (lambda t: kernel), stacked)
-    raise InputError(f'execution must be "map" or "belief", not {execution!r}')
+    return BeliefPropagation(plan, kernel_at or (lambda t: kernel), stacked)
 
 
 @dataclass(frozen=True)
@@ -205,11 +211,17 @@ class SkipStep:
     """One step of R robots that set out from different states."""
 
     time: int
-    actions: Indices  # (R,)
-    before: Array  # (R, S) distribution of the true state at `time`
-    after: Array  # (R, S) and one step later
-    reward: Array  # (R,) expected reward of the step
-    estimate: Any = None  # of the propagation, at `time`
+    """t."""
+    actions: Indices
+    """(R,) actions taken."""
+    before: Array
+    """(R, S) distribution of the true state at `time`."""
+    after: Array
+    """(R, S) distribution of the true state one step later."""
+    reward: Array
+    """(R,) expected reward of the step."""
+    estimate: Any = None
+    """Estimate of the propagation at `time`."""
 
 
 def skip_interval(
@@ -222,7 +234,7 @@ def skip_interval(
     end: int,
     sparse: bool = False,
 ) -> Iterator[SkipStep]:
-    """The steps begin..end-1 of robots that saw `states` (R,) at `begin` and nothing since.
+    """Yield the steps begin..end-1 of robots that saw `states` (R,) at `begin` and nothing since.
 
     With `sparse`, for slip kernels, distributions are sparse matrices: their size is that of what is reached.
     """
@@ -246,7 +258,7 @@ def continue_interval(
     begin: int,
     end: int,
 ) -> Iterator[SkipStep]:
-    """The steps begin..end-1 of robots that are distributed as (R, S) `before` and have that estimate."""
+    """Yield the steps begin..end-1 of robots with (R, S) distributions `before` and that estimate."""
     for t in range(begin, end):
         actions = propagation.act(estimate, t)
         after = kernel(t).push(before, actions)

@@ -16,6 +16,7 @@ from replan.execute.mission import Mission
 from replan.schedule.best_offset import BestOffset
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Rule
+from replan.skip.propagation import EXECUTIONS
 from replan.study.axes import build_given
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
@@ -24,7 +25,7 @@ from replan.study.records import Run
 from replan.study.rule_source import RuleSource
 from replan.study.versions import versions
 from replan.suite.cards import OWN_WORLD, Card, Tuning, world_regrets
-from replan.suite.catalogue import EXECUTIONS, Part, suite_worlds
+from replan.suite.catalogue import Part, suite_worlds
 from replan.suite.families import FAMILIES
 from replan.suite.score import Regrets, mean_score, score_matrix
 from replan.worlds.forecasts import ForecastKind

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
-from replan.skip.propagation import Execution
+from replan.skip.propagation import EXECUTIONS, Execution
 from replan.study.cells import canonical
 from replan.suite.draws import Draws
 from replan.suite.families import FAMILIES
@@ -34,7 +34,6 @@ from replan.worlds.toml_files import parse_toml, read_toml
 
 VERSION = "v1"
 Part = Literal["tune", "test"]
-EXECUTIONS: tuple[Execution, ...] = get_args(Execution)
 LEAST_RANGE = 0.02
 """Least distance of `even` and `floor`: worlds in which they are closer are drawn again, or not scored."""
 FIRST_SEED: dict[Part, int] = {"tune": 0, "test": 1000}

@@ -15,9 +15,9 @@ from typing import Any
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.schedule.periodic import Periodic
+from replan.skip.propagation import EXECUTIONS
 from replan.suite.catalogue import (
     COLUMNS,
-    EXECUTIONS,
     FIRST_SEED,
     LEAST_RANGE,
     WORLDS_OF_A_FAMILY,

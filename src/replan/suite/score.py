@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.kernel import Array, Indices
-from replan.skip.propagation import Execution
-from replan.suite.catalogue import BUILT_IN, EXECUTIONS, SuiteWorld
+from replan.skip.propagation import EXECUTIONS, Execution
+from replan.suite.catalogue import BUILT_IN, SuiteWorld
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000

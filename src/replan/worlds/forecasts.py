@@ -30,11 +30,11 @@ class ForecastParameters(Parameters):
     kind: ForecastKind
     file: str | None = None
     """An .npz file with the kernels of all times, as `replan.load_npz` reads them."""
-    error: float | None = None
+    error: Annotated[float, Field(ge=-100, le=100)] | None = None
     """The change foretold since the update is (1 + error) times the true one."""
     late: Annotated[int, Field(ge=0)] | None = None
     """Steps by which the forecast lags behind."""
-    noise: Annotated[float, Field(ge=0)] | None = None
+    noise: Annotated[float, Field(ge=0, le=100)] | None = None
     """Every entry is multiplied by exp(noise N), N standard normal."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the noise."""

@@ -244,6 +244,8 @@ def make_mission(
     **spending: Any,
 ) -> Mission:
     """Return the mission of a setting, with another forecast, world or keys of `SPENDING` where given."""
+    if isinstance(setting, str):
+        raise InputError(f"a mission is made of a setting: load_setting({setting!r})")
     setting = with_spending(setting, **spending)
     if isinstance(forecast, str):
         if forecast not in get_args(ForecastKind):
