@@ -11,28 +11,42 @@ from replan.forecast import Evidence, Future, Mixture, mean_kernel
 from replan.forecast.sudden_changes import CHANCE, SIZE, sudden_changes
 from replan.model import GeneralKernel, KernelFamily, ModelFamily, SlipKernel, constant
 
-GRID = SlipKernel((3, 3), 0.4)
+GRID = SlipKernel((3, 3), 0.5)
 GAIN = Reward(next_state=np.array([0.0, 0.0, 0.0, 1.0]))
 
 
 def ways(kernel):
-    return {"more": lambda change: kernel.with_slip(kernel.slip + change), "less": lambda change: GRID}
+    return {
+        "more": lambda change: kernel.with_slip(kernel.slip + change),
+        "less": lambda change: kernel.with_slip(kernel.slip - change),
+    }
 
 
 def test_each_time_and_direction_has_a_future_that_jumps_then():
-    found = sudden_changes(Evidence(4, 16, GRID, GRID, np.zeros(4)), ways(GRID))
+    found = sudden_changes(Evidence(4, 16, GRID, GRID, np.zeros(4)), ways(GRID), least=0.02)
     assert [future.name for future in found] == [
         f"{name} at {time}" for time in (6, 10, 14) for name in ("more", "less")
     ]
     assert not any(future.planned for future in found)
+    assert [future.revealed for future in found] == [6, 6, 10, 10, 14, 14], "the bound of t - 1 comes in at t"
     assert sum(future.weight for future in found) == pytest.approx(1 - (1 - CHANCE) ** (12 / 16))
     assert found[2].kernel(9) is GRID
-    np.testing.assert_allclose(found[2].kernel(10).slip, 0.4 + SIZE)
+    np.testing.assert_allclose(found[2].kernel(10).slip, 0.5 + SIZE)
 
 
-def test_close_to_the_end_no_time_counts_twice():
-    found = sudden_changes(Evidence(15, 16, GRID, GRID, np.zeros(15)), ways(GRID))
-    assert len({future.name for future in found}) == len(found) == 2
+@pytest.mark.parametrize(("now", "times"), [(10, [11, 13, 15]), (13, [14, 15]), (14, [15]), (15, [])])
+def test_close_to_the_end_no_time_counts_twice_and_no_jump_lies_in_the_past(now, times):
+    found = sudden_changes(Evidence(now, 16, GRID, GRID, np.zeros(now)), ways(GRID), least=0.02)
+    assert [future.revealed for future in found] == [time for time in times for _ in range(2)]
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.01])
+def test_at_the_edge_of_its_range_a_parameter_jumps_in_one_direction_alone(slip):
+    edge = SlipKernel((3, 3), slip)
+    family = ModelFamily.of_mixture(KernelFamily.of_one_slip(edge), "slip")
+    stays, *jumps = Mixture(models=family).futures(Evidence(4, 16, edge, edge, np.zeros(4)))
+    assert [jump.name.split(" at ")[0] for jump in jumps] == ["slip rises"] * 3
+    assert 1 - stays.weight == pytest.approx((1 - (1 - CHANCE) ** (12 / 16)) / 2), "and falls never reveal"
 
 
 def test_plans_are_made_for_the_other_futures_by_their_shares():

@@ -10,10 +10,13 @@ HORIZON = 4
 NO = -np.inf
 
 
-def chosen(worth, weights):
+def chosen(worth, weights, revealed=(None, None, None)):
     """Return the choice of one robot with one update left, (M, 5) worths of the times 0..4 in each future."""
     worth = np.array(worth, dtype=float)[:, None, :, None]
-    futures = tuple(Future(f"future {i}", weight, lambda t: None) for i, weight in enumerate(weights))
+    futures = tuple(
+        Future(f"future {i}", weight, lambda t: None, revealed=revealed[i])
+        for i, weight in enumerate(weights)
+    )
     still = Candidates(np.array([0]), worth[0], np.zeros(1))
     return best_on_average(worth, futures, still).of(np.array([0]), 1)
 
@@ -57,3 +60,28 @@ def test_of_equal_times_the_earliest_wins_and_a_time_that_one_future_rules_out_n
     choice = chosen([[NO, 0.3, 0.7, 0.9, NO], [NO, 0.3, 0.5, NO, NO]], [0.99, 0.01])
     assert choice.times[0] == 2
     assert choice.terms(0) == pytest.approx({"future 0": 0.99 * (0.7 - 0.9), "future 1": 0}), "and is not 0.9"
+
+
+@pytest.mark.parametrize(
+    ("revealed", "time", "worth"), [(None, 1, 0.7), (1, 3, 0.8), (2, 3, 0.75), (3, 1, 0.7), (9, 1, 0.7)]
+)
+def test_a_candidate_after_a_future_is_revealed_is_worth_the_best_that_is_left_then(revealed, time, worth):
+    stays, jumps = [NO, 0.5, 0.2, 0.7, NO], [NO, 0.9, 0.8, 0.1, NO]
+    choice = chosen([stays, jumps], [0.5, 0.5], revealed=(None, revealed))
+    assert (choice.times[0], choice.worth[0]) == (time, pytest.approx(worth))
+
+
+def test_a_revealed_future_makes_no_time_possible():
+    choice = chosen([[NO, 0.1, 0.2, 0.9, NO], [NO, 0.1, 0.2, NO, NO]], [0.5, 0.5], revealed=(None, 1))
+    assert choice.times[0] == 2 and choice.worth[0] == pytest.approx(0.2)
+
+
+def test_with_all_futures_revealed_at_once_waiting_is_worth_what_a_robot_that_knows_its_future_has():
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        worth = np.full((3, HORIZON + 1), NO)
+        worth[:, 1:HORIZON] = rng.normal(size=(3, 3))
+        weights = rng.dirichlet(np.ones(3))
+        assert chosen(worth, weights, revealed=(1, 1, 1)).worth[0] == pytest.approx(
+            weights @ worth.max(axis=1)
+        )

@@ -54,10 +54,13 @@ class Future:
     name: str
     """Name in words, for the terms of a decision."""
     weight: float
+    """Probability of this future; the weights of all futures add up to 1."""
     kernel: KernelAt = field(repr=False)
     """t -> the kernel expected at t, from tau on."""
     planned: bool = True
     """Whether plans are made for it; if not, it counts in look-ahead alone."""
+    revealed: int | None = None
+    """Time from which on its drift bounds differ from those of a world that stays; None: they do not."""
 
     def stays(self, kernel: Kernel, begin: int, horizon: int) -> bool:
         """Return whether it never leaves a kernel."""
@@ -68,6 +71,7 @@ class Forecast(ABC):
     """Base class of forecasts. Subclasses are frozen dataclasses."""
 
     name: ClassVar[str]
+    """Name of the forecast; the default is that of the class in lower case with hyphens."""
     compares: bool = False
     """Whether the futures depend on the update before the last one."""
     moves: bool = True

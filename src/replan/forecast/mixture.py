@@ -45,7 +45,7 @@ PRIORS = {
 MOVES_PRIOR = 0.2
 """Shared by the rises, falls and swings of the parameters of a family."""
 GIVEN_PRIOR = 2.0
-"""Of "as given", times those of all others together: two thirds of the weight before anything is seen."""
+"""Weight of "as given" as a multiple of all others together: two thirds before anything is seen."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,9 @@ class Mixture(Forecast):
 
     def _jumps(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return sudden changes of the parameters."""
-        return sudden_changes(evidence, self._directions(evidence.kernel)) if self._moves else ()
+        if self._moves is None:
+            return ()
+        return sudden_changes(evidence, self._directions(evidence.kernel), least=self.tolerated)
 
     @cached_property
     def _moves(self) -> FamilyMoves | None:
@@ -189,5 +191,5 @@ def _equals_estimate(course: KernelAt, evidence: Evidence) -> bool:
 
 
 def _distance(one: Kernel, other: Kernel) -> float:
-    """Mean over states and actions of the total variation."""
+    """Return the mean over states and actions of the total variation."""
     return float(one.total_variation(other).mean())

@@ -1,7 +1,8 @@
 """The candidates for the next update, weighed over several futures.
 
 Each future has a dynamic programme of its own, in which the world moves and a robot that looks plans on what
-it then sees. A candidate is worth the mean over the futures.
+it then sees. A candidate is worth the mean over the futures. In a future that drift bounds have revealed by
+then, the robot has weighed its update anew, so there the candidate is worth as much as the best one left.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Choices:
     carried: Array | None = field(default=None, repr=False)
     """(M, R, B + 1); None with one future."""
     names: tuple[str, ...] = ()
+    """(M,) names of the futures."""
 
     @property
     def columns(self) -> int:
@@ -82,6 +84,7 @@ def best_on_average(worth: Array, futures: tuple[Future, ...], still: Candidates
     `still` are the candidates where nothing moves.
     """
     weights = np.array([future.weight for future in futures])
+    worth = np.stack([_once_revealed(*each) for each in zip(worth, futures, strict=True)])
     average = np.einsum("m,mruc->ruc", weights, np.maximum(worth, IMPOSSIBLE))
     times, instead = _best(average), _best(still.worth)
     at, there = (np.take_along_axis(worth, each[None, :, None], axis=2)[:, :, 0] for each in (times, instead))
@@ -95,6 +98,15 @@ def best_on_average(worth: Array, futures: tuple[Future, ...], still: Candidates
         np.concatenate([np.zeros((*carried.shape[:2], 1)), carried], axis=2),
         tuple(future.name for future in futures),
     )
+
+
+def _once_revealed(worth: Array, future: Future) -> Array:
+    """(R, T + 1, B) worth of the candidates; once the future is revealed, that of the best one left."""
+    if future.revealed is None:
+        return worth
+    before, after = np.split(worth, [max(future.revealed, 0)], axis=1)
+    best = np.where(np.isfinite(after), after.max(axis=1, keepdims=True, initial=-np.inf), after)
+    return np.concatenate([before, best], axis=1)
 
 
 def _best(worth: Array) -> Indices:
