@@ -66,7 +66,6 @@ def test_a_passage_as_wide_as_stated_stays_open(cell, inflation, shift):
     width = math.ceil((2 * max(inflation, cell / 2) + cell) / 0.1 - 1e-9)
     occupied = [(row, column) for row in range(40) for column in (3 + shift, 4 + shift + width)]
     cells = free_map(cell=cell, inflation=inflation, occupied=occupied)
-    assert width * 0.1 >= cells.widest_closed - 1e-9
     inside = cells.positions_of(np.flatnonzero(~cells.blocked))[:, 0] + 1.0
     assert ((inside > 0.1 * (4 + shift)) & (inside < 0.1 * (4 + shift + width))).any()
 

@@ -16,10 +16,14 @@ START = 0.1  # the first barrier weight
 class ChainSolution(NamedTuple):
     """Distributions at the nodes of a chain and the multipliers that prove them optimal."""
 
-    probabilities: Array  # (N, m)
-    multipliers: Array  # (N + 1, m) of the links into and out of each node; the outer rows are 0
-    objective: float  # minus the log-likelihood
-    bound: float  # no distributions within the drift bounds can go below
+    probabilities: Array
+    """(N, m) distribution at each node."""
+    multipliers: Array
+    """(N + 1, m) multipliers of the links into and out of each node; the outer rows are 0."""
+    objective: float
+    """Minus the log-likelihood."""
+    bound: float
+    """Lower bound on the objective of any distributions within the drift bounds."""
 
 
 def solve_chain(

@@ -44,12 +44,19 @@ class PairEstimate:
     """The estimate of one (s, a) at the times at which it was seen."""
 
     state: int
+    """s."""
     action: int
-    times: Indices  #: (n,) distinct
-    successors: Indices  #: (k,)
-    probabilities: Array  #: (n, k)
+    """a."""
+    times: Indices
+    """(n,) distinct times at which the pair was seen."""
+    successors: Indices
+    """(k,) possible next states."""
+    probabilities: Array
+    """(n, k) distribution at each time."""
     log_likelihood: float
+    """Log-likelihood of the observations."""
     gap: float
+    """The optimum of the log-likelihood is at most this much higher."""
 
 
 class DriftBoundedMLE:

@@ -33,11 +33,17 @@ class Window:
     """The share of unusual transitions in an interval of time."""
 
     begin: int
-    end: int  # exclusive
+    """First step."""
+    end: int
+    """Step after the last one."""
     count: int
+    """Observations in the window."""
     share: float
+    """Share of them that is unusual."""
     low: float
+    """Lower end of the confidence interval of the share."""
     high: float
+    """Upper end of the confidence interval of the share."""
 
     @property
     def centre(self) -> float:
@@ -50,18 +56,25 @@ class Drift:
     """The fastest change from one window to the next, per step."""
 
     rate: float
+    """Estimated change per step."""
     low: float
-    high: float  # no window's change was faster; a bound that can be given to rules
+    """Lower end of its confidence interval."""
+    high: float
+    """No window changed faster: a bound that can be given to rules."""
 
 
 @dataclass(frozen=True)
 class Usual:
     """The usual outcome of every transition, and the transitions that had another."""
 
-    by: str  # "state and action" or "difference and action"
-    unusual: np.ndarray = field(repr=False)  # (n,) bool
-    counted: np.ndarray = field(repr=False)  # (n,) bool, False where too little is known
-    destination: Indices = field(repr=False)  # (S, A), -1 unknown
+    by: str
+    """Either "state and action" or "difference and action"."""
+    unusual: np.ndarray = field(repr=False)
+    """(n,) bool: transitions that had another outcome."""
+    counted: np.ndarray = field(repr=False)
+    """(n,) bool: transitions whose usual outcome is known."""
+    destination: Indices = field(repr=False)
+    """(S, A) usual next state; -1: unknown."""
 
 
 def usual_outcomes(seen: Transitions, *, states: int, actions: int) -> Usual:

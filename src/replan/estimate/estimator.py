@@ -1,4 +1,4 @@
-"""Interface of estimators: from what an update reveals to a kernel. The simplest is told the true one.
+"""Interface of estimators, which make a kernel of an observation. `TrueKernel` returns the true one.
 
 States and estimates are checked here before a control loop acts on them.
 """
@@ -18,18 +18,23 @@ from replan.model.slip import SlipKernel
 from replan.model.tvmdp import TVMDP
 
 ROW_TOLERANCE = 1e-6
-"""By which the probabilities of an estimated row may miss 1."""
+"""Largest difference between 1 and the sum of an estimated row."""
 
 
 @dataclass(frozen=True)
 class Observation:
     """A look at the state, with the transition that led to it where it was seen."""
 
-    time: int  #: t of the update
-    state: int  #: s_t
-    previous_state: int | None = None  #: s_{t-1}, where it was seen
-    previous_action: int | None = None  #: a_{t-1}
-    commanded: tuple[int, ...] = ()  #: every action since the last update or the start, a_{t-1} last
+    time: int
+    """t of the update."""
+    state: int
+    """s_t."""
+    previous_state: int | None = None
+    """s_{t-1}, where it was seen."""
+    previous_action: int | None = None
+    """a_{t-1}."""
+    commanded: tuple[int, ...] = ()
+    """Every action since the last update or the start, a_{t-1} last."""
 
 
 class Estimator(Protocol):
@@ -53,17 +58,18 @@ class TrueKernel:
     """P-hat_{t-1} = P_{t-1}, as in the paper's controlled simulator: the true kernel of the step before."""
 
     world: TVMDP
+    """The world whose kernels are revealed."""
 
     def estimate(self, observation: Observation) -> Kernel:
-        """The true kernel of the last transition."""
+        """Return the true kernel of the last transition."""
         return self.world.kernel(max(observation.time - 1, 0))
 
     def save(self) -> dict[str, np.ndarray]:
-        """Nothing: nothing is learned."""
+        """Return no arrays, since nothing is learned."""
         return {}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Nothing."""
+        """Do nothing, since nothing is learned."""
 
 
 def validate_number(value: Any, below: int, name: str = "state") -> int:

@@ -28,10 +28,15 @@ class RobotLog:
     """Transitions in order of time, and what was found on the way to them."""
 
     seen: Transitions
-    step: float  # seconds, or units of the log's own times
+    """The transitions."""
+    step: float
+    """Length of a step in seconds, or in units of the log's own times."""
     runs: int = 1
+    """Number of runs."""
     gaps: int = 0
-    jumps: int = 0  # places where the robot was moved by somebody else
+    """Number of pauses in the log."""
+    jumps: int = 0
+    """Number of places where the robot was moved by somebody else."""
 
     @property
     def steps(self) -> int:

@@ -33,11 +33,17 @@ class ParameterEstimate:
     """The mean of a parameter at `time` and an interval that holds it with probability `confidence`."""
 
     name: str
+    """Name of the parameter."""
     time: int
+    """t."""
     value: float
+    """Mean."""
     low: float
+    """Lower end of the interval."""
     high: float
+    """Upper end of the interval."""
     confidence: float = CONFIDENCE
+    """Probability that the interval holds the parameter."""
 
 
 class FamilyFilter:

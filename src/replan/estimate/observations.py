@@ -20,10 +20,14 @@ MOST_STEPS = 10_000_000  # times are steps, not seconds: drift bounds are summed
 class Transitions:
     """n transitions from s to next under a, in order of time; equal times are several robots or runs."""
 
-    times: Indices  #: (n,)
-    states: Indices  #: (n,)
-    actions: Indices  #: (n,)
-    next_states: Indices  #: (n,)
+    times: Indices
+    """(n,) t."""
+    states: Indices
+    """(n,) s_t."""
+    actions: Indices
+    """(n,) a_t."""
+    next_states: Indices
+    """(n,) s_{t+1}."""
 
     def __len__(self) -> int:
         return len(self.times)
@@ -45,7 +49,7 @@ class Transitions:
 
 
 def transitions(rows: ArrayLike) -> Transitions:
-    """From an (n, 4) array of t, s, a, next."""
+    """Return the transitions of an (n, 4) array of t, s, a, next."""
     table = np.asarray(rows, dtype=float)
     table = table.reshape(0, 4) if table.size == 0 else table
     if table.ndim != 2 or table.shape[1] != 4:
@@ -60,7 +64,7 @@ def transitions(rows: ArrayLike) -> Transitions:
 
 
 def read_transitions(path: str | Path) -> Transitions:
-    """From a CSV file whose header is t,s,a,next; rows are counted from 1 below the header."""
+    """Return the transitions of a CSV file with the header t,s,a,next; rows are counted from 1 below it."""
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             lines = [line for line in csv.reader(file) if line]

@@ -20,11 +20,16 @@ from replan.model.kernel import Array, Indices
 class PairSolution(NamedTuple):
     """An optimum for one pair, before a rule fills what the likelihood leaves open."""
 
-    nodes: Indices  # (K,) the node of each observation; observations of one node share a distribution
-    probabilities: Array  # (N, k)
-    multipliers: Array  # (N + 1, k) of the drift bounds into and out of each node
+    nodes: Indices
+    """(K,) node of each observation; observations of one node share a distribution."""
+    probabilities: Array
+    """(N, k) distribution at each node."""
+    multipliers: Array
+    """(N + 1, k) multipliers of the drift bounds into and out of each node."""
     log_likelihood: float
-    gap: float  # the optimum is at most this much higher
+    """Log-likelihood of the observations."""
+    gap: float
+    """The optimum of the log-likelihood is at most this much higher."""
 
     def at_observations(self) -> Array:
         """(K, k) the distribution at each observation."""
@@ -72,7 +77,7 @@ def solve_pair(
     solution = PairSolution(node, probabilities, solved.multipliers[:, coordinate], -solved.objective, gap)
     if gap <= tolerance or (earlier is None and tolerance > TOLERANCE):
         return solution
-    # Rounding has won, as happens where bounds are tiny: a start afresh, or a rounder end, may get closer.
+    # Rounding errors keep the gap open where bounds are tiny: solve from scratch, or to twice the tolerance.
     again = solve_pair(
         times, outcomes, cumulative, width, tolerance=tolerance if earlier is not None else 2 * tolerance
     )
@@ -80,7 +85,7 @@ def solve_pair(
 
 
 def _pooled(outcomes: Indices, node: Indices, nodes: int, width: int) -> PairSolution:
-    """One node, or one successor ever seen: frequencies are the optimum."""
+    """Return the optimum where there is one node, or one successor ever seen: the frequencies."""
     share = np.bincount(outcomes, minlength=width) / len(outcomes)
     log_likelihood = float(np.log(share[outcomes]).sum())
     return PairSolution(node, np.tile(share, (nodes, 1)), np.zeros((nodes + 1, width)), log_likelihood, 0.0)
@@ -90,7 +95,7 @@ _NOTHING = np.empty(0)
 
 
 def _aggregate(earlier: PairSolution | None, coordinate: Indices, m: int) -> tuple[Array, Array]:
-    """An earlier solution in the new coordinates, flat; a coordinate newly seen takes its share along."""
+    """Return an earlier solution in the new coordinates, flat; a new coordinate takes its share along."""
     if earlier is None:
         return _NOTHING, _NOTHING
     p = np.zeros((len(earlier.probabilities), m))

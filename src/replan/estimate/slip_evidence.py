@@ -32,18 +32,24 @@ log = logging.getLogger(__name__)
 class Stretch:
     """Steps between two states that were seen."""
 
-    time: int  #: of the first step
+    time: int
+    """Time of the first step."""
     start: int
-    actions: tuple[int, ...]  #: as commanded
+    """State at the beginning."""
+    actions: tuple[int, ...]
+    """Actions commanded, one a step."""
     end: int
+    """State at the end."""
 
 
 @dataclass(frozen=True)
 class SlipEvidence:
     """Likelihood of the slip in one stretch of time."""
 
-    times: Indices  #: (L,) the steps of the stretch
-    coefficients: Array  #: (L + 1,) a_k
+    times: Indices
+    """(L,) steps of the stretch."""
+    coefficients: Array
+    """(L + 1,) a_k."""
 
     def log_likelihood(self, slips: Array) -> Array:
         """(G,) for (G,) values of the slip strictly between 0 and 1."""

@@ -84,7 +84,7 @@ class PooledSlip:
         return self.nominal.with_slip(slip if len(slip) == 1 else slip[self.terrain])
 
     def save(self) -> dict[str, np.ndarray]:
-        """The profile of each class, its position, and the last update."""
+        """Return the profile of each class, its position, and the last update."""
         centres = [np.nan if profile.centre is None else profile.centre for profile in self._profiles]
         return {
             "profiles": np.array([profile.values for profile in self._profiles]),
@@ -111,7 +111,7 @@ class PooledSlip:
         )
 
     def _stretches(self, last: tuple[int, int] | None, seen: Observation) -> list[Stretch]:
-        """The steps to learn from; the way to the last transition only if it stays in one terrain class."""
+        """Return the steps to learn from; the way to the last transition only if it stays in one class."""
         way, transition = stretches(last, seen)
         found = [] if transition is None else [transition]
         if way is not None and self.evidence == "intervals":
@@ -122,7 +122,7 @@ class PooledSlip:
 
 
 def _slip_drift(drift_bounds: ArrayLike, steepness: float) -> DriftSums:
-    """Bounds on the slip's change: those of kernel entries over how much an entry changes with the slip."""
+    """Return bounds on the slip's change: those of an entry, divided by its change with the slip."""
     bounds = np.asarray(drift_bounds, dtype=float)
     return DriftSums(np.minimum(bounds / max(steepness, 1e-12), 1.0), states=0, actions=0)
 

@@ -27,10 +27,15 @@ class SlipEstimate:
     """The most likely slip at `time` and an interval that holds it with probability `confidence`."""
 
     time: int
+    """t."""
     slip: float
+    """Most likely slip."""
     low: float
+    """Lower end of the interval."""
     high: float
+    """Upper end of the interval."""
     confidence: float = CONFIDENCE
+    """Probability that the interval holds the slip."""
 
     @property
     def width(self) -> float:
@@ -42,10 +47,10 @@ class SlipEstimate:
 class SlipProfile:
     """Profile likelihood of the slip after some evidence."""
 
-    values: Array  # (G,) log-likelihood of the best path that ends at each slip of the grid
-    centre: float | None = (
-        None  # where the last stretch lies, in drift summed from time 0; None: no evidence yet
-    )
+    values: Array
+    """(G,) log-likelihood of the best path that ends at each slip of the grid."""
+    centre: float | None = None
+    """Place of the last stretch, in drift summed from time 0; None: no evidence yet."""
 
     def add(self, evidence: SlipEvidence, drift: Array) -> SlipProfile:
         """Add a stretch; drift (T,) sums the bounds on the slip's change from time 0."""

@@ -38,6 +38,7 @@ class AgentRun:
     actions: Indices = field(repr=False)
     """(T,)."""
     total_reward: float
+    """Sum of the rewards."""
 
 
 def run_agent(

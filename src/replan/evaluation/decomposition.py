@@ -43,8 +43,11 @@ class Switches(NamedTuple):
     """The robot's shortcomings that are lifted."""
 
     look: bool = False
+    """Whether the state is seen at every step."""
     replan: bool = False
+    """Whether the plan is made anew at every step."""
     know: bool = False
+    """Whether plans and propagation use the true kernels."""
 
 
 NO_ACTIONS = np.empty(0, dtype=np.int64)
@@ -56,11 +59,16 @@ ROBOT, ORACLE = COMBINATIONS[0], COMBINATIONS[-1]
 class Decomposition:
     """Regret from the start state in three parts that add up to it."""
 
-    state: float  # cost of not seeing the state
-    plan: float  # cost of the stale plan
-    model: float  # cost of the wrong model
+    state: float
+    """Cost of not seeing the state."""
+    plan: float
+    """Cost of the stale plan."""
+    model: float
+    """Cost of the wrong model."""
     regret: float
-    combinations: Mapping[Switches, float] = field(repr=False)  # expected return of each of the eight
+    """Sum of the three."""
+    combinations: Mapping[Switches, float] = field(repr=False)
+    """Expected return of each of the eight combinations."""
 
     @property
     def shares(self) -> dict[str, float]:
@@ -163,7 +171,7 @@ class _SwitchedRobot:
         return lambda tau, t: made(tau, t if self.on.replan else tau)
 
     def _made(self, tau: int, time: int) -> Plan:
-        """The plan of `time` with what is known after an update at tau."""
+        """Return the plan of `time` with what is known after an update at tau."""
         mission = self.mission
         if self.on.know:
             world, q_values = mission.world, self.best.q_values(time)

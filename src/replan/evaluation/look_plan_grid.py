@@ -20,7 +20,9 @@ class LookPlanGrid:
     """The exact regret of a rule for every pair of budgets, and the least that was found."""
 
     looks: tuple[int, ...]
+    """(L,) budgets of looks."""
     plans: tuple[int, ...]
+    """(P,) budgets of plans."""
     rules: tuple[Rule, ...] = field(repr=False)
     """(L * P,) row by row: hyper-parameters may differ."""
     regrets: Array = field(repr=False)

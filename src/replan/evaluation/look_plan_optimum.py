@@ -41,6 +41,7 @@ class LookPlanOptimum:
     """The least regret with budgets of looks and plans, from the mission's start state."""
 
     regret: float
+    """Expected regret."""
     plans: tuple[int, ...] | None
     """Times of the plans; None where they are chosen by the states seen."""
     label: Literal["optimal", "best found"]

@@ -35,12 +35,19 @@ class Optimum:
     """
 
     oracle_return: float
+    """Expected return of the oracle."""
     fixed_times: tuple[int, ...]
+    """Best update times that are fixed in advance."""
     fixed_regret: float
-    fixed_proved: bool  # False: the best found; feedback_regret bounds what is possible
+    """Expected regret of the fixed times."""
+    fixed_proved: bool
+    """Whether no fixed times do better; False: `fixed_times` are the best that was found."""
     feedback_regret: float
-    feedback_updates: float  # expected number of updates
+    """Expected regret of the best schedule that depends on the states seen."""
+    feedback_updates: float
+    """Expected number of its updates."""
     prices: Prices | None = None
+    """Prices of the mission; None: there are none."""
 
     @property
     def fixed_objective(self) -> float:
@@ -62,7 +69,7 @@ class Optimum:
 
 
 def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
-    """The best fixed and the best feedback schedule."""
+    """Return the best fixed and the best feedback schedule."""
     mission = mission.within_reach()
     best = float(oracle_return(mission.world)[mission.world.start])
     price = (mission.prices or Prices()).update
@@ -103,7 +110,7 @@ def feedback(
     with_later: bool = False,
     acting_from: Callable[[int], Propagation] | None = None,
 ) -> Programme:
-    """The best feedback schedule from the first choice on, at which the robot is in one of `states`.
+    """Return the best feedback schedule from the first choice on, made in one of `states`.
 
     `acting_from` tells how a robot acts after an update at each time, where this is not to plan there.
     """
@@ -173,7 +180,9 @@ class BestFeedback(Rule):
     """The best feedback schedule as a rule. Looks or plans that are left over are forced at the end."""
 
     programme: Programme
+    """The solution, with later updates where there are any."""
     mission: Mission
+    """The mission that it was solved for."""
 
     needs = frozenset({Need.STATE})
 

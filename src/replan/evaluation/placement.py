@@ -24,12 +24,18 @@ QUARTILE_TOLERANCE = 1e-12  # equal drifts of a periodic profile differ by round
 class Placement:
     """Counts of updates and high-drift intervals that meet, and stale drift."""
 
-    updates: int  # after the first
+    updates: int
+    """Updates after the first."""
     updates_inside: int
+    """Updates after the first that lie inside an interval."""
     intervals: int
+    """Intervals of high drift."""
     intervals_met: int
+    """Intervals that hold such an update."""
     mean_stale_drift: float
+    """Mean of `stale_drifts`."""
     max_stale_drift: float
+    """Greatest of `stale_drifts`."""
 
     @property
     def precision(self) -> float:
@@ -43,7 +49,7 @@ class Placement:
 
 
 def measure_placement(times: Sequence[int], drift_bounds: Array, intervals: Sequence[Interval]) -> Placement:
-    """The diagnostics of one schedule."""
+    """Return the diagnostics of one schedule."""
     later = [t for t in times if t != FIRST_UPDATE]
     inside = [any(begin <= t < end for begin, end in intervals) for t in later]
     met = [any(begin <= t < end for t in later) for begin, end in intervals]
@@ -62,7 +68,7 @@ def stale_drifts(times: Sequence[int], drift_bounds: Array) -> Array:
 
 
 def top_quartile_intervals(drift_bounds: Array) -> list[Interval]:
-    """The contiguous intervals in which epsilon_t is in its top quartile and above its median.
+    """Return the contiguous intervals in which epsilon_t is in its top quartile and above its median.
 
     The median matters where most steps drift alike, or not at all: then the third quartile is their drift.
     """
@@ -86,7 +92,7 @@ def _intervals(chosen: Array) -> list[Interval]:
 
 
 def pooled(placements: Sequence[Placement]) -> dict[str, float]:
-    """Over several settings: precision of all updates together, the mean of the others (as in Table 2)."""
+    """Return the precision of all updates together and the means of the others, as in Table 2."""
     updates = sum(each.updates for each in placements)
     return {
         "precision": sum(each.updates_inside for each in placements) / updates if updates else nan,

@@ -36,7 +36,9 @@ class PricedOptimum:
     """The greatest objective with looks and plans apart, from the mission's start state."""
 
     oracle_return: float
+    """Expected return of the oracle."""
     prices: Prices
+    """Prices of a look and a plan."""
     best: BestOfBoth
     """Its objective, and how many looks and plans it makes."""
     plan_times: tuple[int, ...] | None

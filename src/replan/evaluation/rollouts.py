@@ -34,16 +34,22 @@ from replan.skip.walk import sample_walk
 class Rollouts:
     """N sampled missions."""
 
-    seeds: Indices = field(repr=False)  # (N,)
-    returns: Array = field(repr=False)  # (N,)
-    update_counts: Indices = field(repr=False)  # (N,)
-    look_counts: Indices = field(repr=False)  # (N,)
-    plan_counts: Indices = field(repr=False)  # (N,)
-    states: Indices | None = field(default=None, repr=False)  # (N, T + 1) true states, where traced
-    beliefs: Indices | None = field(
-        default=None, repr=False
-    )  # (N, T) believed states (most likely), where traced
-    updates: np.ndarray | None = field(default=None, repr=False)  # (N, T) bool, where traced
+    seeds: Indices = field(repr=False)
+    """(N,) seed of each mission."""
+    returns: Array = field(repr=False)
+    """(N,) sum of rewards."""
+    update_counts: Indices = field(repr=False)
+    """(N,) number of updates."""
+    look_counts: Indices = field(repr=False)
+    """(N,) number of looks."""
+    plan_counts: Indices = field(repr=False)
+    """(N,) number of plans."""
+    states: Indices | None = field(default=None, repr=False)
+    """(N, T + 1) true states; None without `trace`."""
+    beliefs: Indices | None = field(default=None, repr=False)
+    """(N, T) most likely states by the belief; None without `trace`."""
+    updates: np.ndarray | None = field(default=None, repr=False)
+    """(N, T) bool: times of updates; None without `trace`."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,11 @@ class SampledRegret:
     """The mean over seeds of the oracle's return minus the method's."""
 
     n: int
+    """Number of seeds."""
     regret: float
+    """Mean regret."""
     standard_error: float
+    """Standard error of the mean; not a number for one seed."""
 
 
 def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = False) -> Rollouts:
@@ -84,7 +93,7 @@ def oracle_rollout(
 
 
 def sampled_regret(oracle_returns: Array, returns: Array) -> SampledRegret:
-    """Mean and standard error of paired differences."""
+    """Return the mean and the standard error of paired differences."""
     gaps = oracle_returns - returns
     spread = float(gaps.std(ddof=1)) if len(gaps) > 1 else float("nan")
     return SampledRegret(len(gaps), float(gaps.mean()), spread / len(gaps) ** 0.5)

@@ -47,7 +47,7 @@ class FamilyMoves:
         return moved
 
     def _more_slip(self, kernel: SlipKernel, axis: int, sign: int) -> Moved:
-        """More or less slip than the kernel's, in the cells that the parameter changes."""
+        """Return the kernel with more or less slip in the cells that the parameter changes."""
         values, along = list(self.models.values.values())[axis], self.positions[axis]
         per_change = sign * (values[-1] - values[0]) / along[-1]
         cells = self.models.depends[axis].any(axis=1)

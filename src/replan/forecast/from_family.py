@@ -32,8 +32,11 @@ class FromFamily(Forecast):
     """
 
     models: ModelFamily
+    """The family of models."""
     drift_bounds: Array = field(repr=False)
+    """(T-1,) or (T-1, S, A) bounds on the change of an entry."""
     knows_ahead: bool = False
+    """Whether the bounds of steps ahead are used."""
     learner: FamilyFilter | None = field(default=None, repr=False)
     """Estimator whose weights go on; None: those of the estimates themselves."""
 

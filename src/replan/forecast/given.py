@@ -32,6 +32,7 @@ class ForecastFault:
     noise: float = 0.0
     """Every entry is multiplied by exp(noise N), N standard normal and the same for a time at all updates."""
     seed: int = 0
+    """Seed of the noise."""
 
     def __post_init__(self) -> None:
         if self.late < 0:
@@ -60,7 +61,9 @@ class Given(Forecast):
     """
 
     kernels: KernelAt | Sequence[Kernel] = field(repr=False)
+    """t -> kernel, or a kernel for each of the times 0, 1, ..."""
     fault: ForecastFault = field(default_factory=ForecastFault)
+    """Ways in which the forecast is wrong."""
 
     def __post_init__(self) -> None:
         if not callable(self.kernels) and not len(self.kernels):

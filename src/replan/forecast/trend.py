@@ -59,7 +59,7 @@ def moving(evidence: Evidence, moved: Moved, bounds: Array) -> KernelAt:
 
 
 def onwards(evidence: Evidence) -> Moved:
-    """On along the difference of the two estimates, at most as far again.
+    """Move on along the difference of the two estimates, at most as far again.
 
     A row of the kernel (a cell of a `SlipKernel`) stops at the edge of the simplex.
     """
@@ -90,7 +90,7 @@ def onwards(evidence: Evidence) -> Moved:
 
 
 def towards_chance(kernel: Kernel) -> Moved:
-    """More slip for a `SlipKernel`, towards equally likely successors for any other."""
+    """Move a `SlipKernel` to more slip, any other kernel towards equally likely successors."""
     if isinstance(kernel, SlipKernel):
         per_slip = float(KernelFamily.of_one_slip(kernel).steepness().max()) or 1.0
         return lambda change: kernel.with_slip(np.minimum(kernel.slip + change / per_slip, 1.0))
@@ -104,7 +104,7 @@ def towards_chance(kernel: Kernel) -> Moved:
 
 
 def towards(kernel: Kernel, goal: Kernel) -> Moved:
-    """On the straight line to another kernel, entries changing by no more than is allowed; there it stays."""
+    """Move on the straight line to another kernel, as far as entries may change; the move ends there."""
     furthest = float(kernel.entrywise_distance(goal).max())
 
     def moved(change: float) -> Kernel:

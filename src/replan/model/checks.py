@@ -21,9 +21,13 @@ class Finding:
     """A fault of a world at time t, state s and action a (None: any)."""
 
     what: str
+    """The fault in words."""
     t: int
+    """Time."""
     s: int | None = None
+    """State; None: any."""
     a: int | None = None
+    """Action; None: any."""
 
     def __str__(self) -> str:
         place = ", ".join(

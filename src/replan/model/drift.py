@@ -43,5 +43,5 @@ def piecewise(
 
 
 def burst_intervals(horizon: int, bursts: Sequence[Burst]) -> list[tuple[int, int]]:
-    """Each burst as whole times [begin, end)."""
+    """Return each burst as whole times [begin, end)."""
     return [(floor(begin * horizon + 1e-9), floor(end * horizon + 1e-9)) for begin, end, _ in bursts]

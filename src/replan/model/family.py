@@ -23,9 +23,12 @@ MEMBER_TOLERANCE = 1e-9  # by which an entry of a kernel may differ from that of
 class KernelFamily:
     """The mixtures of two kernels: `first`, where the parameter is 0, and `last`, where it is 1."""
 
-    description: str  #: what is constant and what changes, as a clause
+    description: str
+    """A clause that says which parts are constant and which change."""
     first: Kernel = field(repr=False)
+    """The member whose parameter is 0."""
     last: Kernel = field(repr=False)
+    """The member whose parameter is 1."""
 
     def __post_init__(self) -> None:
         if (self.first.states, self.first.actions) != (self.last.states, self.last.actions):
@@ -33,12 +36,12 @@ class KernelFamily:
 
     @classmethod
     def of_one_slip(cls, kernel: SlipKernel) -> Self:
-        """The grid of a kernel with any slip, the same in all cells."""
+        """Return the family of a grid whose slip is the same in all cells, from 0 to 1."""
         words = "the kernel is one slip for the whole grid; its slip law and walls are known and stay"
         return cls(words, kernel.with_slip(0.0), kernel.with_slip(1.0))
 
     def kernel(self, parameter: float) -> Kernel:
-        """The member with that parameter, between 0 and 1."""
+        """Return the member with that parameter, between 0 and 1."""
         first, last = self.first, self.last
         if (
             isinstance(first, SlipKernel)
@@ -57,7 +60,7 @@ class KernelFamily:
         return self.first.entrywise_distance(self.last)
 
     def parameter_of(self, kernel: Kernel) -> float | None:
-        """The parameter of a member; None for a kernel that is none."""
+        """Return the parameter of a member; None for a kernel that is none."""
         if (kernel.states, kernel.actions) != (self.first.states, self.first.actions):
             return None
         parameter = float(np.clip(self._nearest(kernel), 0, 1))
@@ -65,7 +68,7 @@ class KernelFamily:
         return parameter if apart <= MEMBER_TOLERANCE else None
 
     def _nearest(self, kernel: Kernel) -> float:
-        """The parameter by the entry that depends on it most."""
+        """Return the parameter by the entry that depends on it most."""
         steepness = self.steepness()
         if isinstance(kernel, SlipKernel) and self.is_one_slip:
             return float(kernel.slip[0])

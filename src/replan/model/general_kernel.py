@@ -21,8 +21,10 @@ class GeneralKernel:
     their last successor at probability zero.
     """
 
-    successors: Indices  #: (S, k)
-    probabilities: Array  #: (S, A, k)
+    successors: Indices
+    """(S, k) states to which a step can lead."""
+    probabilities: Array
+    """(S, A, k) probability of each successor."""
 
     def __init__(self, successors: ArrayLike, probabilities: ArrayLike) -> None:
         successors = np.asarray(successors)
@@ -48,14 +50,14 @@ class GeneralKernel:
 
     @classmethod
     def of_merged(cls, successors: Indices, probabilities: Array) -> Self:
-        """From arrays in the form that the attributes have, unchecked."""
+        """Make a kernel from arrays in the form that the attributes have, unchecked."""
         kernel = cls.__new__(cls)
         kernel.successors, kernel.probabilities = successors, probabilities
         return kernel
 
     @classmethod
     def from_dense(cls, probabilities: ArrayLike) -> Self:
-        """From an (S, A, S) array."""
+        """Make a kernel from an (S, A, S) array."""
         dense = np.asarray(probabilities, dtype=float)
         if dense.ndim != 3 or dense.shape[0] != dense.shape[2] or not dense.size:
             raise InputError(f"a dense kernel has the shape (S, A, S), not {dense.shape}")
@@ -66,7 +68,7 @@ class GeneralKernel:
 
     @classmethod
     def from_sparse(cls, matrices) -> Self:
-        """From A sparse (S, S) matrices, one per action."""
+        """Make a kernel from A sparse (S, S) matrices, one per action."""
         from scipy.sparse import csr_array
 
         blocks = [csr_array(matrix) for matrix in matrices]
@@ -102,7 +104,7 @@ class GeneralKernel:
         return self.probabilities.shape[1]
 
     def dense(self) -> Array:
-        """The (S, A, S) array."""
+        """Return the kernel as an (S, A, S) array."""
         dense = np.zeros((self.states, self.actions, self.states))
         rows = np.arange(self.states)[:, None]
         np.add.at(dense.transpose(0, 2, 1), (rows, self.successors), self.probabilities.transpose(0, 2, 1))

@@ -86,7 +86,7 @@ class Kernel(Protocol):
         ...
 
     def general(self) -> GeneralKernel:
-        """The same kernel as merged lists of successors."""
+        """Return the same kernel as merged lists of successors."""
         ...
 
 

@@ -8,17 +8,17 @@ from pathlib import Path
 from replan.errors import InputError
 
 SHARE = 0.9
-"""Of the free memory that one piece of work may take."""
+"""Share of the free memory that one piece of work may take."""
 NUMBER = 8
 """Bytes of a float or an index."""
 LITTLE = 1e7
-"""Bytes for which it is not worth asking what is free."""
+"""Work of fewer bytes is done without asking how many are free."""
 
 
 def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
     """Raise `InputError` if so many floats and indices do not fit into free memory.
 
-    Its line ends in `instead`, what would fit.
+    The message ends with `instead`, which names work that would fit.
     """
     needed = NUMBER * numbers
     if needed > LITTLE and needed > SHARE * (free := free_bytes()):

@@ -36,9 +36,12 @@ class ModelFamily:
     is the sum of the distances between neighbouring members up to it.
     """
 
-    description: str  #: what is constant and what changes, as a clause
-    values: Mapping[str, Array]  #: (g,) ascending values of each parameter, by its name
-    member: Callable[..., Kernel] = field(repr=False)  #: the kernel of one value of each parameter
+    description: str
+    """A clause that says which parts are constant and which change."""
+    values: Mapping[str, Array]
+    """(g,) ascending values of each parameter, by its name."""
+    member: Callable[..., Kernel] = field(repr=False)
+    """Function from one value of each parameter to the kernel."""
     linear: bool = False
     """Whether entries are linear in each parameter: the mean kernel is then the member of the mean."""
 
@@ -53,7 +56,7 @@ class ModelFamily:
 
     @classmethod
     def of_mixture(cls, family: KernelFamily, name: str, values: int = VALUES) -> Self:
-        """The members of a mixture of two kernels at evenly spaced parameters."""
+        """Make a family of the mixtures of two kernels at evenly spaced parameters."""
         return cls(family.description, {name: np.linspace(0, 1, values)}, family.kernel, linear=True)
 
     @property
@@ -103,7 +106,7 @@ class ModelFamily:
         return np.stack([(self._neighbour_distances(axis) > 1e-12).any(axis=tuple(axes)) for axis in axes])
 
     def mean(self, weights: Array) -> Kernel:
-        """The mean of the members under (G,) weights that add up to 1."""
+        """Return the mean of the members under (G,) weights that add up to 1."""
         if self.is_slip:
             return self.member(*np.clip(weights @ self.points, self.points[0], self.points[-1]))
         successors, probabilities = self.stacked

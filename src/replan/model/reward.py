@@ -23,8 +23,10 @@ def expectation(distributions: Array, actions: Indices, table: Array) -> Array:
 class Reward:
     """The reward of one step, r(s, a) + R(s'). Planning uses its expectation under the kernel at hand."""
 
-    state_action: Array | None = None  #: (S, A)
-    next_state: Array | None = None  #: (S,)
+    state_action: Array | None = None
+    """(S, A) r; None: 0."""
+    next_state: Array | None = None
+    """(S,) R; None: 0."""
 
     def __post_init__(self) -> None:
         if self.state_action is None and self.next_state is None:
@@ -67,6 +69,6 @@ class Reward:
         return total if self.next_state is None else total + self.next_state[next_states]
 
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest reward of a single step."""
+        """Return the least and the greatest reward of a single step."""
         parts = [part for part in (self.state_action, self.next_state) if part is not None]
         return sum(float(part.min()) for part in parts), sum(float(part.max()) for part in parts)

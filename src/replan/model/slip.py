@@ -32,10 +32,14 @@ MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down
 class SlipKernel:
     """A grid of `shape` (rows, columns); cell (i, j) is the state i * columns + j."""
 
-    shape: tuple[int, int]  #: rows and columns
-    slip: Array  #: (S,) probability of a slip, or (1,) where it is the same everywhere
-    law: Array  #: (A,) slip law: probability of each move, given a slip
-    blocked: np.ndarray  #: (S,) bool, or (1,) False where no cell is
+    shape: tuple[int, int]
+    """Rows and columns."""
+    slip: Array
+    """(S,) probability of a slip, or (1,) where it is the same everywhere."""
+    law: Array
+    """(A,) slip law: probability of each move, given a slip."""
+    blocked: np.ndarray
+    """(S,) bool: blocked cells; (1,) False where there are none."""
 
     actions = len(ACTIONS)
 
@@ -162,7 +166,7 @@ class SlipKernel:
         return self._distance(other)[1]
 
     def general(self) -> GeneralKernel:
-        """The same kernel as merged lists of successors."""
+        """Return the same kernel as merged lists of successors."""
         require_memory(
             4 * self.states * self.actions * (self.actions + 1), f"a kernel of {self.states} cells"
         )
@@ -184,7 +188,7 @@ class SlipKernel:
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
 
     def same_moves(self, other: SlipKernel) -> bool:
-        """Whether both kernels have the same shape and the same cells blocked."""
+        """Return whether both kernels have the same shape and the same cells blocked."""
         if self.shape != other.shape or self.blocked.size != other.blocked.size:
             return False
         return self.blocked.size == 1 or np.array_equal(self.blocked, other.blocked)

@@ -16,7 +16,7 @@ __all__ = ["RULE", "TIES", "TRANSITION", "WORLD", "uniforms"]
 
 
 def uniforms(seeds: ArrayLike, times: ArrayLike, purpose: int = TRANSITION) -> Array:
-    """Uniform numbers in [0, 1) for seeds and times, broadcast against each other."""
+    """Return uniform numbers in [0, 1) for seeds and times, broadcast against each other."""
     seeds = np.asarray(seeds).astype(np.uint64)
     counter = np.asarray(times).astype(np.uint64) * PURPOSES + np.uint64(purpose)
     with np.errstate(over="ignore"):

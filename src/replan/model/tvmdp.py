@@ -32,6 +32,7 @@ class TVMDP:
     reward: Callable[[int], Reward] = field(repr=False)
     """r_t for t in 0..T-1. It returns the same object while nothing changes."""
     start: int = 0
+    """The state at t = 0."""
     stated_bounds: Array | None = field(default=None, repr=False)
     """(T-1,) epsilon_t; None: the true drift."""
     start_states: Indices | None = field(default=None, repr=False)

@@ -44,6 +44,7 @@ class Plan:
     reward: Reward = field(repr=False)
     """Reward of the first step."""
     ties: Ties = field(default_factory=Ties)
+    """Choice among equally good actions."""
     later: tuple[Plan, ...] = field(default=(), repr=False)
     """For each later time up to T - 1; empty where this one is kept until the next update."""
 
@@ -176,6 +177,7 @@ class Oracle:
     """Optimal values of a robot that knows all kernels and sees its state at every step."""
 
     world: TVMDP
+    """The world that the values are of."""
     values: Array = field(repr=False)
     """(T + 1, S) V*_t."""
 
@@ -227,10 +229,15 @@ class GridOverTime:
     """A world that is one slippery grid, as arrays over time for compiled loops."""
 
     shape: tuple[int, int]
-    blocked: np.ndarray = field(repr=False)  #: as in `SlipKernel`
-    slip: Array = field(repr=False)  #: (T, S), or (T, 1) where it is the same everywhere
-    law: Array = field(repr=False)  #: (T, A) slip law
-    reward: Array = field(repr=False)  #: (T, S) of the next state, or (1, S) where it stays the same
+    """Rows and columns."""
+    blocked: np.ndarray = field(repr=False)
+    """(S,) or (1,) bool, as in `SlipKernel`."""
+    slip: Array = field(repr=False)
+    """(T, S) slip, or (T, 1) where it is the same everywhere."""
+    law: Array = field(repr=False)
+    """(T, A) slip law."""
+    reward: Array = field(repr=False)
+    """(T, S) reward of the next state, or (1, S) where it stays the same."""
 
 
 def grid_over_time_of(world: TVMDP) -> GridOverTime | None:

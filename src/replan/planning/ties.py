@@ -25,11 +25,13 @@ class Ties:
     """`first` and `last` go by the order of the actions; `random` draws once per plan and state."""
 
     kind: Literal["first", "last", "random"] = "first"
+    """Which of the tied actions is taken."""
     seed: int = 0
+    """Seed of the draws of `random`."""
 
     @classmethod
     def parse(cls, text: str) -> Ties:
-        """From "first", "last", "random" or "random(SEED)"."""
+        """Return the tie rule of "first", "last", "random" or "random(SEED)"."""
         match = re.fullmatch(r"(first|last|random)(?:\((\d+)\))?", text)
         if match is None or (match[2] and match[1] != "random"):
             raise InputError(f'ties must be "first", "last" or "random(SEED)", not {text!r}')

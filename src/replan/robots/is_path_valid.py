@@ -112,13 +112,6 @@ def shape_of(data: bytes) -> Nav2 | None:
     return "1.5" if walk.left < 4 else None
 
 
-def pose_count(data: bytes) -> int:
-    """Return the number of poses in a serialised request; `ValueError` or `struct.error` if it is none."""
-    walk = _Walk(data)
-    walk.skip(16)
-    return _skip_path(walk)
-
-
 class _Walk:
     """A position in serialised data (plain CDR, XCDR1), after its four bytes of encapsulation."""
 
@@ -162,7 +155,7 @@ class _Walk:
         self.string()
 
 
-def _skip_path(walk: _Walk) -> int:
+def _skip_path(walk: _Walk) -> None:
     walk.header()
     count = walk.unsigned()
     if count * 72 > walk.left:
@@ -171,4 +164,3 @@ def _skip_path(walk: _Walk) -> int:
         walk.header()
         walk.align(8)
         walk.skip(56)
-    return count

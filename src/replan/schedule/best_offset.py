@@ -14,13 +14,13 @@ from replan.schedule.rule import Context, Decision, Need, Rule
 
 
 def offset_period(horizon: int, budget: int) -> int:
-    """q = floor((T-2) / (B-1)); B = 1 has none, 0."""
+    """Return q = floor((T-2) / (B-1)), or 0 for B = 1."""
     return 0 if budget == 1 else (horizon - 2) // (budget - 1)
 
 
 @lru_cache(maxsize=4096)
 def offset_times(horizon: int, budget: int, offset: int, period: int | None = None) -> tuple[int, ...]:
-    """{1} and 1 + o + kq, filled with the latest unused times or truncated to the first B."""
+    """Return 1 and 1 + o + kq, filled with the latest unused times or truncated to the first B."""
     period = offset_period(horizon, budget) if period is None else period
     if budget == 1:
         return (1,)
@@ -30,7 +30,7 @@ def offset_times(horizon: int, budget: int, offset: int, period: int | None = No
 
 
 def offset_candidates(horizon: int, budget: int) -> dict[int, tuple[int, ...]]:
-    """The paper's candidate schedules by offset: 1..q, and the uniform one as 0. Equal ones appear once."""
+    """Return the paper's schedules by offset: 1..q, and the uniform one as 0. Equal ones appear once."""
     offsets = {periodic_times(horizon, budget): 0}
     for offset in range(1, offset_period(horizon, budget) + 1):
         offsets.setdefault(offset_times(horizon, budget, offset), offset)
@@ -42,7 +42,9 @@ class BestOffset(Rule):
     """A period begun `offset` steps after the first update; offset 0 is the uniform schedule itself."""
 
     offset: int = 0
-    period: int | None = None  # q; None: the paper's
+    """Steps by which the period begins after the first update."""
+    period: int | None = None
+    """q, steps between updates; None: the paper's."""
 
     name = "best-offset"
     needs = frozenset({Need.BUDGET})
@@ -54,7 +56,7 @@ class BestOffset(Rule):
             raise InputError(f"period must be at least 1, not {self.period}")
 
     def times(self, horizon: int, budget: int) -> tuple[int, ...]:
-        """The B update times."""
+        """Return the B update times."""
         if self.offset == 0:
             return periodic_times(horizon, budget)
         return offset_times(horizon, budget, self.offset, self.period)

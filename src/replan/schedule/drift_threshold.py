@@ -22,7 +22,9 @@ class DriftThreshold(Rule):
     """Stale drift + pace_weight (t - tau) / L_t against the threshold."""
 
     threshold: float = 0.1
-    pace_weight: float = 0.0  # c_pace; the paper does not print it
+    """The score at which the rule updates."""
+    pace_weight: float = 0.0
+    """c_pace, weight of the pace; the paper does not print it."""
 
     name = "drift-threshold"
     needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
@@ -33,7 +35,7 @@ class DriftThreshold(Rule):
 
     @classmethod
     def candidates(cls) -> list[DriftThreshold]:
-        """Every threshold with every pace weight."""
+        """Return rules with every threshold and every pace weight."""
         return [cls(threshold, weight) for weight, threshold in product(PACE_WEIGHTS, THRESHOLDS)]
 
     def decide(self, context: Context) -> Decision:

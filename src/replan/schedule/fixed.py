@@ -16,6 +16,7 @@ class FixedTimes(Rule):
     """Update at these times, or look at them and plan at others."""
 
     times: tuple[int, ...]
+    """Update times; times of looks if `plans` is given."""
     plans: tuple[int, ...]
     """Times of plans; the same as `times` if they are not given."""
 

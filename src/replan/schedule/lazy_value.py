@@ -14,7 +14,7 @@ THRESHOLDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
 def lazy_score(current: Kernel, stale: Kernel, next_values: Array) -> float:
-    """max over (s, a) of |sum over s' of (P_t - P_{tau-1})(s' | s, a) W_1(s')|."""
+    """Return max over (s, a) of |sum over s' of (P_t - P_{tau-1})(s' | s, a) W_1(s')|."""
     return _largest_difference(current.expect(next_values), stale.expect(next_values))
 
 
@@ -27,13 +27,14 @@ class LazyValue(Rule):
     """The value-weighted drift against a threshold. It has to know the current kernel, as in the paper."""
 
     threshold: float = 0.1
+    """The value-weighted drift, in units of reward, at which the rule updates."""
 
     name = "lazy-value"
     needs = frozenset({Need.CURRENT_KERNEL})
 
     @classmethod
     def candidates(cls) -> list[LazyValue]:
-        """One for each threshold."""
+        """Return one rule for each threshold."""
         return [cls(threshold) for threshold in THRESHOLDS]
 
     def decide(self, context: Context) -> Decision:

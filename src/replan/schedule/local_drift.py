@@ -23,8 +23,10 @@ from replan.schedule.score import paced, pacing_limit
 class LocalDrift(Rule):
     """Update when the accumulated drift of some cell on the planned way reaches the threshold."""
 
-    bounds: Array = field(repr=False)  # (T-1, S, A) epsilon_t(s, a); what lies ahead is not read
+    bounds: Array = field(repr=False)
+    """(T-1, S, A) epsilon_t(s, a); the rule reads those of the past alone."""
     threshold: float
+    """The drift of a cell at which the rule updates."""
 
     name = "local-drift"
     needs = frozenset({Need.STATE, Need.BUDGET})

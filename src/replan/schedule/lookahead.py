@@ -44,10 +44,10 @@ class Lookahead(Rule):
     benchmarks/lookahead.py measures the effect of `tolerance` and `effort` on time and value.
     """
 
-    tolerance: float = 1e-5  # masses below this are dropped
-    effort: float = (
-        1e11  # S^2 (T - tau)^2 B / 2 above this: weigh later updates at every 2nd, 3rd, ... time only
-    )
+    tolerance: float = 1e-5
+    """Probabilities below this are dropped."""
+    effort: float = 1e11
+    """Above this S^2 (T - tau)^2 B / 2, later updates are weighed at every 2nd, 3rd, ... time only."""
 
     name = "lookahead"
     needs = frozenset({Need.STATE})
@@ -80,7 +80,7 @@ class Lookahead(Rule):
         return None if context.reconsiders else self._chosen(context, states).times
 
     def updates(self, context: Context, states: Indices) -> np.ndarray:
-        """(R,) whether this is the best time or past it."""
+        """(R,) whether the best update time is now or has passed."""
         if context.looks_left == 0:
             return np.full(len(states), context.time >= _even_time(context))
         return context.time >= self._chosen(context, states, several=True).times
@@ -109,7 +109,7 @@ class Lookahead(Rule):
         return context.cache[key].of(states if together else slice(None), -1 if left is None else left)
 
     def _weigh(self, context: Context, states: Indices, budget_left: int | None) -> Choices:
-        """The best next update by updates left."""
+        """Return the best next update by updates left."""
         futures = context.reconsidered()
         if len(futures) == 1 and not context.reconsiders:
             solution = self.solve(context, futures[0], states, budget_left)
@@ -130,7 +130,7 @@ class Lookahead(Rule):
         return solve(problem, context.last_update, still.states, budget_left, stride=stride).candidates()
 
     def _still(self, context: Context, states: Indices, budget_left: int | None) -> Candidates:
-        """The candidates where the estimate stays, kept until the next update."""
+        """Return the candidates where the estimate stays, kept until the next update."""
         kept = context.plans_left == 0
         key = (self, context.last_update, context.prices, kept, states.tobytes(), budget_left)
         if key not in context.cache:
@@ -139,7 +139,7 @@ class Lookahead(Rule):
         return context.cache[key]
 
     def solve(self, context: Context, future: Future, states: Indices, budget_left: int | None) -> Programme:
-        """The dynamic programme in one future."""
+        """Solve the dynamic programme in one future."""
         stride = self.stride(context)
         return solve(self.problem(context, future), context.last_update, states, budget_left, stride=stride)
 
@@ -154,7 +154,7 @@ class Lookahead(Rule):
         return min(max(1, ceil((work / (share * self.effort)) ** 0.5)), coarsest)
 
     def problem(self, context: Context, future: Future, *, told: bool = True) -> Problem:
-        """The world as it goes on in one future, and how robots act in it after an update at each time.
+        """Return the world in one future, and how robots act in it after an update at each time.
 
         Robots that are told the future plan on it, others on the kernel that they see.
         """
@@ -196,7 +196,7 @@ def _even_time(context: Context) -> int:
 def _acting_on_what_is_seen(
     context: Context, future: Future, along: WorldStack
 ) -> Callable[[int], Propagation]:
-    """Time of an update -> propagation on the kernel of the step before it, taken to stay."""
+    """Return a function from update time to propagation on the kernel of the step before, taken to stay."""
 
     @cache
     def acting_from(time: int) -> Propagation:
@@ -208,7 +208,7 @@ def _acting_on_what_is_seen(
 
 
 def _acting_on_the_future(context: Context, future: Future) -> Callable[[int], Propagation]:
-    """Time of an update -> propagation on kernels that move; a time has the same plan after any update."""
+    """Return a function from update time to propagation on kernels that move, one for all times."""
 
     @cache
     def acting() -> Propagation:

@@ -34,6 +34,7 @@ class MeasuringValue(Rule):
     """Update when the measuring value reaches the threshold, in units of reward."""
 
     threshold: float = 0.1
+    """The score, in units of reward, at which the rule updates."""
 
     needs = frozenset({Need.STATE})
 
@@ -43,7 +44,7 @@ class MeasuringValue(Rule):
 
     @classmethod
     def candidates(cls) -> list[MeasuringValue]:
-        """One for each threshold."""
+        """Return one rule for each threshold."""
         return [cls(threshold) for threshold in THRESHOLDS]
 
     def scores(self, values: Array) -> Array:
@@ -92,7 +93,7 @@ def measuring_values(context: Context, states: Indices) -> Array:
 
 
 def _values(context: Context, states: Indices) -> Array:
-    """`measuring_values`, kept until the next update."""
+    """Return `measuring_values`, kept until the next update."""
     together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
     asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
     key = (measuring_values, context.last_update, asked.tobytes())

@@ -40,6 +40,7 @@ class FixedRate(Trigger):
     """Update every so many steps; Nav2's default is a fixed rate of one in a second."""
 
     every: int = 1
+    """Steps between updates."""
 
     needs = frozenset()
 
@@ -49,7 +50,7 @@ class FixedRate(Trigger):
 
     @classmethod
     def candidates(cls) -> list[FixedRate]:
-        """Every 1 to 20 steps."""
+        """Return rules that update every 1 to 20 steps."""
         return [cls(every) for every in range(1, 21)]
 
     def next_update(self, context: Context, states: Indices) -> Indices:
@@ -62,6 +63,7 @@ class DistanceTravelled(Trigger):
     """Update after so many cells of the believed path."""
 
     cells: int = 1
+    """Cells between updates."""
 
     def __post_init__(self) -> None:
         if self.cells < 1:
@@ -69,7 +71,7 @@ class DistanceTravelled(Trigger):
 
     @classmethod
     def candidates(cls) -> list[DistanceTravelled]:
-        """One for each of a few distances."""
+        """Return one rule for each of a few distances."""
         return [cls(cells) for cells in (1, 2, 4, 6, 8, 12, 16)]
 
     def next_update(self, context: Context, states: Indices) -> Indices:
@@ -84,6 +86,7 @@ class PathExpired(Trigger):
     """Update when a share of the path is used up; a path ends at rest, or with the planning horizon."""
 
     share: float = 1.0
+    """Share of the path after which the rule updates."""
 
     def __post_init__(self) -> None:
         if not self.share > 0:
@@ -91,7 +94,7 @@ class PathExpired(Trigger):
 
     @classmethod
     def candidates(cls) -> list[PathExpired]:
-        """One for each of a few shares."""
+        """Return one rule for each of a few shares."""
         return [cls(share) for share in (0.5, 1.0, 1.5, 2.0)]
 
     def next_update(self, context: Context, states: Indices) -> Indices:

@@ -13,7 +13,7 @@ from replan.schedule.rule import Context, Decision, Need, Rule
 
 @lru_cache(maxsize=64)
 def periodic_times(horizon: int, budget: int) -> tuple[int, ...]:
-    """The B rounded times."""
+    """Return the B rounded times."""
     return tuple(int(t) for t in np.round(np.linspace(1, horizon - 1, budget)))
 
 

@@ -44,13 +44,21 @@ class RegretGuided(Rule):
     """The paper's adaptive rule. `diameter` 0 switches the residual term off."""
 
     score: Family = "drift"
+    """Family of the score: its weights, its threshold and the terms that it adds up."""
     alpha: float = 0.9
+    """Mixing rate: the residual and the accumulated term fall by alpha every m steps."""
     m: int = 3
-    diameter: float = 0.5  # D
-    threshold: float | None = None  # lambda; None: the family's
-    weights: Weights | None = None  # w1, w2, w3; None: the family's
+    """Steps of a mixing block."""
+    diameter: float = 0.5
+    """D, the size of the residual term; 0 switches it off."""
+    threshold: float | None = None
+    """lambda, the score at which the rule updates; None: the family's."""
+    weights: Weights | None = None
+    """w1, w2 and w3 of the terms; None: the family's."""
     phi: str | Phi = "log"
-    pacing: str | Pacing = "even"  # L_t
+    """Transformation of the terms: `log`, `linear`, `sqrt` or a function."""
+    pacing: str | Pacing = "even"
+    """L_t, the longest time without an update: `even`, `none` or a function of the context."""
 
     name = "regret-guided"
     needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
@@ -78,7 +86,7 @@ class RegretGuided(Rule):
 
     @classmethod
     def candidates(cls) -> list[RegretGuided]:
-        """Families x alpha x m x D, each score once: without its residual term `drift` has no alpha and m."""
+        """Return families x alpha x m x D, each score once: `drift` with D = 0 has no alpha and m."""
         rules = [
             cls(score, alpha=alpha, m=m, diameter=diameter)
             for score, alpha, m, diameter in product(CHOSEN_FAMILIES, ALPHAS, MS, DIAMETERS)
@@ -87,7 +95,7 @@ class RegretGuided(Rule):
         return [rule for rule in rules if rule == first or (rule.score, rule.diameter) != ("drift", 0.0)]
 
     def raw_terms(self, context: Context) -> ScoreTerms:
-        """R_t, I_t, A_t before phi and the weights."""
+        """Return R_t, I_t, A_t before phi and the weights."""
         terms = theorem_terms if self.score == "theorem" else proxy_terms
         return terms(context, alpha=self.alpha, m=self.m, diameter=self.diameter)
 

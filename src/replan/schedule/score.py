@@ -39,8 +39,11 @@ class ScoreTerms(NamedTuple):
     """R_t, I_t and A_t, before phi and the weights."""
 
     residual: float
+    """R_t."""
     immediate: float
+    """I_t."""
     accumulated: float
+    """A_t."""
 
 
 def reaches(score: float, threshold: float) -> bool:
@@ -54,20 +57,20 @@ def compared(score: float, threshold: float, due: bool, parts: str) -> str:
 
 
 def stale_drift(context: Context) -> float:
-    """The sum of epsilon from the time of the kernel that the estimate is of, tau - 1, to t - 1."""
+    """Return the sum of epsilon from tau - 1, the time of the estimated kernel, to t - 1."""
     sums = context.drift.sums
     return float(sums[context.time] - sums[context.estimate_time])
 
 
 def proxy_terms(context: Context, *, alpha: float, m: int, diameter: float) -> ScoreTerms:
-    """R_t = alpha^K D, I_t = stale drift, A_t = m (1 - alpha^K) / (1 - alpha) I_t, K = floor((T-t) / m)."""
+    """Return alpha^K D, the stale drift I_t, and m (1 - alpha^K) / (1 - alpha) I_t; K = floor((T-t) / m)."""
     K = (context.horizon - context.time) // m
     drift = stale_drift(context)
     return ScoreTerms(alpha**K * diameter, drift, m * geometric_sum(alpha, K) * drift)
 
 
 def theorem_terms(context: Context, *, alpha: float, m: int, diameter: float) -> ScoreTerms:
-    """The terms of the theorem; they need the drift bounds of the whole horizon.
+    """Return the terms of the theorem, which need the drift bounds of the whole horizon.
 
     With N = T-t-1, K = floor(N/m) and e_j the mismatch of times tau+j and t+j: R_t = alpha^K D, I_t = e_0,
     A_t = 2 sum_{l<K} alpha^l (e_{lm+1} + ... + e_{lm+m}) + 2 alpha^K (e_{Km+1} + ... + e_N). D is `diameter`
@@ -84,7 +87,7 @@ def theorem_terms(context: Context, *, alpha: float, m: int, diameter: float) ->
 
 
 def _powers_that_count(alpha: float) -> int:
-    """The number of powers of alpha above NEGLIGIBLE."""
+    """Return the number of powers of alpha above NEGLIGIBLE."""
     if alpha == 1:
         return sys.maxsize
     return 1 if alpha == 0 else ceil(log(NEGLIGIBLE) / log(alpha)) + 1
@@ -102,15 +105,15 @@ def _mismatches(context: Context, known: _SinceUpdate, D: float, last: int) -> A
 
 
 def total_variation_factor(kernel: Kernel) -> int:
-    """The most that a row's total variation can be, as a multiple of its largest entrywise change.
+    """Return a bound on a row's total variation, as a multiple of its largest entrywise change.
 
-    What k successors gain is what they lose, and one of the two sides has at most floor(k/2) of them.
+    Of k successors some gain as much as the others lose, and one of the two sides has at most floor(k/2).
     """
     return max(1, kernel.general().successors.shape[1] // 2)
 
 
 def reward_change(before: Reward, after: Reward) -> float:
-    """A bound on |r' - r| over all states and actions."""
+    """Return a bound on |r' - r| over all states and actions."""
     if before is after:
         return 0.0
     change = 0.0
@@ -129,6 +132,7 @@ class _SinceUpdate(NamedTuple):
     constant_reward: bool
     """Whether all these steps have one reward."""
     variation_factor: int
+    """Bound on a row's total variation, as a multiple of its largest entrywise change."""
 
 
 def _since_update(context: Context) -> _SinceUpdate:
@@ -143,12 +147,12 @@ def _since_update(context: Context) -> _SinceUpdate:
 
 
 def geometric_sum(alpha: float, K: int) -> float:
-    """(1 - alpha^K) / (1 - alpha), which is K at alpha = 1."""
+    """Return (1 - alpha^K) / (1 - alpha), which is K at alpha = 1."""
     return float(K) if alpha == 1 else (1 - alpha**K) / (1 - alpha)
 
 
 def pacing_limit(context: Context) -> int:
-    """L_t = ceil((T - t) / b_t)."""
+    """Return L_t = ceil((T - t) / b_t)."""
     return ceil((context.horizon - context.time) / context.budget_left)
 
 

@@ -20,13 +20,14 @@ class SelfTriggered(Rule):
     """The first t > tau whose stale drift reaches the threshold, known from the drift profile."""
 
     threshold: float = 0.1
+    """The forecast drift at which the rule updates."""
 
     name = "self-triggered"
     needs = frozenset({Need.DRIFT_AHEAD})
 
     @classmethod
     def candidates(cls) -> list[SelfTriggered]:
-        """One for each threshold of drift."""
+        """Return one rule for each threshold of drift."""
         return [cls(threshold) for threshold in THRESHOLDS]
 
     def next_update(self, context: Context, states: Indices) -> Indices:
@@ -37,7 +38,7 @@ class SelfTriggered(Rule):
         return np.full(len(states), min(max(reached, tau + 1), T))
 
     def decide(self, context: Context) -> Decision:
-        """The same in numbers, at any time since."""
+        """Compare the drift since the last update with the threshold."""
         drift = stale_drift(context)
         due = reaches(drift, self.threshold)
         reason = compared(drift, self.threshold, due, "forecast drift")

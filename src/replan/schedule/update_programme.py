@@ -34,11 +34,17 @@ class Problem:
     """Kernels and rewards by time, and how robots act after an update at each time."""
 
     along: WorldStack
-    acting_from: Callable[[int], Propagation] = field(repr=False)  # time of an update -> its propagation
+    """Kernels and rewards by time."""
+    acting_from: Callable[[int], Propagation] = field(repr=False)
+    """Time of an update -> the propagation after it."""
     spend_all: bool = True
-    shared_until: int = -1  # updates up to here have one and the same plan and segments
-    tolerance: float = 0.0  # masses below this are dropped
-    price: float = 0.0  # of an update
+    """Whether all updates must be made."""
+    shared_until: int = -1
+    """Last time up to which all updates have the same plan and segments; -1: none."""
+    tolerance: float = 0.0
+    """Probabilities below this are dropped."""
+    price: float = 0.0
+    """Price of an update."""
 
     @property
     def horizon(self) -> int:
@@ -50,15 +56,20 @@ class Problem:
 class Programme:
     """The solution of a problem from one update on."""
 
-    states: Indices  # (R,) seen at the update
-    next_times: Indices = field(
-        repr=False
-    )  # (R, B + 1) best next update with b left; T: none. Last: no limit, if so
-    best: Array = field(repr=False)  # (R, B + 1) its value
-    values: Array = field(repr=False)  # (T + 1, S, B + 1) V of later updates; last column 1 where it is known
-    error: Array | None = field(repr=False)  # (R, B + 1) by which `best` can be wrong at most
+    states: Indices
+    """(R,) states seen at the update."""
+    next_times: Indices = field(repr=False)
+    """(R, B + 1) best next update with b left; T: none. Without a limit the last column holds it."""
+    best: Array = field(repr=False)
+    """(R, B + 1) value of the best next update."""
+    values: Array = field(repr=False)
+    """(T + 1, S, B + 1) V of later updates; the last column is 1 where V is known."""
+    error: Array | None = field(repr=False)
+    """(R, B + 1) bound on the error of `best`; None where it was not asked for."""
     table: _Table = field(repr=False)
-    later: Indices | None = field(default=None, repr=False)  # (T + 1, S, B) next_times of later updates
+    """The segments that the programme was solved with."""
+    later: Indices | None = field(default=None, repr=False)
+    """(T + 1, S, B) best next updates after later ones; None where they were not asked for."""
 
     def onward(self, time: int, mass: Array) -> tuple[Array, Array]:
         """(L + 1,) gains of robots that update at `time` where `mass` is, and (T + 1, S) where they go.
@@ -221,7 +232,7 @@ class _Table:
         return worst
 
     def blocks(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
-        """Blocks of segments from `time`, with some of their rows and the places in `states` of these."""
+        """Yield blocks of segments from `time`, some of their rows, and the places of these in `states`."""
         if time > self.problem.shared_until or time == self.begin:
             yield from self._unshared(time, states)
             return
@@ -275,7 +286,7 @@ class _Table:
 
 
 def _in_order(blocks: Iterable[Segments]) -> Iterator[tuple[Segments, Indices, Indices]]:
-    """Blocks with all of their rows, and the places of these counted through."""
+    """Yield blocks with all of their rows, and the places of these counted through."""
     first = 0
     for block in blocks:
         yield block, np.arange(len(block.states)), np.arange(first, first + len(block.states))

@@ -25,13 +25,21 @@ class WorldStack:
     """Kernels and rewards of the times first..T-1, stacked for compiled loops; equal ones are kept once."""
 
     horizon: int
-    successors: Indices = field(repr=False)  # (K, S, k)
-    probabilities: Array = field(repr=False)  # (K, S, A, k)
-    kernel_of: Indices = field(repr=False)  # (T,) which of the K serves at t
-    state_action: Array = field(repr=False)  # (M, S, A), or (1, 0, 0) where no reward has this part
-    next_state: Array = field(repr=False)  # (M, S), or (1, 0)
-    reward_of: Indices = field(repr=False)  # (T,)
-    reward_range: Array = field(repr=False)  # (T,) greatest minus least reward of one step
+    """T."""
+    successors: Indices = field(repr=False)
+    """(K, S, k) successors of each distinct kernel."""
+    probabilities: Array = field(repr=False)
+    """(K, S, A, k) their probabilities."""
+    kernel_of: Indices = field(repr=False)
+    """(T,) index of the kernel of each time."""
+    state_action: Array = field(repr=False)
+    """(M, S, A) rewards of state and action, or (1, 0, 0) where no reward has this part."""
+    next_state: Array = field(repr=False)
+    """(M, S) rewards of the next state, or (1, 0) where no reward has this part."""
+    reward_of: Indices = field(repr=False)
+    """(T,) index of the reward of each time."""
+    reward_range: Array = field(repr=False)
+    """(T,) greatest minus least reward of one step."""
 
     @property
     def states(self) -> int:
@@ -52,7 +60,7 @@ class WorldStack:
 def stack_world(
     kernel: Callable[[int], Kernel], reward: Callable[[int], Reward], *, first: int, horizon: int
 ) -> WorldStack:
-    """The course of a world, or of a forecast of it, from `first` on."""
+    """Stack the kernels and rewards of a world, or of a forecast of it, from `first` on."""
     kernels, kernel_of = _distinct(kernel, first, horizon)
     rewards, reward_of = _distinct(reward, first, horizon)
     successors, probabilities = stack_kernels(kernels)
@@ -69,14 +77,18 @@ def stack_world(
 class Segments:
     """Robots that saw `states` at an update and nothing since, after k = 0..L steps."""
 
-    states: Indices  # (R,)
-    gained: Array  # (R, L + 1) expected reward of the first k steps
-    lost: Array  # (R, L + 1) mass pruned by then: total-variation distance to the exact distribution at most
-    offsets: (
-        Indices  # (R * (L + 1) + 1,) where row r after k steps begins in the two below, at r * (L + 1) + k
-    )
-    cells: np.ndarray  # (N,) occupied states
-    masses: Array  # (N,) their probability
+    states: Indices
+    """(R,) states seen at the update."""
+    gained: Array
+    """(R, L + 1) expected reward of the first k steps."""
+    lost: Array
+    """(R, L + 1) mass pruned by then, a bound on the total variation to the exact distribution."""
+    offsets: Indices
+    """(R * (L + 1) + 1,) entry r * (L + 1) + k: where row r after k steps begins in the two below."""
+    cells: np.ndarray
+    """(N,) occupied states."""
+    masses: Array
+    """(N,) their probabilities."""
 
     @property
     def steps(self) -> int:
@@ -93,7 +105,7 @@ def walk_segments(
     keep: np.ndarray,
     tolerance: float,
 ) -> Segments:
-    """The segments of robots that act by `propagation` from an update at `begin` to the end of the horizon.
+    """Return the segments of robots that act by `propagation` from an update at `begin` to the horizon.
 
     Distributions are kept for the numbers of steps in `keep` (L + 1,); masses below `tolerance` are dropped
     and the rest is scaled up.
@@ -134,7 +146,7 @@ def commands(
 
 
 def _distinct(of_time: Callable, first: int, horizon: int) -> tuple[list, Indices]:
-    """The distinct objects of the times first..T-1, and (T,) which of them each time has."""
+    """Return the distinct objects of the times first..T-1, and (T,) which of them each time has."""
     found, which = [], np.zeros(horizon, dtype=np.int64)
     for t in range(first, horizon):
         one = of_time(t)

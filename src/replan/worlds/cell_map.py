@@ -5,7 +5,7 @@ map without yaw.
 
 What the cells lose: a point is at most cell / sqrt(2) from the centre of its cell; since moves are along rows
 and columns, a way is at most sqrt(2) times as long as the straight one, plus one cell at either end; and a
-passage along the rows or columns stays open only if it is at least `widest_closed` wide.
+passage along the rows or columns is sure to stay open if it is 2 max(inflation, cell / 2) + cell wide.
 """
 
 from __future__ import annotations
@@ -76,11 +76,6 @@ class CellMap:
     def position_error(self) -> float:
         """Metres between a point and the centre of its cell, at most."""
         return self.cell / np.sqrt(2)
-
-    @property
-    def widest_closed(self) -> float:
-        """Metres; a passage along rows or columns at least so wide is open on the cells."""
-        return 2 * max(self.inflation, self.cell / 2) + self.cell
 
     def states_at(self, positions: ArrayLike) -> Indices:
         """(...,) the states of (..., 2) positions x, y; -1 outside the map."""
