@@ -144,7 +144,8 @@ def test_array_files(capsys, tmp_path, chance):
 
 
 @pytest.mark.slow
-def test_logs(capsys, tmp_path, chance):
+def test_logs(capsys, tmp_path, monkeypatch, chance):
+    monkeypatch.chdir(tmp_path)  # where the worlds of logs are written
     for case in range(20):
         path = tmp_path / f"{case}.csv"
         path.write_text(mutated(LOG, chance), encoding=chance.choice(["utf-8", "utf-16"]))
