@@ -12,7 +12,7 @@ from dataclasses import replace
 import gymnasium
 import numpy as np
 
-from replan import TVMDP, Lookahead, Mission, Periodic, check_tvmdp, evaluate, from_arrays, optimum
+from replan import Lookahead, Mission, Periodic, World, check_world, evaluate, from_arrays, optimum
 from replan.forecast import Given
 from replan.worlds import from_gymnasium
 
@@ -20,7 +20,7 @@ OUTSIDE, STAIRS, INSIDE = range(3)
 GATE, CLIMB = range(2)
 
 
-def jamming_gate(horizon: int = 12) -> TVMDP:
+def jamming_gate(horizon: int = 12) -> World:
     """The gate opens less and less often; the stairs always work, in two steps. Inside pays 1 a step."""
     kernels = np.zeros((horizon, 3, 2, 3))
     opens = np.linspace(0.9, 0.1, horizon)
@@ -35,7 +35,7 @@ def jamming_gate(horizon: int = 12) -> TVMDP:
     return from_arrays(kernels, rewards, start=OUTSIDE)
 
 
-def thawing_lake(horizon: int = 24) -> TVMDP:
+def thawing_lake(horizon: int = 24) -> World:
     """The chance that a step goes where it should falls from 1 to 1/2."""
     rates = np.linspace(1.0, 0.5, horizon)
     return from_gymnasium([gymnasium.make("FrozenLake-v1", success_rate=rate) for rate in rates])
@@ -46,7 +46,7 @@ def main() -> None:
         ("jamming gate", jamming_gate(), 4),
         ("thawing lake", thawing_lake(), 5),
     ):
-        faults = check_tvmdp(world)
+        faults = check_world(world)
         print(f"{name}: {world.states} states, {world.horizon} steps, {len(faults)} faults found")
         mission = Mission(world, budget=budget, planning_horizon=world.horizon)
         foretold = replace(mission, forecast=Given(world.kernel))

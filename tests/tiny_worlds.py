@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from replan.execute.mission import Mission
-from replan.model import TVMDP, GeneralKernel, Reward
+from replan.model import GeneralKernel, Reward, World
 from replan.planning.ties import Ties
 
 
@@ -27,7 +27,7 @@ def random_world(
     actions: int = 2,
     horizon: int = 4,
     next_state_reward: bool = False,
-) -> TVMDP:
+) -> World:
     kernels = [random_kernel(rng, states, actions) for _ in range(horizon)]
     rewards = [
         Reward(next_state=rng.normal(size=states))
@@ -35,7 +35,7 @@ def random_world(
         else Reward(state_action=rng.normal(size=(states, actions)))
         for _ in range(horizon)
     ]
-    return TVMDP(horizon, kernels.__getitem__, rewards.__getitem__, start=int(rng.integers(states)))
+    return World(horizon, kernels.__getitem__, rewards.__getitem__, start=int(rng.integers(states)))
 
 
 @st.composite

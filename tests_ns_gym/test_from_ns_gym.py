@@ -19,7 +19,7 @@ from ns_gym.wrappers import (
 from replan.errors import InputError
 from replan.evaluation import regret
 from replan.execute import Mission
-from replan.model import check_tvmdp
+from replan.model import check_world
 from replan.planning import oracle
 from replan.schedule import make_rule
 from replan.worlds import from_ns_gym
@@ -54,7 +54,7 @@ MAKERS = {"FrozenLake": frozen_lake, "CliffWalking": cliff, "Bridge": bridge}
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_the_drift_is_the_one_that_ns_gym_was_told(make):
     world = from_ns_gym(make(), horizon=HORIZON)
-    assert check_tvmdp(world) == []
+    assert check_world(world) == []
     jumps = np.flatnonzero(world.drift_bounds > 1e-12)
     assert jumps.tolist() == [3, 7, 11]
     assert world.drift_bounds[jumps] == pytest.approx(STEP)

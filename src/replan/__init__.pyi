@@ -39,12 +39,12 @@ from replan.forecast import (
 )
 from replan.model import (
     ACTIONS as ACTIONS,
-    TVMDP as TVMDP,
+    World as World,
     GeneralKernel as GeneralKernel,
     Kernel as Kernel,
     Reward as Reward,
     SlipKernel as SlipKernel,
-    check_tvmdp as check_tvmdp,
+    check_world as check_world,
     constant as constant,
     from_arrays as from_arrays,
     linear as linear,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from replan.execute import Mission
-from replan.model import TVMDP, GeneralKernel, KernelFamily, Reward, SlipKernel, constant
+from replan.model import GeneralKernel, KernelFamily, Reward, SlipKernel, World, constant
 from replan.planning import Ties
 from replan.worlds import rover
 
@@ -68,7 +68,7 @@ def general_cases(draw, *, drift: float = 0.4, execution=None) -> Case:
         )
         for _ in range(horizon)
     ]
-    world = TVMDP(horizon, lambda t: kernels[t], lambda t: rewards[t], stated_bounds=eps)
+    world = World(horizon, lambda t: kernels[t], lambda t: rewards[t], stated_bounds=eps)
     execution = execution or draw(st.sampled_from(["map", "belief"]))
     mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
     return Case(mission, random_times(generator, horizon, budget))
@@ -106,7 +106,7 @@ def grid_cases(draw, *, execution=None) -> Case:
     reward = Reward(next_state=-np.arange(shape[0] * shape[1])[:: generator.choice([-1, 1])] / 5.0)
     if generator.integers(2):
         reward = Reward(next_state=generator.normal(size=shape[0] * shape[1]))
-    world = TVMDP(horizon, lambda t: kernels[t], constant(reward), start=int(generator.integers(2)))
+    world = World(horizon, lambda t: kernels[t], constant(reward), start=int(generator.integers(2)))
     execution = execution or draw(st.sampled_from(["map", "belief"]))
     mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
     return Case(mission, random_times(generator, horizon, budget))
@@ -147,7 +147,7 @@ def family_cases(draw, *, drift: float = 0.3, execution=None) -> Case:
     kernels = [family.kernel(parameter) for parameter in parameters]
     of_action = generator.normal(size=(states, 2)) if generator.integers(2) else None
     reward = Reward(state_action=of_action, next_state=generator.normal(size=states))
-    world = TVMDP(horizon, lambda t: kernels[t], constant(reward), family=family)
+    world = World(horizon, lambda t: kernels[t], constant(reward), family=family)
     execution = execution or draw(st.sampled_from(["map", "belief"]))
     mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
     return Case(mission, random_times(generator, horizon, budget))

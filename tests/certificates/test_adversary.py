@@ -9,7 +9,7 @@ import pytest
 from replan.certificates import Tightening, certify
 from replan.evaluation import all_returns
 from replan.execute import Mission
-from replan.model import TVMDP, GeneralKernel, Reward
+from replan.model import GeneralKernel, Reward, World
 from replan.planning import oracle
 from replan.schedule import FixedTimes
 
@@ -29,7 +29,7 @@ class Game:
     @property
     def mission(self) -> Mission:
         kernels = [GeneralKernel.from_dense(np.stack([1 - p, p], axis=2)) for p in self.chances]
-        world = TVMDP(len(kernels), kernels.__getitem__, self.rewards.__getitem__, stated_bounds=self.bounds)
+        world = World(len(kernels), kernels.__getitem__, self.rewards.__getitem__, stated_bounds=self.bounds)
         return Mission(world, len(self.times), planning_horizon=2, execution=self.execution)
 
     @cached_property

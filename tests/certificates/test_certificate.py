@@ -14,7 +14,7 @@ from replan.certificates import Certified, Tightening, certify, certify_ahead
 from replan.errors import InputError
 from replan.evaluation import all_returns, rollout
 from replan.execute import Mission
-from replan.model import TVMDP, GeneralKernel, Reward, constant, piecewise
+from replan.model import GeneralKernel, Reward, World, constant, piecewise
 from replan.planning import oracle
 from replan.schedule import FixedTimes, Periodic, Random, periodic_times
 from replan.worlds import rover
@@ -113,7 +113,7 @@ def still_world(**declared):
     """Nothing moves, and every entry may drift by 0.1 a step."""
     stay = GeneralKernel.from_dense(np.repeat(np.eye(2)[:, None, :], 2, axis=1))
     moved = Reward(next_state=np.array([0.0, 1.0]))
-    return TVMDP(3, constant(stay), constant(moved), stated_bounds=np.full(2, 0.1), **declared)
+    return World(3, constant(stay), constant(moved), stated_bounds=np.full(2, 0.1), **declared)
 
 
 def test_a_way_that_no_estimate_has_seen_is_possible_unless_declared_otherwise():

@@ -11,7 +11,7 @@ from replan.certificates.blind import given_away
 from replan.errors import InputError
 from replan.evaluation import evaluate
 from replan.execute import Mission
-from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.model import GeneralKernel, Reward, World, constant
 from replan.planning import oracle
 from replan.schedule import Rule
 from replan.skip import skip_interval
@@ -78,7 +78,7 @@ def test_its_amount_is_positive(amount):
 def test_what_may_be_given_away_is_never_more_than_there_is_to_win():
     generator = np.random.default_rng(0)
     kernels = [GeneralKernel.from_dense(k) for k in generator.dirichlet(np.ones(6), size=(30, 6, 2))]
-    world = TVMDP(30, kernels.__getitem__, constant(Reward(state_action=generator.uniform(size=(6, 2)))))
+    world = World(30, kernels.__getitem__, constant(Reward(state_action=generator.uniform(size=(6, 2)))))
     asked = context(Mission(world, budget=1, planning_horizon=5))
     assert 0 < given_away(asked, 29).max() <= 29 * 1.0
 

@@ -12,7 +12,7 @@ from replan.errors import InputError
 from replan.estimate import Transitions, transitions
 from replan.evaluation import regret
 from replan.execute import Mission
-from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.model import GeneralKernel, Reward, World, constant
 from replan.schedule import FixedTimes
 
 UNIFORM = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
@@ -27,7 +27,7 @@ def coins(*chances):
 def mission_in(kernel, *, horizon, budget=1):
     """Nothing drifts, and state 1 pays."""
     reward = constant(Reward(next_state=np.array([0.0, 1.0])))
-    world = TVMDP(horizon, constant(kernel), reward, stated_bounds=np.zeros(horizon - 1))
+    world = World(horizon, constant(kernel), reward, stated_bounds=np.zeros(horizon - 1))
     return Mission(world, budget, planning_horizon=horizon)
 
 

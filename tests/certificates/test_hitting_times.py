@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from replan.certificates.hitting_times import diameter, held_hitting_times
-from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.model import GeneralKernel, Reward, World, constant
 from replan.planning import oracle
 
 
@@ -21,7 +21,7 @@ def corridor(length, success):
 
 
 def test_a_corridor_takes_its_length_over_the_chance_of_a_step():
-    world = TVMDP(5, constant(corridor(4, 0.5)), constant(Reward(next_state=np.array([0.0, 0, 0, 1]))))
+    world = World(5, constant(corridor(4, 0.5)), constant(Reward(next_state=np.array([0.0, 0, 0, 1]))))
     assert diameter(oracle(world)) == pytest.approx(3 / 0.5)
 
 
@@ -32,7 +32,7 @@ def test_a_target_that_moves_ahead_of_the_robot_takes_longer():
     last[1] = 1
     rewards = [np.zeros((3, 1)), np.zeros((3, 1)), last]
     kernel = constant(GeneralKernel.from_dense(around))
-    best = oracle(TVMDP(3, kernel, lambda t: Reward(state_action=rewards[t])))
+    best = oracle(World(3, kernel, lambda t: Reward(state_action=rewards[t])))
     assert best.values[:3].argmax(axis=1).tolist() == [2, 0, 1]
     # From 0 at t = 0: at 1 when 0 is wanted, then at 2, 0 and 1 when 1 is wanted.
     assert diameter(best) == pytest.approx(4)
@@ -41,7 +41,7 @@ def test_a_target_that_moves_ahead_of_the_robot_takes_longer():
 def test_the_last_kernel_is_held_after_the_horizon():
     slow, fast = corridor(4, 0.5), corridor(4, 1.0)
     at_the_end = Reward(state_action=np.array([[0.0] * 2, [0] * 2, [0] * 2, [1] * 2]))
-    world = TVMDP(2, lambda t: (slow, fast)[t], constant(at_the_end))
+    world = World(2, lambda t: (slow, fast)[t], constant(at_the_end))
     # One slow step from the far end, then 3 or 2 fast ones.
     assert diameter(oracle(world)) == pytest.approx(1 + 0.5 * 3 + 0.5 * 2)
 
@@ -50,7 +50,7 @@ def test_a_state_that_cannot_reach_the_best_one_makes_it_infinite():
     trap = np.zeros((3, 1, 3))
     trap[0, 0] = [0, 0.5, 0.5]
     trap[1, 0, 1] = trap[2, 0, 2] = 1
-    world = TVMDP(
+    world = World(
         3, constant(GeneralKernel.from_dense(trap)), constant(Reward(next_state=np.array([0.0, 0, 1])))
     )
     assert diameter(oracle(world)) == np.inf

@@ -14,7 +14,7 @@ from tests.certificates.test_certificate import regrets
 from replan.certificates import Tightening, certify, certify_ahead, promise
 from replan.errors import InputError
 from replan.execute import Mission
-from replan.model import TVMDP, KernelFamily, Reward, SlipKernel, check_tvmdp, constant
+from replan.model import KernelFamily, Reward, SlipKernel, World, check_world, constant
 from replan.worlds.slip_grid import distances
 
 TIGHTENINGS = st.builds(Tightening, st.booleans(), st.booleans())
@@ -25,7 +25,7 @@ def opening(n, slip, walls, *, family=None, budget=1):
     blocked = np.isin(np.arange(n * n), walls)
     kernels = SlipKernel((n, n), slip, blocked=blocked), SlipKernel((n, n), slip)
     reward = Reward(next_state=-distances(n, (n - 1, n - 1)) / 5)
-    world = TVMDP(10, lambda t: kernels[t >= 3], constant(reward), grid=(n, n), family=family)
+    world = World(10, lambda t: kernels[t >= 3], constant(reward), grid=(n, n), family=family)
     return Mission(world, budget, planning_horizon=5)
 
 
@@ -59,7 +59,7 @@ def test_a_family_is_used_only_where_it_is_declared_and_every_estimate_is_a_memb
     still = SlipKernel((4, 4), 0.1, blocked=np.isin(np.arange(16), range(4, 8)))
     family = KernelFamily.of_one_slip(still)
     declared = opening(4, 0.1, range(4, 8), family=family, budget=2)
-    assert check_tvmdp(declared.world)[0].t == 3
+    assert check_world(declared.world)[0].t == 3
     first, both = certify(replace(declared, budget=1), (1,)), certify(declared, (1, 5))
     assert family.description in first.assumed
     assert "walls" in family.description
@@ -118,7 +118,7 @@ class Game:
 
     @property
     def mission(self) -> Mission:
-        world = TVMDP(
+        world = World(
             len(self.kernels), self.kernels.__getitem__, constant(self.reward), stated_bounds=self.bounds
         )
         return Mission(world, len(self.times), planning_horizon=4, execution=self.execution)

@@ -13,7 +13,7 @@ from replan.certificates import Tightening, certificate, certify
 from replan.certificates.nested_states import NestedStates
 from replan.errors import InputError
 from replan.execute import Mission
-from replan.model import TVMDP, KernelFamily, Reward, SlipKernel, constant
+from replan.model import KernelFamily, Reward, SlipKernel, World, constant
 from replan.worlds import rover
 
 SLIPS = np.array([0.1, 0.15, 0.3, 0.2, 0.25, 0.4, 0.3])
@@ -34,7 +34,7 @@ def one_patch(n, generator):
     family = KernelFamily("one patch", grid(np.full(n * n, 0.1)), grid(0.1 + patch))
     kernels = [family.kernel(slip) for slip in SLIPS]
     reward = Reward(next_state=generator.normal(size=n * n))
-    world = TVMDP(7, lambda t: kernels[t], constant(reward), start=n, grid=(n, n), family=family)
+    world = World(7, lambda t: kernels[t], constant(reward), start=n, grid=(n, n), family=family)
     return replace(world, stated_bounds=1.2 * world.drift_bounds)
 
 
@@ -43,7 +43,7 @@ def anything(n, generator):
     kernels = moving_grids(generator, 5, (n, n))
     reward = Reward(generator.normal(size=(n * n, 5)), generator.normal(size=n * n))
     start = int(generator.integers(n * n))
-    return TVMDP(5, lambda t: kernels[t], constant(reward), start=start, grid=(n, n))
+    return World(5, lambda t: kernels[t], constant(reward), start=start, grid=(n, n))
 
 
 def whole_and_part(monkeypatch, *given, **options):
@@ -97,7 +97,7 @@ def test_estimates_that_contradict_each_other_far_away_are_noticed(structure, mo
     slips[2:, -1] = 0.5
     kernels = [SlipKernel((12, 12), slip) for slip in slips]
     reward = Reward(next_state=np.arange(144.0))
-    world = TVMDP(4, lambda t: kernels[t], constant(reward), stated_bounds=np.full(3, 0.01), grid=(12, 12))
+    world = World(4, lambda t: kernels[t], constant(reward), stated_bounds=np.full(3, 0.01), grid=(12, 12))
     if structure is None:
         world = replace(world, family=KernelFamily("one cell", kernels[0], kernels[-1]))
     found = whole_and_part(

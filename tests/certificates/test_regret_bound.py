@@ -21,7 +21,7 @@ from replan.certificates.printed import printed_bound
 from replan.certificates.regret_bound import skipped, supported_overlap, supported_terms
 from replan.evaluation import all_returns, regret
 from replan.execute import Mission
-from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.model import GeneralKernel, Reward, World, constant
 from replan.planning import oracle
 from replan.schedule import FixedTimes, periodic_times
 
@@ -53,7 +53,7 @@ def contraction(case, best, m):
 def test_values_of_two_worlds_differ_by_no_more_than_errors_propagate(one, two, m):
     mine, other = one.mission.world, two.mission.world
     if (mine.states, mine.horizon) != (other.states, other.horizon):
-        other = TVMDP(mine.horizon, lambda t: mine.kernel(mine.horizon - 1 - t), constant(mine.reward(0)))
+        other = World(mine.horizon, lambda t: mine.kernel(mine.horizon - 1 - t), constant(mine.reward(0)))
     best, theirs = oracle(mine), oracle(other)
     errors = [
         mine.kernel(t).total_variation(other.kernel(t)).max() * np.ptp(arrival_values(other, theirs, t))
@@ -122,7 +122,7 @@ def test_regret_is_below_the_supported_bound(case, spread):
 def guessing_game():
     """The next state is a fair coin whatever is done; guessing the state pays 1. No drift, alpha = 0."""
     coin = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
-    world = TVMDP(10, constant(coin), constant(Reward(state_action=np.eye(2))))
+    world = World(10, constant(coin), constant(Reward(state_action=np.eye(2))))
     return Mission(world, budget=1, planning_horizon=3)
 
 
@@ -146,7 +146,7 @@ def test_a_span_over_actions_needs_twice_the_total_variation():
 
 def test_without_overlap_it_says_that_it_promises_nothing():
     swap = GeneralKernel.from_dense(np.array([[[0.0, 1.0]], [[1.0, 0.0]]]))
-    world = TVMDP(6, constant(swap), constant(Reward(next_state=np.array([0.0, 1.0]))))
+    world = World(6, constant(swap), constant(Reward(next_state=np.array([0.0, 1.0]))))
     found = theorem(Mission(world, budget=2, planning_horizon=2), (1, 3))
     assert found.total == np.inf
     assert found.m is None
@@ -156,7 +156,7 @@ def test_without_overlap_it_says_that_it_promises_nothing():
 def deterministic(successors, reward):
     """Two states that lead to the given ones, whatever of two actions is taken."""
     kernel = GeneralKernel.from_dense(np.eye(2)[[[s, s] for s in successors]])
-    world = TVMDP(8, constant(kernel), constant(Reward(state_action=np.array(reward))))
+    world = World(8, constant(kernel), constant(Reward(state_action=np.array(reward))))
     return Mission(world, budget=2, planning_horizon=3)
 
 
@@ -174,14 +174,14 @@ def test_where_the_best_state_is_left_for_ever_it_says_that_the_diameter_is_infi
 @pytest.mark.filterwarnings("error")
 def test_where_every_reward_is_the_same_nothing_can_be_lost():
     coin = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
-    world = TVMDP(8, constant(coin), constant(Reward(state_action=np.ones((2, 2)))))
+    world = World(8, constant(coin), constant(Reward(state_action=np.ones((2, 2)))))
     found = theorem(Mission(world, budget=2, planning_horizon=3), (1, 4))
     assert found.scale == found.total == 0
 
 
 def test_the_printed_form_multiplies_total_variations_by_the_diameter():
     kernels = [GeneralKernel.from_dense(np.array([[[1 - p, p]] * 2] * 2)) for p in np.linspace(0.2, 0.6, 6)]
-    world = TVMDP(6, kernels.__getitem__, constant(Reward(state_action=np.zeros((2, 2)))))
+    world = World(6, kernels.__getitem__, constant(Reward(state_action=np.zeros((2, 2)))))
     lemmas = Lemmas(Mission(world, budget=1, planning_horizon=2), 0.0)
     assert lemmas.estimate_variations(1) == pytest.approx([0.08, 0.16])
     terms = printed_bound(lemmas, (1,), diameter=10.0, alpha=0.0, m=1)
@@ -198,7 +198,7 @@ def test_two_burst_is_in_the_thousands():
 def test_the_best_m_is_the_best():
     case = guessing_game()
     slow = GeneralKernel.from_dense(np.array([[[0.9, 0.1]] * 2, [[0.1, 0.9]] * 2]))
-    mission = Mission(TVMDP(12, constant(slow), case.world.reward), budget=2, planning_horizon=4)
+    mission = Mission(World(12, constant(slow), case.world.reward), budget=2, planning_horizon=4)
     found = theorem(mission, (1, 6), spread="span")
     best = oracle(mission.world)
     lemmas = Lemmas(mission, found.scale)

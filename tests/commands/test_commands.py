@@ -180,7 +180,7 @@ def test_help_is_shown_without_a_command(replan):
 FRESH = """
 import sys, replan
 assert replan.__version__
-from replan import Agent, Mission, TVMDP, FixedTimes, evaluate_times
+from replan import Agent, Mission, World, FixedTimes, evaluate_times
 heavy = {"numba", "matplotlib", "plotly", "scipy", "pydantic", "duckdb", "gymnasium"} & set(sys.modules)
 assert not heavy, heavy
 """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import TVMDP, FixedTimes, InputError, Mission, evaluate_times, load_setting, make_mission, oracle
+from replan import FixedTimes, InputError, Mission, World, evaluate_times, load_setting, make_mission, oracle
 from replan.evaluation import all_returns, evaluate, oracle_rollout, rollout, sampled_regret, visited_steps
 from replan.evaluation import exact as exact_module
 from replan.evaluation.exact import from_start
@@ -113,7 +113,7 @@ def test_exact_lies_within_four_standard_errors_of_rollouts(name, execution):
 def general_twin(mission: Mission) -> Mission:
     """The same mission on general kernels."""
     world = mission.world
-    twin = TVMDP(world.horizon, lambda t: world.kernel(t).general(), world.reward, world.start)
+    twin = World(world.horizon, lambda t: world.kernel(t).general(), world.reward, world.start)
     return Mission(twin, mission.budget, mission.planning_horizon, mission.ties, mission.execution)
 
 

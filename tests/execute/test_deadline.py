@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.execute.loop import AT_ONCE, PATIENCE, Faulty, events, fly
 
-from replan import TVMDP, Agent, FixedTimes, InputError, Mission, Periodic, Reward, SlipKernel, TrueKernel
+from replan import Agent, FixedTimes, InputError, Mission, Periodic, Reward, SlipKernel, TrueKernel, World
 from replan.execute.deadline import DeadlineExceeded, Worker
 from replan.model import constant
 from replan.schedule import Decision, Rule
@@ -169,7 +169,7 @@ def test_while_a_rule_hangs_the_budget_is_spent_as_late_as_it_can_be(mission):
 
 def test_thousands_of_late_updates_use_three_threads():
     horizon, still = 5001, SlipKernel((2, 2), 0.1)
-    world = TVMDP(horizon, constant(still), constant(Reward(next_state=np.zeros(4))))
+    world = World(horizon, constant(still), constant(Reward(next_state=np.zeros(4))))
     mission = Mission(world, budget=horizon - 1, planning_horizon=1)
     estimator, before = Faulty(mission.estimator, hang_at=(1,)), set(threading.enumerate())
     agent = Agent.on(mission, Periodic(), estimator=estimator, time_limit=1e-6)

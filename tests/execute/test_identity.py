@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.execute.loop import Faulty
 from tests.tiny_worlds import tiny_missions
 
-from replan import TVMDP, Agent, FixedTimes, GeneralKernel, Mission, Prices, Reward, SlipKernel, Ties
+from replan import Agent, FixedTimes, GeneralKernel, Mission, Prices, Reward, SlipKernel, Ties, World
 from replan.execute.identity import _sampled_times, describe_arguments, kernel_arrays, kernel_from, options
 from replan.forecast import ForecastFault, Given, Mixture
 from replan.schedule import Periodic
@@ -20,7 +20,7 @@ TO_GOAL = np.linspace(-1, 0, 9)
 def agent(*, slip=0.1, last_reward=0.0, bound=0.0, rule=None, **mission) -> Agent:
     rewards = [Reward(next_state=TO_GOAL)] * (HORIZON - 1) + [Reward(next_state=TO_GOAL + last_reward)]
     bounds = np.array([0.1, 0.1, 0.1, 0.1, 0.1 + bound])
-    world = TVMDP(HORIZON, lambda t: SlipKernel((3, 3), slip), rewards.__getitem__, stated_bounds=bounds)
+    world = World(HORIZON, lambda t: SlipKernel((3, 3), slip), rewards.__getitem__, stated_bounds=bounds)
     settings = {"budget": 3, "planning_horizon": 2, **mission}
     return Agent.on(Mission(world, **settings), rule or Periodic())
 
@@ -92,7 +92,7 @@ def test_arguments_are_described_in_words():
 
 
 def test_whatever_an_option_is_another_one_is_told_apart():
-    world = TVMDP(3, lambda t: SlipKernel((1, 2), 0.1), lambda t: Reward(next_state=np.zeros(2)))
+    world = World(3, lambda t: SlipKernel((1, 2), 0.1), lambda t: Reward(next_state=np.zeros(2)))
     begins = replace(
         world, kernel=lambda t: SlipKernel((1, 2), 0.1 + 0.1 * (t == 0)), stated_bounds=world.drift_bounds
     )

@@ -14,7 +14,7 @@ from replan.execute import Agent
 from replan.execute.mission import Mission
 from replan.execute.reach import on_window
 from replan.forecast import ForecastFault, Given, Mixture, Trend
-from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel
+from replan.model import GeneralKernel, Reward, SlipKernel, World
 from replan.planning.ties import Ties
 from replan.schedule import FixedTimes, Need, make_rule
 from replan.schedule.budget import Prices
@@ -41,7 +41,7 @@ def grid_mission(seed, n, *, execution="map", ties="first", forecast=None, price
         )
         for _ in range(int(rng.integers(1, 3)))
     ]
-    world = TVMDP(
+    world = World(
         horizon, lambda t: kernels[t], lambda t: rewards[t % len(rewards)], start=start, grid=(n, n)
     )
     more = {} if forecast is None else {"forecast": forecast}

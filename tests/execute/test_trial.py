@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.tiny_worlds import random_world
 
-from replan import TVMDP, Agent, GeneralKernel, InputError, Mission, Prices, Reward, constant
+from replan import Agent, GeneralKernel, InputError, Mission, Prices, Reward, World, constant
 from replan.execute import plan_by_induction
 from replan.schedule import Decision, Need, Rule
 
@@ -83,7 +83,7 @@ def test_the_plan_of_the_first_step_is_made():
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_a_world_of_one_state_is_tried_out_too(execution):
     kernel = GeneralKernel.from_dense(np.ones((1, 2, 1)))
-    world = TVMDP(5, constant(kernel), constant(Reward(next_state=np.zeros(1))))
+    world = World(5, constant(kernel), constant(Reward(next_state=np.zeros(1))))
     Agent.on(Mission(world, budget=2, planning_horizon=2, execution=execution), Asked())
 
 

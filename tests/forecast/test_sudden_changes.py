@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replan import TVMDP, Lookahead, Mission, Reward
+from replan import Lookahead, Mission, Reward, World
 from replan.evaluation import evaluate, optimum, regret
 from replan.forecast import Evidence, Future, Mixture, mean_kernel
 from replan.forecast.sudden_changes import CHANCE, SIZE, sudden_changes
@@ -75,7 +75,7 @@ def bridge(failing_from: int) -> Mission:
 
     family = ModelFamily("the failure rate", {"failure": np.linspace(0, 1, 11)}, kernel_of)
     good, bad = kernel_of(0.0), kernel_of(0.9)
-    world = TVMDP(
+    world = World(
         horizon=24,
         kernel=lambda t: good if t < failing_from else bad,
         reward=constant(GAIN),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import InputError
-from replan.model import GeneralKernel, KernelFamily, SlipKernel, check_tvmdp
+from replan.model import GeneralKernel, KernelFamily, SlipKernel, check_world
 from replan.model.kernel import Kernel
 from replan.worlds.slip_grid import rover
 
@@ -61,10 +61,10 @@ def test_other_kernels_have_no_parameter(stranger):
 
 def test_the_checker_finds_a_kernel_outside_the_declared_family():
     world = rover(3, [0.1, 0.2, 0.3])
-    assert check_tvmdp(world) == []
+    assert check_world(world) == []
     kernels = [world.kernel(0), SlipKernel((3, 3), 0.2, blocked=WALLS), world.kernel(2)]
     object.__setattr__(world, "kernel", kernels.__getitem__)
-    assert [finding.t for finding in check_tvmdp(world)] == [1]
+    assert [finding.t for finding in check_world(world)] == [1]
 
 
 def test_ends_of_different_sizes_are_refused():

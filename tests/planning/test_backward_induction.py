@@ -10,7 +10,7 @@ import quantecon
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import TVMDP, GeneralKernel, InputError, Reward, SlipKernel, Ties, constant, oracle
+from replan import GeneralKernel, InputError, Reward, SlipKernel, Ties, World, constant, oracle
 from replan.model.window import LARGE
 from replan.planning import oracle_return, plan
 from replan.planning.backward_induction import (
@@ -65,7 +65,7 @@ def test_plan_and_oracle_equal_quantecon_on_constant_kernels(seed):
     np.testing.assert_allclose(made.q_values.max(axis=1), values[0], atol=1e-10)
     np.testing.assert_allclose(made.next_values, values[1], atol=1e-10)
     np.testing.assert_array_equal(made.policy, policies[0])
-    best = oracle(TVMDP(7, constant(kernel), constant(reward)))
+    best = oracle(World(7, constant(kernel), constant(reward)))
     np.testing.assert_allclose(best.values, values, atol=1e-10)
 
 
@@ -200,7 +200,7 @@ def test_a_plan_tells_its_time_and_its_ties_and_chooses_by_them(kernel, ties):
 
 def test_two_cells_with_a_slip_each_are_no_grid_with_one_slip():
     kernel = SlipKernel((1, 2), [0.1, 0.5])
-    world = TVMDP(3, constant(kernel), constant(Reward(next_state=np.array([-1.0, 0.0]))), grid=(1, 2))
+    world = World(3, constant(kernel), constant(Reward(next_state=np.array([-1.0, 0.0]))), grid=(1, 2))
     assert swept_grid(world) is None
     assert oracle_return(world) == pytest.approx([best_by_enumeration(world, s, 0) for s in (0, 1)])
 
@@ -276,7 +276,7 @@ def test_a_pass_gives_the_values_of_every_step(shape, horizon, walls):
     slips, laws = rng.uniform(0, 0.6, horizon), rng.dirichlet(np.ones(5), horizon)
     reward = Reward(next_state=rng.normal(size=shape).reshape(-1))
     blocked = rng.uniform(size=shape) < walls
-    world = TVMDP(
+    world = World(
         horizon, lambda t: SlipKernel(shape, slips[t], law=laws[t], blocked=blocked), constant(reward)
     )
     assert swept_grid(world) is not None
@@ -304,12 +304,12 @@ def test_other_worlds_are_not_swept():
 
 def test_a_grid_over_time_has_the_slip_of_each_cell_at_each_time():
     slips, reward = np.random.default_rng(0).random((3, 6)), Reward(next_state=np.arange(6.0))
-    found = grid_over_time_of(TVMDP(3, lambda t: SlipKernel((2, 3), slips[t]), constant(reward)))
+    found = grid_over_time_of(World(3, lambda t: SlipKernel((2, 3), slips[t]), constant(reward)))
     np.testing.assert_array_equal(found.slip, slips)
 
 
 def test_an_oracle_says_how_many_values_it_has_and_is_refused_where_they_do_not_fit_into_memory():
-    world = TVMDP(4, constant(SlipKernel((2, 3), 0.1)), constant(Reward(next_state=np.arange(6.0))))
+    world = World(4, constant(SlipKernel((2, 3), 0.1)), constant(Reward(next_state=np.arange(6.0))))
     assert require_oracle_memory(world) == oracle(world).values.size
     with pytest.raises(InputError, match="the oracle's value of every time and state needs about 480 TB"):
         oracle(replace(world, horizon=10**13))

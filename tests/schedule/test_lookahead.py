@@ -12,7 +12,7 @@ from replan.evaluation import check_rule, from_start, optimum, regret
 from replan.execute import Mission
 from replan.execute.config import Progress
 from replan.forecast import Frozen, Future, Given, Mixture, Trend
-from replan.model import TVMDP, GeneralKernel, Reward, SlipKernel, constant, drift
+from replan.model import GeneralKernel, Reward, SlipKernel, World, constant, drift
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead
 from replan.schedule.budget import Kind, Prices
@@ -115,7 +115,7 @@ def test_the_stated_error_by_hand():
     """
     kernel = GeneralKernel.from_dense([[[0.95, 0.05, 0]], [[0, 0.9, 0.1]], [[0, 0, 1]]])
     rewards = [Reward(next_state=np.array([0.0, 0.0, high])) for high in (1, 2, 4, 8)]
-    mission = Mission(TVMDP(4, constant(kernel), rewards.__getitem__), budget=3, planning_horizon=1)
+    mission = Mission(World(4, constant(kernel), rewards.__getitem__), budget=3, planning_horizon=1)
     rule = Lookahead(tolerance=0.009, effort=1e30)
     solution = solve_with_error(rule, at_update(mission, rule), np.array([0]), 2)
     # none left: 0.005 are missing in the steps from 2 and 3; one, at 3: in that from 2 and all that follows;

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from replan.errors import InputError
 from replan.evaluation.exact import from_start
 from replan.execute import Mission, make_timeline
-from replan.model import TVMDP, Reward, SlipKernel, constant
+from replan.model import Reward, SlipKernel, World, constant
 from replan.schedule import RULES, Need, Random, make_rule
 from replan.worlds.slip_grid import distances
 
@@ -16,7 +16,7 @@ from replan.worlds.slip_grid import distances
 def missions(draw):
     horizon = draw(st.integers(3, 14))
     slip = draw(st.lists(st.floats(0, 0.6), min_size=horizon, max_size=horizon))
-    world = TVMDP(
+    world = World(
         horizon=horizon,
         kernel=lambda t: SlipKernel((3, 3), slip[t]),
         reward=constant(Reward(next_state=-distances(3, (2, 2)))),
@@ -65,6 +65,6 @@ def test_the_random_law_spends_the_budget_in_expectation(mission):
 
 
 def test_a_random_rule_has_no_one_timeline():
-    world = TVMDP(5, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=-distances(2, (1, 1)))))
+    world = World(5, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=-distances(2, (1, 1)))))
     with pytest.raises(InputError, match="seed"):
         make_timeline(Mission(world, 2, 2), Random())

@@ -9,7 +9,7 @@ from hypothesis import given
 from replan.errors import InputError
 from replan.execute import Mission
 from replan.forecast import Future, Given
-from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.model import GeneralKernel, Reward, World, constant
 from replan.schedule import Lookahead
 from replan.schedule.update_programme import solve
 from replan.skip import skip_interval
@@ -21,7 +21,7 @@ def test_robots_go_on_from_an_update_and_those_in_states_left_out_as_the_others(
     """From 1, looks at 2 and 3 find state 3 with 0.05 * 0.1, which is pruned; state 0 is worth nothing."""
     rows = [[1, 0, 0, 0], [0, 0.95, 0.05, 0], [0, 0, 0.9, 0.1], [0, 0, 0, 1]]
     kernel = GeneralKernel.from_dense(np.array(rows)[:, None])
-    world = TVMDP(5, constant(kernel), constant(Reward(next_state=np.array([0.0, 1.0, 2.0, 5.0]))))
+    world = World(5, constant(kernel), constant(Reward(next_state=np.array([0.0, 1.0, 2.0, 5.0]))))
     mission, rule = Mission(world, budget=3, planning_horizon=1), Lookahead(tolerance=0.009)
     context = mission.context(rule, mission.progress(1, 2), 0)
     programme = solve(rule.problem(context, context.futures[0]), 1, np.array([0, 1]), 2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replan import TVMDP, Mission, Reward, SlipKernel
+from replan import Mission, Reward, SlipKernel, World
 from replan.evaluation import evaluate, rollout
 from replan.model import constant
 from replan.planning.backward_induction import grid_over_time_of
@@ -48,7 +48,7 @@ STEPPED = {
     ),
 }
 WORLDS = {
-    what: TVMDP(HORIZON, kernels, rewards or constant(Reward(next_state=TO_GOAL)))
+    what: World(HORIZON, kernels, rewards or constant(Reward(next_state=TO_GOAL)))
     for what, (kernels, rewards) in (WALKED | STEPPED).items()
 }
 

@@ -8,7 +8,7 @@ from replan.certificates.blind import given_away
 from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.execute import Mission
-from replan.model import TVMDP, Reward, SlipKernel, constant, piecewise
+from replan.model import Reward, SlipKernel, World, constant, piecewise
 from replan.schedule import RULES, BestOffset, LazyValue, Periodic, RegretGuided, lazy_score
 from replan.schedule.regret_guided import CHOSEN_FAMILIES
 from replan.study.candidates import (
@@ -130,7 +130,7 @@ def test_certified_amounts_are_reached_after_multiples_of_the_even_interval(miss
 
 
 def test_a_world_in_which_nothing_can_be_lost_has_the_fallback_amount():
-    world = TVMDP(6, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=np.zeros(4))))
+    world = World(6, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=np.zeros(4))))
     assert certified_amounts(Mission(world, budget=2, planning_horizon=2)) == [1e-3]
 
 

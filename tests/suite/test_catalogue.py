@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from replan import InputError, check_tvmdp
+from replan import InputError, check_world
 from replan.evaluation import optimum
 from replan.suite import suite_hash, suite_world, suite_worlds
 from replan.suite.catalogue import BUILT_IN, EXECUTIONS, LEAST_RANGE, WORLDS_OF_A_FAMILY
@@ -73,7 +73,7 @@ def test_reference_values_of_every_world(world):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_worlds_are_valid(family):
-    assert check_tvmdp(suite_world(f"{family}-3").mission().world) == []
+    assert check_world(suite_world(f"{family}-3").mission().world) == []
 
 
 def test_the_score_is_zero_at_even_spacing_and_one_at_the_floor():

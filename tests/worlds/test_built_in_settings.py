@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan.evaluation import decompose
-from replan.model import check_tvmdp
+from replan.model import check_world
 from replan.schedule import Periodic
 from replan.worlds.crosswind import Crosswind
 from replan.worlds.settings import builtin_settings, load_setting, make_mission
@@ -27,7 +27,7 @@ def test_there_are_three_settings_for_each_of_three_worlds():
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_world_is_valid_and_drifts(name):
     world = mission_of(name).world
-    assert check_tvmdp(world) == []
+    assert check_world(world) == []
     assert world.drift_bounds.max() > 0.02
     assert world.drift_bounds.max() < 0.3
     assert (world.drift_bounds == 0).any()  # some steps are quiet

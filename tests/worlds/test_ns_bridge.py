@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from replan.model import check_tvmdp
+from replan.model import check_world
 from replan.worlds import NSBridge, load_setting, make_mission
 from replan.worlds.ns_bridge import PAYS
 
@@ -25,7 +25,7 @@ def wasserstein(one, other):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_world_is_valid_and_its_terminal_cells_hold_and_pay_once(epsilon):
     world = NSBridge(epsilon=epsilon).build()
-    assert check_tvmdp(world) == []
+    assert check_world(world) == []
     assert world.horizon == 9 and world.start == START
     ended = np.flatnonzero(PAYS)
     assert (world.kernel(3).dense()[ended][:, :, ended] == np.eye(len(ended))[:, None, :]).all()

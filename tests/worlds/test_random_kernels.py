@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from replan import InputError, check_tvmdp, parse_setting
+from replan import InputError, check_world, parse_setting
 from replan.worlds import RandomKernels
 
 
 def test_the_same_parameters_make_the_same_world_and_another_seed_another():
     one, same, other = RandomKernels(seed=3), RandomKernels(seed=3), RandomKernels(seed=4)
-    assert check_tvmdp(one.build()) == []
+    assert check_world(one.build()) == []
     assert (
         one.build().kernel(9).general().probabilities == same.build().kernel(9).general().probabilities
     ).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replan import InputError, Trend, check_tvmdp, load_setting, make_mission
+from replan import InputError, Trend, check_world, load_setting, make_mission
 from replan.worlds.settings import PAPER_SETTINGS, SPENDING, builtin_settings, with_spending
 
 GOOD = """
@@ -46,7 +46,7 @@ def written(tmp_path):
 def test_built_in_settings_have_the_papers_sizes(name, sizes):
     setting = load_setting(name)
     assert (setting.n, setting.horizon, setting.planning_horizon, setting.budget) == sizes
-    assert check_tvmdp(make_mission(setting).world) == []
+    assert check_world(make_mission(setting).world) == []
 
 
 def test_the_papers_settings_come_first():
@@ -136,7 +136,7 @@ def test_stated_drift_bounds_may_differ_from_the_truth_in_any_world(written, tmp
     for text, bound in ((arrays, 0.01), (rover, 0.001)):
         world = make_mission(load_setting(written(text))).world
         assert (world.drift_bounds == bound).all()
-        assert "above its bound" in str(check_tvmdp(world)[0])
+        assert "above its bound" in str(check_world(world)[0])
 
 
 @pytest.mark.parametrize(

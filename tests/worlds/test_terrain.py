@@ -9,7 +9,7 @@ from replan.certificates import certify, certify_ahead
 from replan.errors import InputError
 from replan.evaluation import regret
 from replan.execute import Mission
-from replan.model import check_tvmdp, local_drift_bounds
+from replan.model import check_world, local_drift_bounds
 from replan.planning import oracle
 from replan.schedule import FixedTimes, LocalDrift
 from replan.schedule.local_drift import planned_way
@@ -38,7 +38,7 @@ def test_one_patch_that_drifts_is_a_declared_family_and_several_are_not():
     dune = sand | {"rows": (4, 4)}
     world = build(n=5, patches=[still, sand], walls=[(3, 0, 3, 2)])
     assert [world.family.parameter_of(world.kernel(t)) for t in (0, 6)] == pytest.approx([0.1, 0.9])
-    assert check_tvmdp(world) == []
+    assert check_world(world) == []
     assert build(n=5, patches=[still, sand, dune]).family is None
     mission = Mission(world, budget=2, planning_horizon=20)
     boxes = replace(world, family=None)

@@ -25,7 +25,7 @@ from replan.execute.mission import Mission
 from replan.execute.reach import WindowMission
 from replan.model.kernel import Array
 from replan.model.machine import require_memory
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 from replan.schedule.budget import check_times
 from replan.schedule.rule import Need, Rule
 
@@ -138,7 +138,7 @@ def _nearby(robot: Mission, known: Known) -> tuple[Mission, Known]:
     return within, known_in(within.world, cut)
 
 
-def promised(world: TVMDP, bound: Array, contradiction: str | None) -> dict[str, Any]:
+def promised(world: World, bound: Array, contradiction: str | None) -> dict[str, Any]:
     """The bound as fields of a certificate; infinite if the estimates contradict the drift bounds.
 
     It is of all states (S,) or of the start alone (1,).

@@ -18,11 +18,11 @@ from replan.errors import InputError
 from replan.estimate.observations import Transitions
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Kernel
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 
 def learned_estimates(
-    transitions: Transitions, world: TVMDP, times: Sequence[int], *, delta: float
+    transitions: Transitions, world: World, times: Sequence[int], *, delta: float
 ) -> list[Estimate]:
     """Estimates of P_0 and of P_{t-1} for every update at t, each from the transitions made before it.
 

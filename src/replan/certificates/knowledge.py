@@ -18,7 +18,7 @@ from replan.model.family import KernelFamily
 from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 CONTRADICTION_TOLERANCE = 1e-9  # by which estimates may differ more than the bounds allow
 
@@ -125,7 +125,7 @@ class Known:
         return parameters
 
 
-def known_in(world: TVMDP, estimates: Sequence[Estimate]) -> Known:
+def known_in(world: World, estimates: Sequence[Estimate]) -> Known:
     """Return the estimates in order, with the drift bounds, successors and family that the world declares."""
     in_order = tuple(sorted(estimates, key=lambda estimate: estimate.time))
     for before, after in pairwise(in_order):

@@ -11,7 +11,7 @@ import numpy as np
 
 from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 Policies = Callable[[int], Indices]  # t -> (S,) action of each state
 
@@ -25,7 +25,7 @@ def policy_rows(kernel: Kernel, policy: Indices) -> tuple[Indices, Array]:
 class Chains:
     """The m-step transition matrices of policies in one world."""
 
-    def __init__(self, world: TVMDP) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
         self._general: dict[int, Kernel] = {}
 
@@ -54,7 +54,7 @@ def overlap(first: Array, second: Array, *, at_most: float = 1.0) -> float:
     return _loops.overlap.least_overlap(first[:, order], second[:, order], at_most)
 
 
-def overlap_coefficient(world: TVMDP, first: Policies, second: Policies, *, t: int, m: int) -> float:
+def overlap_coefficient(world: World, first: Policies, second: Policies, *, t: int, m: int) -> float:
     """eta_t of two policies, the paper's definition of the overlap coefficient."""
     chains = Chains(world)
     return overlap(chains.matrix(t, m, first), chains.matrix(t, m, second))

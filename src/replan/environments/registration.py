@@ -9,7 +9,7 @@ import numpy as np
 
 from replan.environments.world_environment import WorldEnvironment
 from replan.errors import InputError
-from replan.model import TVMDP
+from replan.model import World
 from replan.suite import suite_world, suite_worlds
 from replan.suite.catalogue import FIRST_SEED, VERSION
 from replan.worlds import rover
@@ -63,7 +63,7 @@ def make_environment(*, setting: str, render_mode: str | None = None, **options:
     return WorldEnvironment(_build(base, given), render_mode=render_mode)
 
 
-def _build(base: Setting, options: dict[str, Any]) -> TVMDP:
+def _build(base: Setting, options: dict[str, Any]) -> World:
     """Return the world of the setting with other parameters, those of its section included."""
     slips = options.pop("slip") if isinstance(options.get("slip"), list) else None
     record = base.model_dump(mode="json", exclude_none=True)

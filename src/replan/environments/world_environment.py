@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from replan.errors import InputError
-from replan.model import TVMDP
+from replan.model import World
 
 Observation = dict[str, np.int64]  # time and state
 
@@ -32,7 +32,7 @@ class WorldEnvironment(gymnasium.Env):
         "render_fps": 4,
     }
 
-    def __init__(self, world: TVMDP, *, render_mode: str | None = None) -> None:
+    def __init__(self, world: World, *, render_mode: str | None = None) -> None:
         if world.grid is None:
             self.metadata = {**self.metadata, "render_modes": ["ansi"]}
         known = (*self.metadata["render_modes"], None)

@@ -15,7 +15,7 @@ from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Kernel
 from replan.model.slip import SlipKernel
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 ROW_TOLERANCE = 1e-6
 """Largest difference between 1 and the sum of an estimated row."""
@@ -57,7 +57,7 @@ class Estimator(Protocol):
 class TrueKernel:
     """P-hat_{t-1} = P_{t-1}, as in the paper's controlled simulator: the true kernel of the step before."""
 
-    world: TVMDP
+    world: World
     """The world whose kernels are revealed."""
 
     def estimate(self, observation: Observation) -> Kernel:

@@ -20,7 +20,7 @@ from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
 from replan.model.machine import require_memory
 from replan.model.streams import uniforms
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 from replan.planning.backward_induction import Oracle, grid_over_time_of, oracle
 from replan.planning.ties import Ties
 from replan.schedule.ask import draw
@@ -75,7 +75,7 @@ def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = Fal
 
 
 def oracle_rollout(
-    world: TVMDP, seeds: ArrayLike, *, best: Oracle | None = None, ties: Ties | None = None
+    world: World, seeds: ArrayLike, *, best: Oracle | None = None, ties: Ties | None = None
 ) -> Array:
     """(N,) returns of the robot that knows all kernels and sees its state at every step."""
     best = best or oracle(world)

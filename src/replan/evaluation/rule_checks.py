@@ -20,7 +20,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 from replan.schedule.ask import decision_at, named_update
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Need, Rule, require_instance
@@ -195,7 +195,7 @@ def _grids() -> list[Mission]:
     for horizon, budget, burst in ((14, 3, (0.3, 0.6, 0.03)), (12, 5, (0.7, 1.0, 0.05))):
         slip = piecewise(horizon, slip=0.05, quiet=0.004, bursts=[burst])
         distance = np.add.outer(np.arange(4), np.arange(4))[::-1, ::-1].reshape(-1)
-        world = TVMDP(
+        world = World(
             horizon=horizon,
             kernel=lambda t, slip=slip: SlipKernel((4, 4), slip[t]),
             reward=constant(Reward(next_state=-distance / 6)),

@@ -15,7 +15,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
@@ -113,7 +113,7 @@ def _feed(digest: Any, value: Any) -> None:
     if isinstance(value, np.ndarray):
         digest.update(str(value.shape).encode())
         digest.update((np.round(value.astype(float), DIGITS) + 0.0).tobytes())
-    elif isinstance(value, TVMDP):
+    elif isinstance(value, World):
         times = _sampled_times(value.horizon)
         kernels, rewards = (_distinct(of(t) for t in times) for of in (value.kernel, value.reward))
         _feed(digest, [value.horizon, value.start, kernels, rewards, value.drift_bounds])

@@ -12,8 +12,8 @@ from replan.estimate.estimator import Estimator, TrueKernel
 from replan.execute.config import AgentConfig, Progress, Update
 from replan.forecast.base import Forecast, Frozen
 from replan.model.kernel import Indices, Kernel
-from replan.model.tvmdp import TVMDP
 from replan.model.window import LARGE
+from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.budget import Kind, Prices, check_times
 from replan.schedule.rule import Context, Rule
@@ -27,7 +27,7 @@ ALL_KEPT = 10_000
 class Mission:
     """Everything but the rule. Immutable; updates are computed once."""
 
-    world: TVMDP
+    world: World
     budget: int | None
     """B; None: prices alone, or two budgets."""
     planning_horizon: int

@@ -17,8 +17,8 @@ from replan.execute.mission import Mission
 from replan.forecast.base import Evidence, Forecast, Future
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
-from replan.model.tvmdp import TVMDP
 from replan.model.window import Window
+from replan.model.world import World
 from replan.schedule.rule import Context, Need, Rule
 
 
@@ -99,7 +99,7 @@ class WindowForecast(Forecast):
         return kernel
 
 
-def is_slip_grid(world: TVMDP) -> bool:
+def is_slip_grid(world: World) -> bool:
     """Return whether every kernel is slip on a grid."""
     return all(isinstance(world.kernel(t), SlipKernel) for t in range(world.horizon))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from replan.model.streams import uniforms
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 
 class SimulatedRobot:
     """Walks a world with the random numbers of a seed, the same that rollouts draw."""
 
-    def __init__(self, world: TVMDP, *, seed: int = 0) -> None:
+    def __init__(self, world: World, *, seed: int = 0) -> None:
         self.world, self.seed = world, seed
         self.state, self.time, self.total_reward = world.start, 0, 0.0
 

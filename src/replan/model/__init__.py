@@ -1,7 +1,7 @@
 """Worlds: kernels, rewards, drift and the time-varying MDP made of them."""
 
 from replan.model.array_worlds import from_arrays, load_npz
-from replan.model.checks import Finding, check_tvmdp, require_valid
+from replan.model.checks import Finding, check_world, require_valid
 from replan.model.drift import burst_intervals, linear, piecewise, sinusoidal
 from replan.model.family import KernelFamily
 from replan.model.general_kernel import GeneralKernel
@@ -9,12 +9,11 @@ from replan.model.kernel import Kernel, constant
 from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel
-from replan.model.tvmdp import TVMDP, drift_bounds, local_drift_bounds
+from replan.model.world import World, drift_bounds, local_drift_bounds
 
 __all__ = [
     "ACTIONS",
     "MOVES",
-    "TVMDP",
     "Finding",
     "GeneralKernel",
     "Kernel",
@@ -22,8 +21,9 @@ __all__ = [
     "ModelFamily",
     "Reward",
     "SlipKernel",
+    "World",
     "burst_intervals",
-    "check_tvmdp",
+    "check_world",
     "constant",
     "drift_bounds",
     "from_arrays",

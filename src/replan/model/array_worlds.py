@@ -16,7 +16,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
 from replan.model.machine import require_memory
 from replan.model.reward import Reward
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 NPZ_ARRAYS = {"kernels", "successors", "probabilities", "rewards", "next_state_rewards", "start"}
 NPZ_ARRAYS |= {"drift_bounds", "possible_successors"}
@@ -32,7 +32,7 @@ def from_arrays(
     start: int = 0,
     stated_bounds: ArrayLike | None = None,
     declared_successors: ArrayLike | None = None,
-) -> TVMDP:
+) -> World:
     """Return the world of plain arrays.
 
     `kernels`: (S, A, S) for one, (T, S, A, S) for one per step; or a list of A sparse (S, S) matrices, or a
@@ -52,10 +52,10 @@ def from_arrays(
     _check_range(parts, horizon)
     bounds = None if stated_bounds is None else np.asarray(stated_bounds, dtype=float)
     lists = None if declared_successors is None else np.asarray(declared_successors)
-    return TVMDP(horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists)
+    return World(horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists)
 
 
-def load_npz(path: str | Path, *, horizon: int | None = None) -> TVMDP:
+def load_npz(path: str | Path, *, horizon: int | None = None) -> World:
     """Return the world of an .npz file.
 
     Its arrays: `kernels` as in `from_arrays`, or `successors` (S, k) with `probabilities` (S, A, k) or
@@ -85,7 +85,7 @@ def _read_npz(path: str | Path) -> dict[str, np.ndarray]:
         raise InputError(f"not a readable .npz file ({reason})") from None
 
 
-def _from_named_arrays(arrays: dict[str, np.ndarray], horizon: int | None) -> TVMDP:
+def _from_named_arrays(arrays: dict[str, np.ndarray], horizon: int | None) -> World:
     if unknown := sorted(set(arrays) - NPZ_ARRAYS):
         raise InputError(f"unknown array {unknown[0]!r}")
     if not {"rewards", "next_state_rewards"} & set(arrays):

@@ -10,7 +10,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Indices, Kernel
 from replan.model.reward import Reward
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 ROW_TOLERANCE = 1e-8
 DRIFT_TOLERANCE = 1e-9
@@ -38,7 +38,7 @@ class Finding:
         return f"{self.what} at {place}"
 
 
-def check_tvmdp(world: TVMDP, *, most: int = 20) -> list[Finding]:
+def check_world(world: World, *, most: int = 20) -> list[Finding]:
     """Return the faults of a world, the first `most` in the order of time."""
     found: list[Finding] = []
     checked: set[int] = set()
@@ -57,14 +57,14 @@ def check_tvmdp(world: TVMDP, *, most: int = 20) -> list[Finding]:
     return found[:most]
 
 
-def require_valid(world: TVMDP) -> TVMDP:
+def require_valid(world: World) -> World:
     """Return the world, or raise an `InputError` that names its first fault."""
-    if found := check_tvmdp(world, most=1):
+    if found := check_world(world, most=1):
         raise InputError(str(found[0]))
     return world
 
 
-def _check_kernel(kernel: Kernel, world: TVMDP, t: int) -> Iterator[Finding]:
+def _check_kernel(kernel: Kernel, world: World, t: int) -> Iterator[Finding]:
     if (kernel.states, kernel.actions) != (world.states, world.actions):
         yield Finding(
             f"kernel of {kernel.states} states and {kernel.actions} actions in a world of "
@@ -96,7 +96,7 @@ def _check_successors(kernel: Kernel, declared: Indices, t: int) -> Iterator[Fin
         yield Finding("a step leads to a state that is not declared possible", t, int(s), int(a))
 
 
-def _check_reward(reward: Reward, world: TVMDP, t: int) -> Iterator[Finding]:
+def _check_reward(reward: Reward, world: World, t: int) -> Iterator[Finding]:
     for part, shape in (
         (reward.state_action, (world.states, world.actions)),
         (reward.next_state, (world.states,)),

@@ -17,7 +17,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 
 KEPT = 64
 """Kernels and rewards that are kept in their restricted form, those used last."""
@@ -82,7 +82,7 @@ class Window:
         """Return a reward in the window."""
         return self._once(reward, self._cut_reward)
 
-    def world(self, world: TVMDP) -> TVMDP:
+    def world(self, world: World) -> World:
         """Return a world in the window, with the drift bounds of the whole; its start must lie within."""
         family = world.family
         if family is not None:
@@ -101,7 +101,7 @@ class Window:
         )
 
     def _once(self, whole, restrict):
-        """Return the same object for the same object, as `TVMDP.kernel` promises."""
+        """Return the same object for the same object, as `World.kernel` promises."""
         known, part = self._kept.pop(id(whole), (None, None))
         if known is None or known() is not whole:
             known, part = ref(whole), restrict(whole)

@@ -24,8 +24,8 @@ from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel, in_bands
 from replan.model.machine import require_memory
 from replan.model.reward import Reward
 from replan.model.slip import NONE_CHOSEN, STEPS_PER_PASS, SlipKernel
-from replan.model.tvmdp import TVMDP
 from replan.model.window import LARGE
+from replan.model.world import World
 from replan.planning.ties import TIE_TOLERANCE, Ties
 
 
@@ -176,7 +176,7 @@ def _finite(values: Any, shape: tuple[int, ...]) -> bool:
 class Oracle:
     """Optimal values of a robot that knows all kernels and sees its state at every step."""
 
-    world: TVMDP
+    world: World
     """The world that the values are of."""
     values: Array = field(repr=False)
     """(T + 1, S) V*_t."""
@@ -190,7 +190,7 @@ class Oracle:
         return self.values[t][:, None] - self.q_values(t)
 
 
-def oracle(world: TVMDP) -> Oracle:
+def oracle(world: World) -> Oracle:
     """Return the optimal values of every time and state."""
     require_oracle_memory(world)
     values = np.empty((world.horizon + 1, world.states))
@@ -204,14 +204,14 @@ def oracle(world: TVMDP) -> Oracle:
     return Oracle(world, values)
 
 
-def require_oracle_memory(world: TVMDP) -> int:
+def require_oracle_memory(world: World) -> int:
     """Raise `InputError` if the oracle's values would not fit into memory; return how many there are."""
     numbers = (world.horizon + 1) * world.states
     require_memory(numbers, "the oracle's value of every time and state")
     return numbers
 
 
-def oracle_return(world: TVMDP) -> Array:
+def oracle_return(world: World) -> Array:
     """(S,) V*_0 alone, in the memory of two value functions."""
     values, spare = np.zeros(world.states), np.empty(world.states)
     if (grid := swept_grid(world)) is not None:
@@ -240,7 +240,7 @@ class GridOverTime:
     """(T, S) reward of the next state, or (1, S) where it stays the same."""
 
 
-def grid_over_time_of(world: TVMDP) -> GridOverTime | None:
+def grid_over_time_of(world: World) -> GridOverTime | None:
     """Return the world as arrays, or None if more than slip, slip law and next-state reward changes in it."""
     kernels, rewards = [], []
     for t in range(world.horizon):
@@ -261,7 +261,7 @@ def grid_over_time_of(world: TVMDP) -> GridOverTime | None:
     )
 
 
-def swept_grid(world: TVMDP) -> GridOverTime | None:
+def swept_grid(world: World) -> GridOverTime | None:
     """Return a world that is a grid with one slip per time and one reward, else None."""
     kernel = world.kernel(0)
     if not isinstance(kernel, SlipKernel) or kernel.slip.size > 1:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replan.model.slip import SlipKernel
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILLION
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
@@ -64,7 +64,7 @@ class Ground:
     """Cells with their greatest drift over that of the whole world, where it differs between cells."""
 
     @classmethod
-    def of(cls, world: TVMDP) -> Ground | None:
+    def of(cls, world: World) -> Ground | None:
         """Return what is drawn of a world; None where its states are not cells."""
         if world.grid is None:
             return None
@@ -152,7 +152,7 @@ def _cells(chosen: np.ndarray) -> tuple[int, ...]:
     return tuple(np.flatnonzero(chosen).tolist())
 
 
-def _drifting(world: TVMDP) -> dict[int, float]:
+def _drifting(world: World) -> dict[int, float]:
     """Return the cells that drift, unless one slip drifts for all of them or the world is large."""
     if world.states * world.horizon > SEARCHED:
         return {}

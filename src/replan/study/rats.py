@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan.model import TVMDP
+from replan.model import World
 from replan.model.kernel import Indices
 from replan.planning.backward_induction import oracle_return
 from replan.worlds.ns_bridge import PAYS, NSBridge
@@ -68,7 +68,7 @@ def best_return(setting: str) -> float:
     return float(oracle_return(world)[world.start])
 
 
-def planner_return(world: TVMDP, *, future: bool) -> float:
+def planner_return(world: World, *, future: bool) -> float:
     """Return the exact expected return of a published planner on the bridge."""
     values, rows = np.zeros(world.states), np.arange(world.states)
     for time in reversed(range(world.horizon)):
@@ -77,7 +77,7 @@ def planner_return(world: TVMDP, *, future: bool) -> float:
     return float(values[world.start])
 
 
-def planner_policy(world: TVMDP, time: int, *, future: bool, discount: float = 0.9) -> Indices:
+def planner_policy(world: World, time: int, *, future: bool, discount: float = 0.9) -> Indices:
     """(S,) action that a published planner takes at `time`."""
     values = np.zeros(world.states)
     q_values = np.zeros((world.states, world.actions))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from replan.model import TVMDP, load_npz, require_valid
+from replan.model import World, load_npz, require_valid
 from replan.worlds.parameters import Horizon, Parameters
 
 
@@ -16,7 +16,7 @@ class Arrays(Parameters):
     horizon: Horizon | None = None
     """Steps, T; needed where the file holds one kernel."""
 
-    def build(self) -> TVMDP:
+    def build(self) -> World:
         """Return the checked world. Drift bounds that it states are used even where they are wrong."""
         world = load_npz(self.file, horizon=self.horizon)
         require_valid(replace(world, stated_bounds=None))

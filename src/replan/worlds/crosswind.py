@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 
-from replan.model import TVMDP, GeneralKernel, ModelFamily, Reward, SlipKernel, constant
+from replan.model import GeneralKernel, ModelFamily, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole
 from replan.worlds.slip_grid import DISTANCE_SCALE
@@ -58,7 +58,7 @@ class Crosswind(Parameters):
     wind: Wind = Wind()
     """The lakes and the wind."""
 
-    def build(self) -> TVMDP:
+    def build(self) -> World:
         """Return a grid of lake_height + 2 rows and lakes * (lake_length + 1) + 1 columns.
 
         Every step costs the columns still to go, over 20.
@@ -71,7 +71,7 @@ class Crosswind(Parameters):
         angles = UP - wind.turn * turned
         windy = cache(lambda angle: _kernel((rows, columns), lake, wind.gusts, gust_law(angle, wind.lean)))
         next_state = -(columns - 1 - j) / DISTANCE_SCALE - wind.hazard_cost * lake
-        return TVMDP(
+        return World(
             horizon=self.horizon,
             kernel=lambda t: windy(angles[t]),
             reward=constant(Reward(next_state=next_state)),

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from replan.errors import InputError
 from replan.forecast import Forecast, ForecastFault, FromFamily, Frozen, Given, Mixture, Trend
-from replan.model import TVMDP, load_npz
+from replan.model import World, load_npz
 from replan.worlds.parameters import Parameters
 
 ForecastKind = Literal["frozen", "trend", "mixture", "given", "family", "family-ahead"]
@@ -50,7 +50,7 @@ class ForecastParameters(Parameters):
         """Whether a given future is described."""
         return any(part is not None for part in (self.file, self.error, self.late, self.noise))
 
-    def build(self, world: TVMDP) -> Forecast:
+    def build(self, world: World) -> Forecast:
         """Return the forecast for missions in a world."""
         if self.kind == "frozen":
             return Frozen()
@@ -61,12 +61,12 @@ class ForecastParameters(Parameters):
         given = self._given(world) if self.kind == "given" or self.has_given else None
         return given if self.kind == "given" and given else Mixture(given, world.moves or world.models)
 
-    def _family(self, world: TVMDP) -> FromFamily:
+    def _family(self, world: World) -> FromFamily:
         if world.models is None:
             raise InputError(f"the forecast {self.kind} needs a world that declares the models to try")
         return FromFamily(world.models, world.local_drift_bounds, knows_ahead=self.kind == "family-ahead")
 
-    def _given(self, world: TVMDP) -> Given:
+    def _given(self, world: World) -> Given:
         fault = ForecastFault(self.late or 0, self.error or 0.0, self.noise or 0.0, self.seed)
         if self.file is None:
             return Given(world.kernel, fault)

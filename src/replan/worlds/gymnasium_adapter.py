@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import TVMDP
+from replan.model import World
 from replan.model.kernel import Array
 from replan.worlds.model_table import ModelTable, world_of_tables
 
 
-def from_gymnasium(environment: Any, *, horizon: int | None = None, start: int | None = None) -> TVMDP:
+def from_gymnasium(environment: Any, *, horizon: int | None = None, start: int | None = None) -> World:
     """Return the world of an environment that does not drift, or of a list of them, one for each time.
 
     The horizon defaults to the environment's own limit of steps, or the length of the list.

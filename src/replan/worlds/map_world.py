@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from replan.errors import InputError
-from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, SlipKernel, constant
+from replan.model import KernelFamily, ModelFamily, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array, Indices
 from replan.model.slip import NUMBERS_KEPT
 from replan.worlds.cell_map import CellMap
@@ -97,14 +97,14 @@ class Map(Parameters):
             unknown_is_free=self.unknown_is_free,
         )
 
-    def build(self) -> TVMDP:
+    def build(self) -> World:
         """Return the world from `start` to `goal`."""
         cells = self.cells()
         return self.world_on(
             cells, start=_state(cells, "start", self.start), goal=_state(cells, "goal", self.goal)
         )
 
-    def world_on(self, cells: CellMap, *, start: int, goal: int, moves: float | None = None) -> TVMDP:
+    def world_on(self, cells: CellMap, *, start: int, goal: int, moves: float | None = None) -> World:
         """Return the world on these cells; `moves` of the path set the horizon where none is given."""
         moves = float(cells.moves_to(goal)[start]) if moves is None else moves
         horizon = self.horizon or steps_for(moves if np.isfinite(moves) else 1)
@@ -135,7 +135,7 @@ def build_on(
     objective: Objective = "distance",
     patches: Sequence[FloorPatch] = (),
     stated_bounds: ArrayLike | None = None,
-) -> TVMDP:
+) -> World:
     """Return the world of a cell map whose slip at time t is slip[t], but for patches; T is len(slip)."""
     slips = np.asarray(slip, dtype=float)
     distances = cells.moves_to(goal)
@@ -152,7 +152,7 @@ def build_on(
     def kernel(t: int) -> SlipKernel:
         return kernel_of(tuple(values[t].tolist()))
 
-    return TVMDP(
+    return World(
         horizon=len(slips),
         kernel=kernel,
         reward=constant(_reward(objective, _within_reach(distances))),

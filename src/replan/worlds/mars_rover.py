@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from replan.model import TVMDP, burst_intervals, linear, piecewise, sinusoidal
+from replan.model import World, burst_intervals, linear, piecewise, sinusoidal
 from replan.model.drift import GREATEST_SLIP, SLIP_LIMITS, Limits
 from replan.model.kernel import Array
 from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
@@ -135,7 +135,7 @@ class Rover(Parameters):
     drift_bounds: list[float] | None = None
     """Drift bounds that rules are given in place of the true drift, T - 1 numbers."""
 
-    def build(self) -> TVMDP:
+    def build(self) -> World:
         """Return the world."""
         slip = self.drift.profile(self.horizon)
         obstacles = [(cell[0], cell[1]) for cell in self.obstacles]

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import TVMDP, GeneralKernel, Reward, constant, require_valid
+from replan.model import GeneralKernel, Reward, World, constant, require_valid
 from replan.model.kernel import Array, Indices
 
 Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
@@ -139,7 +139,7 @@ class ModelTable:
 
 def world_of_tables(
     tables: Sequence[ModelTable], *, horizon: int, start: int | None, start_probabilities: Array
-) -> TVMDP:
+) -> World:
     """Return the world of one table, or of one table for each time.
 
     The start defaults to the likeliest one (the lowest among equals); dynamic regret is taken over all starts
@@ -152,7 +152,7 @@ def world_of_tables(
     if any(not np.array_equal(table.terminal, tables[0].terminal) for table in tables):
         raise InputError("the states that end an episode change with time")
     kernels, rewards = [table.kernel() for table in tables], _rewards(tables)
-    world = TVMDP(
+    world = World(
         horizon=horizon,
         kernel=constant(kernels[0]) if len(tables) == 1 else kernels.__getitem__,
         reward=constant(rewards[0]) if len(rewards) == 1 else rewards.__getitem__,

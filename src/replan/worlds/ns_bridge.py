@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from replan.model import TVMDP, GeneralKernel, Reward
+from replan.model import GeneralKernel, Reward, World
 from replan.model.kernel import Array, Indices
 from replan.worlds.parameters import Fraction, Horizon, Parameters
 
@@ -43,7 +43,7 @@ class NSBridge(Parameters):
     discount: Fraction = 0.9
     """Factor by which rewards shrink in each step."""
 
-    def build(self) -> TVMDP:
+    def build(self) -> World:
         """Return the world."""
         column = np.arange(PAYS.size) % MAP.shape[1]
         slippery = np.where(column < MIDDLE, 1 - self.epsilon, self.epsilon)
@@ -60,7 +60,7 @@ class NSBridge(Parameters):
             pays = self.discount**time * PAYS
             return Reward(state_action=np.repeat(-pays[:, None], len(MOVES), axis=1), next_state=pays)
 
-        return TVMDP(
+        return World(
             horizon=self.horizon,
             kernel=lambda t: kernel(min(t, settled)),
             reward=reward,

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import TVMDP
+from replan.model import World
 from replan.worlds.gymnasium_adapter import name_of, numbered_spaces, start_probabilities
 from replan.worlds.model_table import ModelTable, world_of_tables
 
 
-def from_ns_gym(environment: Any, *, horizon: int, start: int | None = None, seed: int = 0) -> TVMDP:
+def from_ns_gym(environment: Any, *, horizon: int, start: int | None = None, seed: int = 0) -> World:
     """Return the world of a fresh NS-Gym environment, which is stepped through the horizon."""
     states, actions = numbered_spaces(environment)
     if not (environment.has_wrapper_attr("has_reset") and environment.has_wrapper_attr("tunable_params")):

@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, field_validator
 
-from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.model import GeneralKernel, Reward, World, constant
 from replan.model.kernel import Array
 from replan.model.streams import WORLD, uniforms
 from replan.worlds.parameters import Horizon, Parameters, Whole
@@ -46,7 +46,7 @@ class RandomKernels(Parameters):
             raise ValueError(f"must ascend, not {value}")
         return value
 
-    def build(self) -> TVMDP:
+    def build(self) -> World:
         """Return the world. It starts in state 0; the reward of the next state lies between -1 and 0."""
         width = min(self.successors, self.states)
         order = self._draw(0, self.states * self.states).reshape(self.states, self.states)
@@ -61,7 +61,7 @@ class RandomKernels(Parameters):
             return GeneralKernel(lists, (1 - share) * drawn[before] + share * drawn[after])
 
         positions = np.interp(np.arange(self.horizon), self.knots, np.arange(len(self.knots)))
-        return TVMDP(
+        return World(
             horizon=self.horizon,
             kernel=lambda t: kernel(float(positions[t])),
             reward=constant(Reward(next_state=rewards)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 from replan.worlds.mars_rover import ClippedDrift
 from replan.worlds.settings import RoverSetting, Setting
 
@@ -12,7 +12,7 @@ SEARCHED = 20_000_000
 """States times steps up to which the goal is looked for."""
 
 
-def setting_notes(setting: Setting, world: TVMDP) -> list[str]:
+def setting_notes(setting: Setting, world: World) -> list[str]:
     """Return one line for drift that is clipped, and one for a goal that no policy can reach in time."""
     notes = []
     if isinstance(setting, RoverSetting) and isinstance(setting.drift, ClippedDrift):
@@ -27,7 +27,7 @@ def setting_notes(setting: Setting, world: TVMDP) -> list[str]:
     return notes
 
 
-def goal_in_reach(world: TVMDP) -> bool:
+def goal_in_reach(world: World) -> bool:
     """Return whether some policy comes to a state of greatest reward with a probability above 0.
 
     True for worlds whose reward names no goal.

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator, model
 from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
 from replan.forecast import Frozen
-from replan.model import TVMDP
+from replan.model import World
 from replan.planning.ties import Ties
 from replan.schedule.budget import Prices
 from replan.skip.propagation import Execution
@@ -240,7 +240,7 @@ def make_mission(
     *,
     execution: Execution = "map",
     forecast: ForecastParameters | ForecastKind | None = None,
-    world: TVMDP | None = None,
+    world: World | None = None,
     **spending: Any,
 ) -> Mission:
     """Return the mission of a setting, with another forecast, world or keys of `SPENDING` where given."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, constant
+from replan.model import KernelFamily, ModelFamily, Reward, World, constant
 from replan.model.kernel import Array
 from replan.model.slip import slip_over_time
 
@@ -26,7 +26,7 @@ def rover(
     obstacles: Iterable[Cell] = (),
     terrain: ArrayLike | None = None,
     stated_bounds: ArrayLike | None = None,
-) -> TVMDP:
+) -> World:
     """Return an n x n grid whose slip at time t is slip[t], times terrain[i, j] where a terrain is given.
 
     The reward is -d1(s', goal) / 20 for the realised next cell. A blocked cell is never entered.
@@ -37,7 +37,7 @@ def rover(
     factor = np.ones(1) if terrain is None else np.asarray(terrain, dtype=float).reshape(-1)
     kernel = slip_over_time((n, n), slip, factor, blocked=blocked)
     family = KernelFamily.of_one_slip(kernel(0)) if terrain is None else None
-    return TVMDP(
+    return World(
         horizon=len(slip),
         kernel=kernel,
         reward=constant(Reward(next_state=-distances(n, goal) / DISTANCE_SCALE)),

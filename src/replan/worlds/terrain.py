@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from replan.errors import InputError
-from replan.model import TVMDP, KernelFamily, ModelFamily, Reward, SlipKernel, constant
+from replan.model import KernelFamily, ModelFamily, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array
 from replan.model.model_family import VALUES
 from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
@@ -87,7 +87,7 @@ class Terrain(Parameters):
     terrain: Ground = Ground()
     """The ground, its patches and its walls."""
 
-    def build(self) -> TVMDP:
+    def build(self) -> World:
         """Return the world. The reward is the rover's, -d1(s', goal) / 20."""
         n, ground = self.n, self.terrain
         start = _cell(ground.start, n, "start")
@@ -101,7 +101,7 @@ class Terrain(Parameters):
         def kernel(t: int) -> SlipKernel:
             return SlipKernel((n, n), slip_field(ground, n, t), blocked=blocked)
 
-        return TVMDP(
+        return World(
             horizon=self.horizon,
             kernel=kernel,
             reward=constant(Reward(next_state=-distances(n, goal) / DISTANCE_SCALE)),

@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import TVMDP, GeneralKernel, KernelFamily, ModelFamily, Reward, SlipKernel, constant
+from replan.model import GeneralKernel, KernelFamily, ModelFamily, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array, Indices
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Side, Whole
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
@@ -60,7 +60,7 @@ class ThinIce(Parameters):
     ice: Ice = Ice()
     """The river, its ice and its bridge."""
 
-    def build(self) -> TVMDP:
+    def build(self) -> World:
         """Return the world."""
         n, ice = self.n, self.ice
         _check_layout(n, ice)
@@ -79,7 +79,7 @@ class ThinIce(Parameters):
         )
         next_state = -distances(n, (n - 1, 0)) / DISTANCE_SCALE
         next_state[water] -= ice.fall_cost
-        return TVMDP(
+        return World(
             horizon=self.horizon,
             kernel=lambda t: breaking(failures[t]),
             reward=constant(Reward(next_state=next_state)),

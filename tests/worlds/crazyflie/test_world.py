@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.model import MOVES, check_tvmdp
+from replan.model import MOVES, check_world
 from replan.planning import oracle
 from replan.worlds.crazyflie.calibration import Calibration, load_calibration, read_calibration
 from replan.worlds.crazyflie.layouts import GRID, cells_at, centres, layout, state_of
@@ -64,7 +64,7 @@ def test_a_move_is_the_command_plus_what_the_wind_adds(table):
 
 def test_the_world_is_a_valid_time_varying_decision_process():
     world = crazyflie_world(layout("dense", 1), make_wind("dense", 1))
-    assert not check_tvmdp(world)
+    assert not check_world(world)
     assert (world.horizon, world.states, world.actions) == (60, GRID * GRID, 5)
     assert world.drift_bounds[7:13].min() > 3 * world.drift_bounds[:7].max()  # the first burst
 
@@ -113,7 +113,7 @@ def test_a_kernel_adds_up_the_shifts_that_end_in_one_cell(cuts):
 
 def test_sub_cells_make_a_valid_world_of_moves_of_three():
     world = crazyflie_world(layout("dense", 1), make_wind("dense", 1), cuts=3)
-    assert not check_tvmdp(world)
+    assert not check_world(world)
     assert (world.states, world.actions, world.start) == (1296, 5, 1 * 36 + 1)
     law, moved = displacement_law(load_calibration(3), np.array([0.03, -0.01]), 3), shifts(2, 3)
     still = law[4] @ moved

@@ -15,7 +15,7 @@ from replan.evaluation.placement import fast_drift_intervals
 from replan.evaluation.scale import never_updating
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
-from replan.model.tvmdp import TVMDP
+from replan.model.world import World
 from replan.planning.backward_induction import Oracle, oracle
 from replan.report.world_drawing import CELL, Ground, legend_html
 from replan.schedule.periodic import Periodic
@@ -106,7 +106,7 @@ def _score(scored: Sequence[tuple[int, Decision]]) -> dict[str, Any] | None:
     }
 
 
-def _grid(world: TVMDP) -> dict[str, Any] | None:
+def _grid(world: World) -> dict[str, Any] | None:
     """Return the drawing of the world and its legend; None where its states are not cells."""
     ground = Ground.of(world)
     if ground is None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from replan.execute.mission import Mission
-from replan.model import TVMDP, GeneralKernel, Reward, constant
+from replan.model import GeneralKernel, Reward, World, constant
 from replan.model.general_kernel import merge_successors
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
@@ -51,7 +51,7 @@ def crazyflie_world(
     cuts: int = 1,
     table: Calibration | None = None,
     collision_cost: float = COLLISION_COST,
-) -> TVMDP:
+) -> World:
     """Return the time-varying decision process of one layout and wind, on cells cut `cuts` x `cuts`."""
     table = table or load_calibration(cuts)
     side = GRID * cuts
@@ -69,7 +69,7 @@ def crazyflie_world(
         if cuts == 1
         else subcell_reward(layout, cuts, collision_cost)
     )
-    return TVMDP(
+    return World(
         horizon=wind.horizon,
         kernel=kernel,
         reward=constant(Reward(next_state=reward)),

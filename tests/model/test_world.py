@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from replan import TVMDP, GeneralKernel, InputError, Reward, check_tvmdp, constant, from_arrays, load_npz
+from replan import GeneralKernel, InputError, Reward, World, check_world, constant, from_arrays, load_npz
 from replan.model import linear, piecewise, sinusoidal
 from tiny_worlds import random_kernel
 
@@ -99,7 +99,7 @@ def test_the_checker_finds_steps_to_states_that_are_not_declared_possible():
     many = np.tile(np.eye(4)[:, None, :], (3, 1, 2, 1))
     many[2, 1, 1] = [0.5, 0.5, 0, 0]
     own = np.arange(4)[:, None]
-    found = check_tvmdp(from_arrays(many, np.zeros(4), declared_successors=own))
+    found = check_world(from_arrays(many, np.zeros(4), declared_successors=own))
     assert [str(each) for each in found] == [
         "a step leads to a state that is not declared possible at t=2, s=1, a=1"
     ]
@@ -153,24 +153,24 @@ def broken(change, *, t=2):
     ],
 )
 def test_the_checker_names_time_state_and_action(change, said):
-    assert said in [str(finding) for finding in check_tvmdp(broken(change))]
+    assert said in [str(finding) for finding in check_world(broken(change))]
 
 
 def test_the_checker_finds_drift_above_its_bound_and_bad_rewards():
     kernels = [GeneralKernel.from_dense(dense(0)), GeneralKernel.from_dense(dense(1))]
-    world = TVMDP(
+    world = World(
         2, kernels.__getitem__, constant(Reward(next_state=np.zeros(4))), stated_bounds=np.array([0.01])
     )
-    found = check_tvmdp(world)
+    found = check_world(world)
     change = kernels[0].entrywise_distance(kernels[1])
     assert {(f.s, f.a) for f in found} == {(int(s), int(a)) for s, a in np.argwhere(change > 0.01)}
     assert found[0].t == 0
-    world = TVMDP(2, constant(kernels[0]), constant(Reward(next_state=np.array([0, np.inf, 0, 0]))))
-    assert str(check_tvmdp(world)[0]) == "reward is not a number at t=0, s=1"
+    world = World(2, constant(kernels[0]), constant(Reward(next_state=np.array([0, np.inf, 0, 0]))))
+    assert str(check_world(world)[0]) == "reward is not a number at t=0, s=1"
 
 
 def test_a_sound_world_has_no_findings():
-    assert check_tvmdp(from_arrays(np.stack([dense(t) for t in range(4)]), np.zeros((4, 2)))) == []
+    assert check_world(from_arrays(np.stack([dense(t) for t in range(4)]), np.zeros((4, 2)))) == []
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from replan.model.slip import SlipKernel
 
 
 @dataclass(frozen=True)
-class TVMDP:
+class World:
     """A world: a kernel and a reward for each of T steps, and a start state."""
 
     horizon: int
