@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import parse_qsl, urlencode
 
+import tomli_w
+
 from replan.errors import InputError
 from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
 from replan.schedule.periodic import periodic_times
@@ -82,7 +84,7 @@ def to_toml(screen: Screen) -> str:
     record = screen.record()
     if "file" in record:
         record["file"] = Path(record["file"]).name
-    return _table(record)
+    return tomli_w.dumps(record)
 
 
 def to_query(screen: Screen) -> str:
@@ -183,22 +185,3 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _table(record: Mapping[str, Any], name: str = "") -> str:
-    """Return a TOML table: plain keys first, then a section for each table within."""
-    lines = [f"[{name}]"] if name else []
-    lines += [f"{key} = {_literal(value)}" for key, value in record.items() if not isinstance(value, dict)]
-    text = "\n".join(lines) + "\n"
-    for key, value in record.items():
-        if isinstance(value, dict):
-            text += "\n" + _table(value, f"{name}.{key}" if name else key)
-    return text
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_literal(part)}" for key, part in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(_literal(part) for part in value) + "]"
-    return json.dumps(value, ensure_ascii=False)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 
 from replan.errors import InputError
 from replan.estimate.drift_in_log import (
@@ -47,7 +47,7 @@ def summarise_table(
     arrays["drift_bounds"] = np.full(horizon - 1, bound)
     np.savez_compressed(out.with_suffix(".npz"), allow_pickle=False, **arrays)
     keys = {"world": "arrays", "file": out.with_suffix(".npz").name, **_mission(horizon)}
-    out.with_suffix(".toml").write_text(_toml(keys))
+    out.with_suffix(".toml").write_text(tomli_w.dumps(keys))
     facts = {"states": states, "actions": actions, "usual_by": usual.by, "goal": goal}
     return _answer(log, facts, found, drift, bound, quantity="share")
 
@@ -88,7 +88,7 @@ def summarise_bag(
         **_mission(max(log.steps, 2)),
     }
     drift_table = {"kind": "table", "slip": [round(float(slip), 6) for slip in slips]}
-    out.with_suffix(".toml").write_text(_toml(keys) + "\n[drift]\n" + _toml(drift_table))
+    out.with_suffix(".toml").write_text(tomli_w.dumps({**keys, "drift": drift_table}))
     facts = {"cells": list(cells.shape), "start": start, "goal": goal}
     return _answer(log, facts, found, drift, bound, quantity="slip")
 
@@ -124,7 +124,3 @@ def _answer(
         "drift": asdict(drift),
         "drift_bound": bound,
     }
-
-
-def _toml(keys: dict[str, Any]) -> str:
-    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
