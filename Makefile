@@ -14,12 +14,12 @@ setup-all: $(VENV)/.all
 $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "replan needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	$(PIP) -e '.[study]'
 	$(BIN)/python -m replan.warm
 	@touch $@
 
 $(VENV)/.all: $(VENV)/.core
-	$(PIP) -e '.[ray,crazyflow,cflib,app,mcap,ros,test,lint,docs]'
+	$(PIP) -e '.[study,gym,ray,crazyflow,cflib,app,mcap,ros,test,lint,docs]'
 	@touch $@
 
 # A browser for the page's tests: Debian's, where this machine may install it.
@@ -61,7 +61,7 @@ $(NS_GYM)/.ready: export PIP_CONSTRAINT := constraints-ns-gym.txt
 $(NS_GYM)/.ready: pyproject.toml constraints-ns-gym.txt
 	test -x $(NS_GYM)/bin/python || $(PYTHON) -m venv $(NS_GYM)
 	$(NS_GYM)/bin/python -m pip --disable-pip-version-check install --quiet torch
-	$(NS_GYM)/bin/python -m pip --disable-pip-version-check install --quiet -e '.[ns-gym]' pytest
+	$(NS_GYM)/bin/python -m pip --disable-pip-version-check install --quiet -e '.[study,gym,ns-gym]' pytest
 	@touch $@
 
 lint: setup-all

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 import replan
-from replan._exports import exports
 
 ROOT = Path(replan.__file__).parent
 ORDER = [  # each line may import from itself and from the lines before it
     {"_loops"},
-    {"errors", "_exports"},
+    {"errors"},
     {"model"},
     {"estimate"},
     {"forecast"},
@@ -31,12 +30,18 @@ ORDER = [  # each line may import from itself and from the lines before it
     {"environments"},
     {"explore"},
     {"commands", "warm"},
-    {"cli", "__main__", "_moved"},
+    {"cli", "__main__"},
 ]
 LEVEL = {part: level for level, parts in enumerate(ORDER) for part in parts}
 SIDE_BY_SIDE = {"robots", "environments", "explore"}  # which do not import from each other either
 KNOWN: set[tuple[str, str]] = set()  # (file, folder) still to be mended
 MODULE = re.compile(r"replan(\.[a-z_]\w*)+(:\w+)?")
+EXPORTED = {  # name of the top level -> its module
+    alias.name: f"replan.{node.module}"
+    for node in ast.parse((ROOT / "__init__.pyi").read_text()).body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
@@ -48,8 +53,7 @@ def imported(text: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0 and node.module, "imports are absolute"
             if node.module == "replan":
-                modules = exports(str(ROOT / "__init__.py"))
-                yield from (modules.get(alias.name, f"replan.{alias.name}") for alias in node.names)
+                yield from (EXPORTED.get(alias.name, f"replan.{alias.name}") for alias in node.names)
             else:
                 yield node.module
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE.fullmatch(node.value):

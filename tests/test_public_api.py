@@ -1,4 +1,4 @@
-"""The public names: they exist, load late, are what the docs use, and old paths name the new ones."""
+"""The public names: they exist, load late, and are what the docs use."""
 
 import ast
 import subprocess
@@ -11,7 +11,6 @@ import pytest
 
 import replan
 from doc_pages import PAGES, ROOT, blocks
-from replan._moved import MOVED
 
 STAGES = [module.name for module in walk_packages(replan.__path__, "replan.") if module.ispkg]
 PUBLIC = [
@@ -55,7 +54,7 @@ def test_the_top_level_offers_what_a_user_needs_first():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'replanner'"):
+    with pytest.raises(AttributeError, match="No replan attribute replanner"):
         replan.replanner  # noqa: B018
 
 
@@ -63,15 +62,6 @@ def test_importing_replan_loads_nothing_heavy():
     heavy = {"numpy", "numba", "scipy", "pydantic", "gymnasium", "matplotlib", "plotly", "typer"}
     assert not heavy & loaded_after("import replan")
     assert not (heavy - {"numpy"}) & loaded_after("from replan import rover; rover(3, [0.1, 0.2])")
-
-
-@pytest.mark.parametrize("old", [*MOVED, "replan.evaluate.exact", "replan.certify.ahead"])
-def test_an_old_import_path_names_the_new_one(old):
-    new = next(MOVED[path] for path in MOVED if old.startswith(path))
-    with pytest.raises(ImportError) as refused:
-        import_module(old)
-    assert f"import from {new}" in str(refused.value) and "\n" not in str(refused.value)
-    import_module(new)
 
 
 def test_a_name_that_never_was_is_refused_as_python_does():

@@ -1,11 +1,11 @@
-from replan.certificates import (
+from .certificates import (
     certify as certify,
     certify_ahead as certify_ahead,
     promise as promise,
     theorem as theorem,
 )
-from replan.errors import InputError as InputError
-from replan.estimate import (
+from .errors import InputError as InputError
+from .estimate import (
     DriftBoundedMLE as DriftBoundedMLE,
     Estimator as Estimator,
     Observation as Observation,
@@ -13,7 +13,7 @@ from replan.estimate import (
     PooledSlip as PooledSlip,
     TrueKernel as TrueKernel,
 )
-from replan.evaluation import (
+from .evaluation import (
     Evaluation as Evaluation,
     check_rule as check_rule,
     decompose as decompose,
@@ -23,13 +23,13 @@ from replan.evaluation import (
     regret as regret,
     rollout as rollout,
 )
-from replan.execute import (
+from .execute import (
     Agent as Agent,
     Event as Event,
     Mission as Mission,
     SimulatedRobot as SimulatedRobot,
 )
-from replan.forecast import (
+from .forecast import (
     Forecast as Forecast,
     ForecastFault as ForecastFault,
     Frozen as Frozen,
@@ -37,13 +37,13 @@ from replan.forecast import (
     Mixture as Mixture,
     Trend as Trend,
 )
-from replan.model import (
+from .model import (
     ACTIONS as ACTIONS,
-    World as World,
     GeneralKernel as GeneralKernel,
     Kernel as Kernel,
     Reward as Reward,
     SlipKernel as SlipKernel,
+    World as World,
     check_world as check_world,
     constant as constant,
     from_arrays as from_arrays,
@@ -52,8 +52,8 @@ from replan.model import (
     piecewise as piecewise,
     sinusoidal as sinusoidal,
 )
-from replan.planning import Oracle as Oracle, Plan as Plan, Ties as Ties, oracle as oracle, plan as plan
-from replan.schedule import (
+from .planning import Oracle as Oracle, Plan as Plan, Ties as Ties, oracle as oracle, plan as plan
+from .schedule import (
     Context as Context,
     Decision as Decision,
     FixedTimes as FixedTimes,
@@ -65,9 +65,9 @@ from replan.schedule import (
     Rule as Rule,
     register as register,
 )
-from replan.study.rule_source import find_rule as find_rule, make_rule as make_rule
-from replan.worlds import rover as rover
-from replan.worlds.settings import (
+from .study.rule_source import find_rule as find_rule, make_rule as make_rule
+from .worlds import rover as rover
+from .worlds.settings import (
     builtin_settings as builtin_settings,
     load_setting as load_setting,
     make_mission as make_mission,

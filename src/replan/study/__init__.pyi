@@ -1,10 +1,10 @@
-from replan.study.definition import (
+from .definition import (
     Study as Study,
     builtin_studies as builtin_studies,
     load_study as load_study,
     parse_study as parse_study,
 )
-from replan.study.flights import Job as Job, Scene as Scene, fly_one as fly_one
-from replan.study.protocol import Bench as Bench, Choice as Choice, choose as choose
-from replan.study.records import Record as Record, Run as Run, read_run as read_run
-from replan.study.runner import run_study as run_study
+from .flights import Job as Job, Scene as Scene, fly_one as fly_one
+from .protocol import Bench as Bench, Choice as Choice, choose as choose
+from .records import Record as Record, Run as Run, read_run as read_run
+from .runner import run_study as run_study

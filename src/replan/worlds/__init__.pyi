@@ -1,16 +1,16 @@
-from replan.worlds.arrays import Arrays as Arrays
-from replan.worlds.crosswind import Crosswind as Crosswind, Wind as Wind
-from replan.worlds.gymnasium_adapter import from_gymnasium as from_gymnasium
-from replan.worlds.ns_gym_adapter import from_ns_gym as from_ns_gym
-from replan.worlds.ns_bridge import NSBridge as NSBridge
-from replan.worlds.mars_rover import (
+from .arrays import Arrays as Arrays
+from .crosswind import Crosswind as Crosswind, Wind as Wind
+from .gymnasium_adapter import from_gymnasium as from_gymnasium
+from .ns_gym_adapter import from_ns_gym as from_ns_gym
+from .ns_bridge import NSBridge as NSBridge
+from .mars_rover import (
     LinearDrift as LinearDrift,
     PiecewiseDrift as PiecewiseDrift,
     Rover as Rover,
     SinusoidalDrift as SinusoidalDrift,
 )
-from replan.worlds.random_kernels import RandomKernels as RandomKernels
-from replan.worlds.settings import (
+from .random_kernels import RandomKernels as RandomKernels
+from .settings import (
     PAPER_SETTINGS as PAPER_SETTINGS,
     Setting as Setting,
     builtin_settings as builtin_settings,
@@ -18,6 +18,6 @@ from replan.worlds.settings import (
     make_mission as make_mission,
     parse_setting as parse_setting,
 )
-from replan.worlds.slip_grid import rover as rover
-from replan.worlds.terrain import Ground as Ground, Patch as Patch, Terrain as Terrain
-from replan.worlds.thin_ice import Ice as Ice, ThinIce as ThinIce
+from .slip_grid import rover as rover
+from .terrain import Ground as Ground, Patch as Patch, Terrain as Terrain
+from .thin_ice import Ice as Ice, ThinIce as ThinIce
