@@ -5,7 +5,9 @@ import csv
 import numpy as np
 import pytest
 
+from replan.cli import run as replan
 from replan.errors import InputError
+from replan.report.page import sentence
 from replan.report.study_tables import write_study_tables
 from replan.study.cells import entries
 from replan.study.definition import parse_study
@@ -13,6 +15,7 @@ from replan.study.records import read_run
 from replan.study.store import Store
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result
+from study_runs import computed
 
 STUDY = parse_study(
     {
@@ -109,3 +112,41 @@ def test_a_folder_that_cannot_be_written_is_one_line(run, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         write_study_tables(run, tmp_path / "file")
+
+
+@pytest.fixture(scope="module", params=[["frozen", "given"], ["given", "frozen"]])
+def two_forecasts(request, tmp_path_factory):
+    """A run with two forecasts, in both orders."""
+    study = {
+        "settings": ["nsbridge-05"],
+        "rules": ["periodic", "lookahead"],
+        "forecasts": request.param,
+        "measure": ["exact", "placement"],
+        "seeds": {"count": 2},
+    }
+    folder = tmp_path_factory.mktemp("forecasts")
+    return computed(study, folder), folder
+
+
+def test_results_of_two_forecasts_are_told_apart_everywhere(two_forecasts, tmp_path, capsys):
+    run, folder = two_forecasts
+    write_study_tables(run, tmp_path)
+    with (tmp_path / "cells.csv").open() as file:
+        assert len({(row["rule"], row["forecast"]) for row in csv.DictReader(file)}) == 4
+    regrets = (tmp_path / "regret.md").read_text()
+    for record in run.records:
+        assert f"{record['exact_regret']:.4f}" in regrets
+    assert regrets.count("# small: exact regret") == 2 and "(2)" not in regrets
+    assert (tmp_path / "placement.md").read_text().count("# small: placement of updates") == 2
+    assert replan(["results", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len({tuple(line.split()[1:6]) for line in lines[1:]}) == 4
+    with Store.open(folder) as store:
+        stored = store.execute("select setting, forecast from settings order by forecast")
+    assert stored == [("nsbridge-05", "frozen"), ("nsbridge-05", "given")]
+
+
+def test_the_headline_does_not_depend_on_the_order_of_the_forecasts(two_forecasts):
+    regrets = {(each["rule"], each["forecast"]): each["exact_regret"] for each in two_forecasts[0].records}
+    best = min(regrets, key=lambda key: regrets[key])
+    assert best[1] == "given" and f"{best[0]}, given loses least of 4 rules" in sentence(two_forecasts[0])

@@ -11,7 +11,7 @@ from replan.commands.common import JsonOption
 from replan.commands.output import emit
 
 OVERVIEW = """
-    select setting, label as rule, execution,
+    select setting, label as rule, execution, estimator, columns('^(forecast|stated_bounds)$'),
         columns('exact_regret|regret_share|sampled_regret|standard_error'), parameters
     from cells join results using (cell) order by position
 """  # columns(...) also reads stores that lack one of them

@@ -19,12 +19,12 @@ from replan.study.records import Record, Run
 from replan.study.store_tables import JSON_COLUMNS
 
 CELLS = (
-    "setting", "rule", "label", "registered_rule", "execution", "estimator", "stated_bounds", "parameters",
-    "validation", "validation_regret", "candidates", "oracle_return", "exact_regret", "regret_share",
-    "dynamic_regret", "samples", "sampled_regret", "standard_error", "low", "high", "schedules", "updates",
-    "updates_inside", "intervals", "intervals_met", "mean_stale_drift", "max_stale_drift", "times",
-    "decomposition", "optimum", "certificate", "flights", "expected_updates", "objective", "priced_regret",
-    "looks_and_plans",
+    "setting", "rule", "label", "registered_rule", "execution", "forecast", "estimator", "stated_bounds",
+    "parameters", "validation", "validation_regret", "candidates", "oracle_return", "exact_regret",
+    "regret_share", "dynamic_regret", "samples", "sampled_regret", "standard_error", "low", "high",
+    "schedules", "updates", "updates_inside", "intervals", "intervals_met", "mean_stale_drift",
+    "max_stale_drift", "times", "decomposition", "optimum", "certificate", "flights", "expected_updates",
+    "objective", "priced_regret", "looks_and_plans",
 )  # fmt: skip
 MEASURED = {
     "exact_regret": "exact regret",
@@ -56,13 +56,15 @@ def _groups(records: Iterable[Record]) -> dict[str, list[Record]]:
     """The records that make one table, by its name."""
     groups = defaultdict(list)
     for record in records:
+        expected = "" if record["forecast"] in (None, "frozen") else f", forecast {record['forecast']}"
         stated = "" if record["stated_bounds"] == "right" else f", stated bounds {record['stated_bounds']}"
-        groups[f"execution {record['execution']}, estimator {record['estimator']}{stated}"].append(record)
+        name = f"execution {record['execution']}, estimator {record['estimator']}{expected}{stated}"
+        groups[name].append(record)
     return groups
 
 
 def regret_tables(run: Run) -> Iterable[Table]:
-    """Return regret by setting and rule, exact and sampled, for every execution, estimator and bounds.
+    """Return regret by setting and rule, exact and sampled; a table for each execution, estimator, ...
 
     Missions with prices have a further table, of regret plus the price of the updates.
     """
@@ -75,7 +77,8 @@ def regret_tables(run: Run) -> Iterable[Table]:
 def _regret_table(title: str, group: Sequence[Record], key: str) -> Table:
     cells = defaultdict(list)
     for record in group:
-        cells[record["setting"], record["rule"]].append(record)
+        if record[key] is not None or record["parameters"] is None:
+            cells[record["setting"], record["rule"]].append(record)
     settings, rules = (list(dict.fromkeys(record[name] for record in group)) for name in ("setting", "rule"))
     rules.sort(key=lambda rule: rule == BEST_POSSIBLE)
     notes = []

@@ -27,7 +27,7 @@ class Run:
 
     name: str
     records: Sequence[Record]  # one for each cell of the study, in its order; no results where it failed
-    settings: Mapping[str, Setting]  # by name; densities of obstacles are not among them
+    settings: Mapping[str, Setting]  # by name, without a forecast if there are several; no flights
     returns: Mapping[int, Array] = field(repr=False)  # (N,) sampled, by cell
 
     @property
@@ -57,11 +57,11 @@ def read_run(folder: Path, *, samples: bool = False) -> Run:
     """Return the run that a folder holds; sampled returns only where they are asked for."""
     with Store.open(folder) as store:
         columns, rows = store.query("select * from cells left join results using (cell) order by position")
-        settings = dict(store.execute("select setting, data from settings"))
+        settings = store.execute("select setting, data from settings")
         ((name,),) = store.execute("select value from meta where key = 'study'")
         ask = 'select cell, "return" from samples order by cell, seed'
         returns = _by_cell(*store.columns(ask)) if samples else {}
-    read = {name: json.loads(data) for name, data in settings.items()}
+    read = _common(settings)
     return Run(
         name=name,
         records=[_record(dict(zip(columns, row, strict=True)), read) for row in rows],
@@ -81,6 +81,17 @@ def rule_of(record: Record) -> Rule | None:
         return given_rule(name, dict(record["parameters"]), record.get("source"))
     except InputError:
         return None
+
+
+def _common(rows: Sequence[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """Return the data of every setting; one with several forecasts has none of them."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, text in rows:
+        data = json.loads(text)
+        if name in found and found[name] != data:
+            data.pop("forecast", None)
+        found[name] = data
+    return found
 
 
 def _record(row: dict[str, Any], settings: Mapping[str, dict[str, Any]]) -> Record:

@@ -17,7 +17,7 @@ TABLES = {
     "meta": "key text primary key, value text",
     "starts": "start integer primary key, began timestamp, engine text, workers integer, versions json, "
     "stored integer, missing integer",
-    "settings": "setting text, data json",
+    "settings": "setting text, data json, forecast text",
     "cells": "position integer, cell bigint, identity text, setting text, rule text, label text, "
     "execution text, estimator text, given json, search text, measure text, first_seed bigint, "
     "seeds integer, registered_rule text, stated_bounds text, digest text, source text, forecast text",
@@ -52,9 +52,13 @@ _TEXT = ("text", "json")
 
 
 def settings_columns(entries: Sequence[Entry]) -> Columns:
-    """Every setting of the study with its data."""
-    settings = {entry.setting: entry.cell.setting for entry in entries}
-    return {"setting": list(settings), "data": list(settings.values())}
+    """Every setting of the study with its data, once for each forecast."""
+    settings = {(entry.setting, entry.cell.forecast): entry.cell.setting for entry in entries}
+    return {
+        "setting": [setting for setting, _ in settings],
+        "data": list(settings.values()),
+        "forecast": [forecast for _, forecast in settings],
+    }
 
 
 def cells_columns(entries: Sequence[Entry]) -> Columns:

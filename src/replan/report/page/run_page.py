@@ -30,6 +30,7 @@ SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most
 DRAWINGS = 96  # rules of all settings together, at most
 SHOWN_FIRST = "two-burst"  # among the settings
+WAYS = ("execution", "estimator", "stated_bounds", "forecast")  # that records of one rule differ in
 USUAL = ("map", TRUE_KERNEL, "right", "frozen", None)  # that a name need not mention
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
 REFERENCE = {"What the robot expects": "forecast-totals", "Looks and plans apart": "looks-and-plans"}
@@ -57,7 +58,7 @@ def write_page(
     best = _best(_all_records(run, past))
     names = sorted(run.settings, key=lambda name: name != SHOWN_FIRST)
     shown = names[:SETTINGS_DRAWN]
-    settings = {name: _setting(run, name) for name in shown}
+    settings = {name: run.settings[name] for name in shown}
     drawn = {
         name: _drawn(_expecting(best[name], settings[name]), most=_rules_of_each(len(shown)))
         for name in shown
@@ -166,9 +167,9 @@ def _best(records: Sequence[Record]) -> Best:
     return best
 
 
-def _label(record: Record) -> str:
+def _label(record: Record, ways: Sequence[str] = WAYS) -> str:
     """Return the rule with execution, estimator, stated bounds and forecast where they are unusual."""
-    more = [record[key] for key in ("execution", "estimator", "stated_bounds")] + [record.get("forecast")]
+    more = [record.get(key) for key in ways]
     return ", ".join([record["rule"], *(name for name in more if name not in USUAL)])
 
 
@@ -184,38 +185,34 @@ def _regret(record: Record) -> float:
 
 
 def _regrets(best: Best, *, execution: str | None = None) -> dict[str, dict[str, float]]:
-    """Return regret by setting and label; of one execution by rule, without the floor."""
+    """Return regret by setting and label; of one execution by what differs, without the floor."""
     found: dict[str, dict[str, float]] = {}
+    records = [record for rules in best.values() for record in rules.values()]
+    differing = [key for key in WAYS[1:] if len({record.get(key) for record in records}) > 1]
     for name, rules in best.items():
         for label, record in rules.items():
             wanted = execution is None or (
                 record["execution"] == execution and record["rule"] != BEST_POSSIBLE
             )
             if wanted and isfinite(_regret(record)):
-                found.setdefault(name, {})[label if execution is None else record["rule"]] = _regret(record)
+                shown = label if execution is None else _label(record, differing)
+                found.setdefault(name, {})[shown] = _regret(record)
     return found
 
 
 def _floors(best: Best, *, execution: str) -> dict[str, float]:
-    """Return the least possible regret by setting, where it was computed."""
-    return {
-        name: _regret(record)
-        for name, rules in best.items()
-        for record in rules.values()
-        if record["rule"] == BEST_POSSIBLE and record["execution"] == execution
-    }
+    """Return the least possible regret by setting, where it was computed; of several forecasts the least."""
+    floors: dict[str, float] = {}
+    for name, rules in best.items():
+        for record in rules.values():
+            if record["rule"] == BEST_POSSIBLE and record["execution"] == execution:
+                floors[name] = min(_regret(record), floors.get(name, inf))
+    return floors
 
 
 def _rules_of_each(settings: int) -> int:
     """Return the number of rules to draw of one setting, so that all drawings take about the same time."""
     return min(RULES_DRAWN, max(1, DRAWINGS // max(settings, 1)))
-
-
-def _setting(run: Run, name: str) -> Setting:
-    """Return the setting that is drawn; of several forecasts it is that of the paper's robot."""
-    forecasts = {record.get("forecast") for record in run.records if record["setting"] == name}
-    setting = run.settings[name]
-    return setting if len(forecasts) == 1 else setting.model_copy(update={"forecast": None})
 
 
 def _expecting(rules: Mapping[str, Record], setting: Setting) -> dict[str, Record]:
