@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import pytest
 
 from replan.errors import InputError
@@ -73,19 +74,19 @@ def test_text_is_read_as_what_the_parameter_takes():
             {"x": 1},
             "drift-threshold has no parameter 'x' (there are threshold, pace_weight)",
         ),
-        ("drift-threshold", {"threshold": "big"}, "threshold cannot be 'big': it takes a number"),
-        ("drift-threshold", {"threshold": "nan"}, "threshold cannot be 'nan': it takes a number"),
-        ("best-offset", {"offset": "1.5"}, "offset cannot be '1.5': it takes a whole number"),
-        ("best-offset", {"period": "x"}, "period cannot be 'x': it takes a whole number or none"),
+        ("drift-threshold", {"threshold": "big"}, "'threshold' cannot be 'big': it takes float"),
+        ("drift-threshold", {"threshold": "nan"}, "'threshold' cannot be 'nan': it takes float"),
+        ("best-offset", {"offset": "1.5"}, "'offset' cannot be '1.5': it takes int"),
+        ("best-offset", {"period": "x"}, "'period' cannot be 'x': it takes int | None"),
         (
             "regret-guided",
             {"score": "gaps"},
-            "score cannot be 'gaps': it takes gap or drift or gap+drift or theorem",
+            "'score' cannot be 'gaps': it takes Literal['gap', 'drift', 'gap+drift', 'theorem']",
         ),
         (
             "regret-guided",
             {"weights": "1,x,1"},
-            "weights cannot be '1,x,1': it takes 3 numbers with commas between or none",
+            "'weights' cannot be '1,x,1': it takes tuple[float, float, float] | None",
         ),
         ("regret-guided", {"alpha": "2"}, "alpha must lie between 0 and 1, not 2.0"),
     ],
@@ -94,6 +95,13 @@ def test_what_cannot_be_read_is_one_line_that_names_it(name, parameters, line):
     with pytest.raises(InputError) as error:
         make_rule(name, **parameters)
     assert str(error.value) == line
+
+
+@pytest.mark.parametrize("value", [True, "inf", [1.0], None])
+def test_values_that_are_no_text_must_be_of_the_type_and_numbers_finite(value):
+    with pytest.raises(InputError, match=r"'threshold' cannot be .*: it takes float"):
+        make_rule("drift-threshold", threshold=value)
+    assert make_rule("drift-threshold", threshold=np.float64(0.5)) == DriftThreshold(0.5)
 
 
 def test_an_unknown_rule_unlike_any_other_lists_them_all():
@@ -139,33 +147,34 @@ def test_numbers_with_commas_and_words_are_read_whether_or_not_there_is_another_
         ("named", "left,3", ("left", 3)),
         ("plain", "1,2.5", (1.0, 2.5)),
         ("label", "", ""),
+        ("label", "none", "none"),
+        ("ends", [2, 3], (2.0, 3.0)),
     ],
 )
-def test_true_and_false_and_the_parts_of_a_tuple_are_read_as_their_types(name, text, value):
+def test_values_are_read_as_the_type_of_their_parameter(name, text, value):
     assert repr(getattr(build_rule(Weighs, **{name: text}), name)) == repr(value)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "takes"),
     [
-        ("weight", "3", "a function (from Python)"),
-        ("other", "abs", "a function (from Python) or none"),
-        ("ends", "2,x", "2 numbers with commas between"),
-        ("ends", "2", "2 numbers with commas between"),
-        ("flag", "maybe", "true or false"),
-        ("flag", "1", "true or false"),
-        ("words", "a,,b", "words with commas between"),
-        ("places", "1,2.5", "whole numbers with commas between"),
-        ("named", "3,a", "2 words and whole numbers with commas between"),
-        ("plain", "1,x", "numbers with commas between"),
-        ("table", "a", "a value of type dict (from Python) or none"),
-        ("way", "left", "up or down or none"),
+        ("weight", "3", "collections.abc.Callable[[float], float]"),
+        ("other", "abs", "collections.abc.Callable[[float], float] | None"),
+        ("ends", "2,x", "tuple[float, float]"),
+        ("ends", "2", "tuple[float, float]"),
+        ("flag", "maybe", "bool"),
+        ("words", "a,,b", "tuple[str, ...]"),
+        ("places", "1,2.5", "tuple[int, ...]"),
+        ("named", "3,a", "tuple[str, int]"),
+        ("plain", "1,x", "tuple"),
+        ("table", "a", "dict[str, int] | None"),
+        ("way", "left", "Optional[Literal['up', 'down']]"),
     ],
 )
-def test_the_types_of_a_parameter_are_told_in_words(name, text, takes):
+def test_a_value_that_does_not_fit_is_refused_with_the_type_of_its_parameter(name, text, takes):
     with pytest.raises(InputError) as error:
         build_rule(Weighs, **{name: text})
-    assert str(error.value) == f"{name} cannot be {text!r}: it takes {takes}"
+    assert str(error.value) == f"{name!r} cannot be {text!r}: it takes {takes}"
 
 
 @dataclass(frozen=True)

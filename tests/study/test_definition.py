@@ -85,7 +85,7 @@ def test_a_named_rule_is_tuned_and_a_grid_is_not_unless_asked():
         ),
         (
             {"rules": [{"rule": "regret-guided", "grid": {"alpha": [[1]]}}]},
-            "regret-guided: 'alpha' should be a valid number",
+            "'alpha' cannot be [1]: it takes float",
         ),
         ({"rules": [{"rule": "regret-guided", "grid": {"alpha": {"from": 0}}}]}, "missing key 'to'"),
         ({"rules": [{"rule": "regret-guided", "grid": {"alpha": []}}]}, "alpha: has no value"),

@@ -131,7 +131,7 @@ def test_a_file_may_import_its_neighbours_which_are_then_known(file, tmp_path):
         ("periodc", {}, "did you mean periodic?"),
         ("own.py:Needy", {}, "'steps'"),
         ("own.py:Every", {"step": "3"}, "did you mean steps?"),
-        ("own.py:Every", {"steps": "few"}, "a whole number"),
+        ("own.py:Every", {"steps": "few"}, "'steps' cannot be 'few': it takes int"),
         ("broken.py:Every", {}, "broken.py, line 2"),
         ("failing.py:Every", {}, "ZeroDivisionError"),
         ("quitting.py:Every", {}, "quitting.py: SystemExit: 5"),

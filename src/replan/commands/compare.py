@@ -45,13 +45,12 @@ def command(
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
     from replan.report.page import write_page
     from replan.report.study_tables import regret_tables
-    from replan.study.axes import build_given
     from replan.study.definition import parse_study
     from replan.study.rule_source import find_rule
     from replan.worlds.settings import PAPER_SETTINGS
 
     for rule in rules:
-        build_given(find_rule(rule), {})
+        find_rule(rule).make()
     names = _names(settings) if settings is not None else list(PAPER_SETTINGS)
     forecast = forecast_of(expecting)
     study = parse_study(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
-from math import isnan
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from inspect import formatannotation
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+import numpy as np
 
 from replan.errors import InputError, did_you_mean
 from replan.schedule.best_offset import BestOffset
@@ -22,6 +23,9 @@ from replan.schedule.random import Random
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.schedule.self_triggered import SelfTriggered
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 RuleClass = TypeVar("RuleClass", bound=type[Rule])
 RULES: dict[str, type[Rule]] = {}
@@ -67,13 +71,13 @@ def registered_rule(name: str) -> type[Rule]:
 
 
 def build_rule(kind: type[Rule], /, **parameters: Any) -> Rule:
-    """Return a rule of that class; parameters given as text are read as the field's type."""
+    """Return a rule of that class. Text is read as the field's type, any other value must be of that type."""
     known = rule_parameters(kind)
     read = {}
     for key, value in parameters.items():
         if key not in known:
             raise InputError(f"{kind.name} has no parameter {key!r}{did_you_mean(key, known)}")
-        read[key] = _read(key, value, known[key]) if isinstance(value, str) else value
+        read[key] = _read(key, value, known[key])
     for field in _fields(kind):
         if field.name not in read and field.default is MISSING and field.default_factory is MISSING:
             raise InputError(f"{kind.name} needs a value for its parameter {field.name!r}")
@@ -107,65 +111,33 @@ def parse_parameters(texts: Iterable[str]) -> dict[str, str]:
     return parameters
 
 
-def _read(key: str, text: str, hint: Any) -> Any:
-    """The text as the first of the types that can read it."""
-    for option in _options(hint):
+def _read(key: str, value: Any, hint: Any) -> Any:
+    """Return the value as the type of a parameter; numbers must be finite."""
+    from pydantic import ValidationError
+
+    text = isinstance(value, str)
+    for reading in _readings(value):
         try:
-            if option is NoneType and text.lower() == "none":
-                return None
-            if option is bool and text.lower() in ("true", "false"):
-                return text.lower() == "true"
-            if tuple in (option, get_origin(option)):
-                return _read_tuple(key, text, _parts(option))
-            if option in (int, float) and not isnan(number := option(text)):
-                return number
-            if option is str or option == text:
-                return text
-        except ValueError:
+            return _adapter(hint).validate_python(reading, strict=not text)
+        except ValidationError:
             continue
-    raise InputError(f"{key} cannot be {text!r}: it takes {_in_words(hint)}")
+    raise InputError(f"{key!r} cannot be {value!r}: it takes {formatannotation(hint)}")
 
 
-def _read_tuple(key: str, text: str, types: tuple[Any, ...]) -> tuple[Any, ...]:
-    texts = [part.strip() for part in text.split(",")]
-    if not all(texts):
-        raise ValueError("a part is empty")
-    each = types[:1] * len(texts) if ... in types else types
-    return tuple(_read(key, part, hint) for part, hint in zip(texts, each, strict=True))
+def _readings(value: Any) -> Iterator[Any]:
+    """Yield the value, then the other values that a text or a list may stand for."""
+    yield value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, list):
+        yield tuple(value)
+    if isinstance(value, str):
+        parts = [part.strip() for part in value.split(",")]
+        yield from [None] if value.lower() == "none" else []
+        yield from [parts] if all(parts) else []
 
 
-def _options(hint: Any) -> list[Any]:
-    """The types that a hint stands for; of a Literal its words."""
-    origin = get_origin(hint)
-    if origin is Literal:
-        return list(get_args(hint))
-    if origin in (Union, UnionType):
-        return [option for each in get_args(hint) for option in _options(each)]
-    return [hint if origin is tuple else origin or hint]
+@cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    from pydantic import ConfigDict, TypeAdapter
 
-
-def _parts(hint: Any) -> tuple[Any, ...]:
-    """The types of the parts of a tuple, as in tuple[float, ...]; numbers where the hint has none."""
-    return get_args(hint) or (float, ...)
-
-
-def _in_words(hint: Any) -> str:
-    return " or ".join(map(_option_in_words, _options(hint)))
-
-
-def _option_in_words(option: Any) -> str:
-    words = {
-        int: "a whole number",
-        float: "a number",
-        bool: "true or false",
-        Callable: "a function (from Python)",
-        NoneType: "none",
-    }
-    if tuple in (option, get_origin(option)):
-        several = {int: "whole numbers", float: "numbers", str: "words"}
-        types = _parts(option)
-        kinds = " and ".join(dict.fromkeys(several.get(each, "values") for each in types if each is not ...))
-        return f"{'' if ... in types else f'{len(types)} '}{kinds} with commas between"
-    if isinstance(option, type):
-        return words.get(option, f"a value of type {option.__name__} (from Python)")
-    return str(words.get(option, option))
+    config = ConfigDict(allow_inf_nan=False, arbitrary_types_allowed=True)
+    return TypeAdapter(tuple[float, ...] if hint is tuple else hint, config=config)

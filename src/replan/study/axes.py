@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
 from itertools import product
 from math import prod
 from typing import Annotated, Any
@@ -12,16 +11,12 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
 )
 
-from replan.errors import InputError
-from replan.schedule.registry import rule_parameters
-from replan.schedule.rule import Rule
-from replan.study.rule_source import RuleSource, find_rule
+from replan.study.rule_source import find_rule
 from replan.worlds.parameters import one_line
 from replan.worlds.settings import Setting, load_setting, parse_setting
 
@@ -135,50 +130,13 @@ class RuleAxis(StrictModel):
                 "give its values in grid, every combination is a cell"
             )
         for point in self.points():
-            build_given(source, point)
+            source.make(**point)
         return self
-
-
-def given_rule(name: str, point: dict[str, Any], text: str | None = None) -> Rule:
-    """Return the rule with hyper-parameters as TOML gives them; `text` is the source of the user's file."""
-    return build_given(find_rule(name) if text is None else _found(name, text), point)
-
-
-@lru_cache(maxsize=16)
-def _found(name: str, text: str) -> RuleSource:
-    return find_rule(name, text=text)
-
-
-def build_given(source: RuleSource, point: dict[str, Any]) -> Rule:
-    """Return the rule with these hyper-parameters, each checked against its type."""
-    known = rule_parameters(source.kind)
-    read = {key: _checked(source.kind.name, key, value, known.get(key)) for key, value in point.items()}
-    try:
-        return source.make(**read)
-    except TypeError as error:
-        raise InputError(f"{source.name} cannot take {point}: {error}") from None
 
 
 def combinations(axis: dict[str, list[Any]]) -> int:
     """Return the number of points that an axis with these values makes."""
     return prod(len(values) for values in axis.values())
-
-
-def _checked(rule: str, key: str, value: Any, hint: Any) -> Any:
-    """Return the value; text is read by `make_rule`, anything else must be of the parameter's type."""
-    value = tuple(value) if isinstance(value, list) else value
-    if hint is None or value is None or isinstance(value, str):
-        return value
-    try:
-        return _adapter(hint).validate_python(value)
-    except ValidationError as error:
-        said = error.errors(include_url=False)[0]["msg"].removeprefix("Input ")
-        raise InputError(f"{rule}: {key!r} {said}, not {value!r}") from None
-
-
-@cache
-def _adapter(hint: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 def _spelled_out(value: Any) -> Any:

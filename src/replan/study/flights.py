@@ -17,10 +17,10 @@ from replan.model.kernel import Array, Indices
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.skip.propagation import Execution
-from replan.study.axes import given_rule
 from replan.study.candidates import candidates, schedule_of
 from replan.study.cells import Cell, canonical
 from replan.study.protocol import Bench, exact_regret, parameters, with_given
+from replan.study.rule_source import given_rule
 from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.worlds.crazyflie.flight import Flight, Flown, Progress, fly
 from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout, middles_at

@@ -13,7 +13,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array
 from replan.schedule.rule import Rule
-from replan.study.axes import given_rule
+from replan.study.rule_source import given_rule
 from replan.study.store import Store
 from replan.study.store_tables import JSON_COLUMNS
 from replan.worlds.settings import Setting, parse_setting

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -52,7 +53,10 @@ class RuleSource:
 
     def make(self, **parameters: Any) -> Rule:
         """Return the rule with the given parameters; those given as text are read as the field's type."""
-        return build_rule(self.kind, **parameters)
+        try:
+            return build_rule(self.kind, **parameters)
+        except TypeError as error:
+            raise InputError(f"{self.name} cannot take {parameters}: {error}") from None
 
 
 def find_rule(name: str, *, text: str | None = None) -> RuleSource:
@@ -84,6 +88,17 @@ def find_rule(name: str, *, text: str | None = None) -> RuleSource:
 def make_rule(name: str, **parameters: Any) -> Rule:
     """Return the rule of that name (see `find_rule`) with the given parameters."""
     return find_rule(name).make(**parameters)
+
+
+def given_rule(name: str, parameters: dict[str, Any], text: str | None = None) -> Rule:
+    """Return the rule with these parameters; `text` is the source of the user's file."""
+    source = find_rule(name) if text is None else _found_in(name, text)
+    return source.make(**parameters)
+
+
+@lru_cache(maxsize=16)
+def _found_in(name: str, text: str) -> RuleSource:
+    return find_rule(name, text=text)
 
 
 def _read(path: Path) -> str:
@@ -151,4 +166,4 @@ def _is_rule(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, Rule) and value is not Rule
 
 
-__all__ = ["RULES", "RuleSource", "find_rule", "make_rule"]
+__all__ = ["RULES", "RuleSource", "find_rule", "given_rule", "make_rule"]

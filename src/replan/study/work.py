@@ -17,11 +17,11 @@ from replan.errors import InputError
 from replan.evaluation.scale import regret_share
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Decision, Rule
-from replan.study.axes import given_rule
 from replan.study.cells import BEST_POSSIBLE, Cell, canonical
 from replan.study.flights import flies_with, fly_cells
 from replan.study.measures import MEASURES, Stage, Trial, Values, best_possible, stage_of
 from replan.study.protocol import choose, parameters
+from replan.study.rule_source import given_rule
 from replan.study.versions import code_version
 
 Batch = tuple[Cell, ...]

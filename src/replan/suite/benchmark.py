@@ -17,7 +17,6 @@ from replan.schedule.best_offset import BestOffset
 from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Rule
 from replan.skip.propagation import EXECUTIONS
-from replan.study.axes import build_given
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
 from replan.study.protocol import parameters
@@ -54,7 +53,7 @@ def make_card(
     require_one_file(source)
     if tune and given:
         raise InputError("--tune chooses all parameters: leave --set out")
-    rule = build_given(source, given)
+    rule = source.make(**given)
     missions = check_missions(forecast)
     require_valid_rule(rule, *missions)
     tuning = own_tuning(source)

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 
 from replan.errors import InputError
 from replan.evaluation.rule_checks import check_rule
-from replan.study.axes import build_given
 from replan.study.cells import source_digest
 from replan.study.rule_source import RuleSource, find_rule
 from replan.suite.benchmark import Compute, check_missions, measured, set_values
@@ -71,7 +70,7 @@ def _recomputed(card: Card, source: RuleSource, compute: Compute) -> Iterator[st
         found, stated = _short(source_digest(source)), _short(card.source_sha256)
         yield f"the source of {source.name} is not the card's: {found}, not {stated}"
         return
-    rule = build_given(source, set_values(card.parameters))
+    rule = source.make(**set_values(card.parameters))
     if sorted(rule.needs) != card.needs:
         needs = ", ".join(sorted(rule.needs)) or "nothing"
         yield f"the rule needs {needs}, the card says {', '.join(card.needs) or 'nothing'}"
