@@ -53,12 +53,6 @@ PARTS = {
         "15 minutes",
         ("forecast", "forecast-totals"),
     ),
-    "looks-and-plans": Part(
-        "looks-and-plans",
-        "what looks and plans are worth apart, and budgets of both",
-        "3 minutes",
-        ("looks-and-plans", "looks-and-plans-budgets"),
-    ),
 }
 HELP = "\n".join(
     [

@@ -11,7 +11,6 @@ from replan.report.flight_figure import flight_figure
 from replan.report.flight_table import drawn_tracks, table_3
 from replan.report.forecast_tables import forecast_figure, forecast_table, totals_table
 from replan.report.learning_tables import bounds_table, learned_table, stated_table
-from replan.report.look_plan_tables import budgets_table, worth_table
 from replan.report.paper_figures import write_figures
 from replan.report.paper_tables import differences, table_1, table_2
 from replan.report.rats_tables import budget_table, published_table
@@ -37,10 +36,6 @@ TABLES: dict[str, Callable[[Run], Tables]] = {
     "certificates": lambda run: {"certificates": [certificate_table(run)]},
     "rats": lambda run: {"rats": [published_table(), budget_table(run)]},
     "forecast": lambda run: {"forecast": [forecast_table(run)], "forecast-totals": [totals_table(run)]},
-    "looks-and-plans": lambda run: {
-        "looks-and-plans": [worth_table(run)],
-        "looks-and-plans-budgets": [budgets_table(run)],
-    },
 }
 FIGURES: dict[str, Callable[[Run, Path], object]] = {
     "table1": write_figures,

@@ -24,7 +24,7 @@ CELLS = (
     "regret_share", "dynamic_regret", "samples", "sampled_regret", "standard_error", "low", "high",
     "schedules", "updates", "updates_inside", "intervals", "intervals_met", "mean_stale_drift",
     "max_stale_drift", "times", "decomposition", "optimum", "certificate", "flights", "expected_updates",
-    "objective", "priced_regret", "looks_and_plans",
+    "objective", "priced_regret",
 )  # fmt: skip
 MEASURED = {
     "exact_regret": "exact regret",

@@ -41,7 +41,6 @@ Measure = Literal[
     "certificate",
     "candidates",
     "flight",
-    "looks-and-plans",
 ]
 StatedBounds = Literal["right", "too-small", "too-large", "shifted"]
 

@@ -18,11 +18,8 @@ from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate
 from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.look_plan_grid import look_plan_grid
-from replan.evaluation.look_plan_optimum import look_plan_optimum
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
-from replan.evaluation.priced_looks_and_plans import priced_optimum
 from replan.evaluation.rollouts import rollout, sampled_regret
 from replan.evaluation.scale import never_updating
 from replan.execute.mission import Mission
@@ -207,23 +204,6 @@ def _candidates(trial: Trial) -> Values:
     return {"candidate_regrets": canonical([regrets[rule] for rule in rules])}
 
 
-def _looks_and_plans(trial: Trial) -> Values:
-    """The rule, and the least regret found, for 1, 2, 4, 8 and as many looks and plans as there are steps."""
-    last = trial.mission.horizon - 1
-    budgets = sorted({*(count for count in (1, 2, 4, 8) if count < last), last})
-    grid = look_plan_grid(trial.mission, lambda apart: trial.rule, budgets, budgets, best=trial.stage.best)
-    assert grid.optima is not None and grid.floors is not None
-    labels = [[grid.optima[looks, plans].label for plans in budgets] for looks in budgets]
-    found = {
-        "looks": budgets,
-        "plans": budgets,
-        "regrets": grid.regrets.tolist(),
-        "floors": grid.floors.tolist(),
-        "labels": labels,
-    }
-    return {"looks_and_plans": canonical(found)}
-
-
 MEASURES: dict[str, Callable[[Trial], Values]] = {
     "exact": _exact,
     "dynamic": _dynamic,
@@ -231,30 +211,12 @@ MEASURES: dict[str, Callable[[Trial], Values]] = {
     "placement": _placement,
     "decomposition": _decomposition,
     "certificate": _certificate,
-    "looks-and-plans": _looks_and_plans,
     "candidates": _candidates,
 }
 
 
 def best_possible(stage: Stage) -> Values:
     """Return the least regret that exists, of feedback and of fixed times."""
-    if stage.mission.priced_apart:
-        priced = priced_optimum(stage.mission)
-        return {
-            "parameters": "{}",
-            "exact_regret": priced.regret,
-            "oracle_return": priced.oracle_return,
-            "optimum": canonical({"plan_times": priced.plan_times, "label": priced.label}),
-            **_spent(priced.oracle_return, priced.best.updates, priced.best.objective),
-        }
-    if stage.mission.apart:
-        found = look_plan_optimum(stage.mission, best=stage.best)
-        return {
-            "parameters": "{}",
-            "exact_regret": found.regret,
-            "oracle_return": float(stage.best.values[0][stage.mission.world.start]),
-            "optimum": canonical({"plan_times": found.plans, "label": found.label}),
-        }
     best = optimum(stage.mission)
     fixed = {
         "fixed_regret": best.fixed_regret,

@@ -27,7 +27,7 @@ TABLES = {
     "updates integer, updates_inside integer, intervals integer, intervals_met integer, "
     "mean_stale_drift double, max_stale_drift double, validation json, times json, decomposition json, "
     "optimum json, certificate json, flights json, regret_share double, expected_updates double, "
-    "objective double, priced_regret double, looks_and_plans json, candidate_regrets json",
+    "objective double, priced_regret double, candidate_regrets json",
     "samples": 'cell bigint, seed bigint, "return" double, regret double',
     "decisions": "cell bigint, seed bigint, t integer, updated boolean, score double, threshold double, "
     "terms json, reason text",
@@ -46,7 +46,6 @@ JSON_COLUMNS = (
     "certificate",
     "flights",
     "candidate_regrets",
-    "looks_and_plans",
 )
 _TEXT = ("text", "json")
 

@@ -140,15 +140,6 @@ def test_ten_thousand_cells_stay_a_small_page_that_says_where_the_rest_is(opened
     assert note in shown.locator("details .note").all_text_contents()
 
 
-def test_looks_and_plans_apart_have_a_page_without_budgets_and_causes(run_page):
-    page = run_page(
-        """settings = [{ base = "SMALL", vary = { looks = [4], plans = [2] } }]
-        rules = ["periodic", "lookahead"]"""
-    )
-    (view,) = data_of(page).values()
-    assert view["budgets"] is None and view["parts"] == [] and set(view["rules"]) == {"periodic", "lookahead"}
-
-
 def test_where_updates_have_a_price_the_page_adds_it(run_page, opened):
     page = run_page(
         """settings = [{ base = "SMALL", vary = { price = [0.01] } }]

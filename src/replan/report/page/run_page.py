@@ -33,7 +33,7 @@ SHOWN_FIRST = "two-burst"  # among the settings
 WAYS = ("execution", "estimator", "stated_bounds", "forecast")  # that records of one rule differ in
 USUAL = ("map", TRUE_KERNEL, "right", "frozen", None)  # that a name need not mention
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
-REFERENCE = {"What the robot expects": "forecast-totals", "Looks and plans apart": "looks-and-plans"}
+REFERENCE = {"What the robot expects": "forecast-totals"}
 """Files of reference tables by heading; a table that does not come with replan is left out."""
 
 Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
