@@ -49,7 +49,7 @@ LONGEST = [
     "test_wheel.py",
     "report/test_figures.py",
     "suite/test_verification.py",
-    "estimate/test_model_family.py",
+    "estimate/test_family_filter.py",
     "estimate/test_drift_bounded_mle.py",
 ]
 PLACES = {f"tests/{name}": place for place, name in enumerate(LONGEST)}

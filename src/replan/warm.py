@@ -33,8 +33,8 @@ def main() -> None:
             certify(mission, (1, 4, 8))
     mission = Mission(slippery, budget=3, planning_horizon=4)
     nominal, bounds = SlipKernel((4, 4), 0.05), slippery.drift_bounds
-    assert slippery.models is not None
-    FamilyFilter(slippery.models, bounds)
+    assert slippery.family is not None
+    FamilyFilter(slippery.family, bounds)
     estimator = DriftBoundedMLE(nominal, bounds)
     estimator.learn(transitions([[0, 5, 0, 6], [1, 5, 0, 5], [3, 5, 0, 6], [4, 5, 0, 9]]))
     estimator.kernel(5)

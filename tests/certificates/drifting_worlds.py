@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from replan.execute import Mission
-from replan.model import GeneralKernel, KernelFamily, Reward, SlipKernel, World, constant
+from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
 from replan.planning import Ties
 from replan.worlds import rover
 
@@ -138,13 +138,13 @@ def family_cases(draw, *, drift: float = 0.3, execution=None) -> Case:
     ends = generator.dirichlet(np.full(states, 0.3), size=(2, states, 2))
     if generator.integers(2):
         ends[1, 0] = ends[0, 0]  # a state that the parameter does not concern
-    family = KernelFamily("a mixture", *(GeneralKernel.from_dense(end) for end in ends))
+    family = Family.of_mixtures("a mixture", *(GeneralKernel.from_dense(end) for end in ends))
     parameters = np.empty(horizon)
     parameters[0] = generator.uniform(0, 1)
     for t in range(horizon - 1):
         step = generator.uniform(0, drift) * generator.choice([-1, 0, 1])
         parameters[t + 1] = np.clip(parameters[t] + step, 0, 1)
-    kernels = [family.kernel(parameter) for parameter in parameters]
+    kernels = [family.member(parameter) for parameter in parameters]
     of_action = generator.normal(size=(states, 2)) if generator.integers(2) else None
     reward = Reward(state_action=of_action, next_state=generator.normal(size=states))
     world = World(horizon, lambda t: kernels[t], constant(reward), family=family)

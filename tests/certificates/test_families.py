@@ -12,7 +12,7 @@ from tests.certificates.test_moving_grids import check_after_the_fact, check_in_
 
 from replan.certificates import Tightening, certify, certify_ahead
 from replan.execute import Mission
-from replan.model import KernelFamily
+from replan.model import Family
 from replan.schedule import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 
@@ -70,7 +70,7 @@ def test_telling_plans_apart_tightens(case):
 @given(slip_cases(), st.booleans())
 def test_one_slip_is_bounded_as_a_mixture_too(case, ahead):
     family = case.mission.world.family
-    mixture = KernelFamily("a mixture", family.first.general(), family.last.general())
+    mixture = Family.of_mixtures("a mixture", family.first.general(), family.last.general())
     mission = replace(case.mission, world=replace(case.mission.world, family=mixture), execution="map")
     found = (certify_ahead if ahead else certify)(mission, case.times)
     assert mixture.description in found.assumed

@@ -14,7 +14,7 @@ from tests.certificates.test_certificate import regrets
 from replan.certificates import Tightening, certify, certify_ahead, promise
 from replan.errors import InputError
 from replan.execute import Mission
-from replan.model import KernelFamily, Reward, SlipKernel, World, check_world, constant
+from replan.model import Family, Reward, SlipKernel, World, check_world, constant
 from replan.worlds.slip_grid import distances
 
 TIGHTENINGS = st.builds(Tightening, st.booleans(), st.booleans())
@@ -57,7 +57,7 @@ def test_ways_into_cells_that_are_blocked_at_first_are_possible():
 
 def test_a_family_is_used_only_where_it_is_declared_and_every_estimate_is_a_member():
     still = SlipKernel((4, 4), 0.1, blocked=np.isin(np.arange(16), range(4, 8)))
-    family = KernelFamily.of_one_slip(still)
+    family = Family.of_one_slip(still)
     declared = opening(4, 0.1, range(4, 8), family=family, budget=2)
     assert check_world(declared.world)[0].t == 3
     first, both = certify(replace(declared, budget=1), (1,)), certify(declared, (1, 5))

@@ -13,7 +13,7 @@ from replan.certificates import Tightening, certificate, certify
 from replan.certificates.nested_states import NestedStates
 from replan.errors import InputError
 from replan.execute import Mission
-from replan.model import KernelFamily, Reward, SlipKernel, World, constant
+from replan.model import Family, Reward, SlipKernel, World, constant
 from replan.worlds import rover
 
 SLIPS = np.array([0.1, 0.15, 0.3, 0.2, 0.25, 0.4, 0.3])
@@ -31,8 +31,8 @@ def one_patch(n, generator):
     patch = (generator.uniform(size=n * n) < 0.3) * 0.6
     patch[-1] = 0.9
     grid = partial(SlipKernel, (n, n), blocked=generator.uniform(size=n * n) < 0.1)
-    family = KernelFamily("one patch", grid(np.full(n * n, 0.1)), grid(0.1 + patch))
-    kernels = [family.kernel(slip) for slip in SLIPS]
+    family = Family.of_mixtures("one patch", grid(np.full(n * n, 0.1)), grid(0.1 + patch))
+    kernels = [family.member(slip) for slip in SLIPS]
     reward = Reward(next_state=generator.normal(size=n * n))
     world = World(7, lambda t: kernels[t], constant(reward), start=n, grid=(n, n), family=family)
     return replace(world, stated_bounds=1.2 * world.drift_bounds)
@@ -99,7 +99,7 @@ def test_estimates_that_contradict_each_other_far_away_are_noticed(structure, mo
     reward = Reward(next_state=np.arange(144.0))
     world = World(4, lambda t: kernels[t], constant(reward), stated_bounds=np.full(3, 0.01), grid=(12, 12))
     if structure is None:
-        world = replace(world, family=KernelFamily("one cell", kernels[0], kernels[-1]))
+        world = replace(world, family=Family.of_mixtures("one cell", kernels[0], kernels[-1]))
     found = whole_and_part(
         monkeypatch, Mission(world, 2, 2), (1, 3), tightening=Tightening(structure=structure)
     )

@@ -90,7 +90,7 @@ def test_a_rule_that_reconsiders_spends_its_budget(mission):
 def test_an_agent_reconsiders_as_exact_evaluation_does(execution):
     setting = load_setting("crosswind-mild")
     mission = make_mission(setting, execution=execution)
-    mission = replace(mission, forecast=Mixture(None, mission.world.models))
+    mission = replace(mission, forecast=Mixture(None, mission.world.family))
     rule = Lookahead(tolerance=0.0, effort=1e30)
     updates = rollout(mission, rule, np.arange(3), trace=True).updates
     for seed in range(3):
@@ -100,7 +100,7 @@ def test_an_agent_reconsiders_as_exact_evaluation_does(execution):
 
 def test_the_terms_name_the_expectation_that_carried_the_decision():
     mission = make_mission(load_setting("thin-ice-medium"))
-    mission = replace(mission, forecast=Mixture(None, mission.world.models))
+    mission = replace(mission, forecast=Mixture(None, mission.world.family))
     named = {
         name
         for _, decision in run_agent(mission, Lookahead(), seed=0).decisions
@@ -113,7 +113,7 @@ def test_the_terms_name_the_expectation_that_carried_the_decision():
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_it_is_a_sound_rule(execution):
     mission = make_mission(load_setting("crosswind-mild"), execution=execution)
-    mission = replace(mission, forecast=Mixture(None, mission.world.models))
+    mission = replace(mission, forecast=Mixture(None, mission.world.family))
     assert check_rule(Lookahead(), mission) == []
 
 

@@ -9,7 +9,7 @@ from tests.tiny_worlds import random_world
 from replan import InputError, Mission, Reward, Ties, constant
 from replan.execute import AgentConfig, plan_by_induction
 from replan.forecast import Forecast, Future
-from replan.model.family import KernelFamily
+from replan.model.family import Family
 from replan.schedule import Decision, Need, Rule
 from replan.schedule.budget import Kind, Prices
 
@@ -49,7 +49,7 @@ class Curious(Rule):
 
 def a_mission(**options) -> Mission:
     world = random_world(np.random.default_rng(3), states=STATES, actions=3, horizon=HORIZON)
-    family = KernelFamily("two kernels", world.kernel(0), world.kernel(1))
+    family = Family.of_mixtures("two kernels", world.kernel(0), world.kernel(1))
     everywhere = np.tile(np.arange(STATES), (STATES, 1))
     world = replace(world, declared_successors=everywhere, family=family)
     return Mission(world, **{"budget": 4, "planning_horizon": 3, "ties": Ties("last")} | options)

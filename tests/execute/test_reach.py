@@ -115,8 +115,8 @@ def test_forecasts_that_are_combined_of_slip_kernels_are_those_of_the_whole_grid
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_look_ahead_on_a_mixture_decides_in_a_window_as_on_the_whole_grid(n, execution, monkeypatch):
     world = rover(n, [0.05, 0.05, 0.3, 0.5, 0.5, 0.2], start=(0, 0), goal=(2, 2))
-    models = None if n < 20 else world.models
-    forecast = Mixture(given=Given(world.kernel, ForecastFault(error=0.5)), models=models)
+    models = None if n < 20 else world.family
+    forecast = Mixture(given=Given(world.kernel, ForecastFault(error=0.5)), family=models)
     mission = Mission(world, 3, 2, execution=execution, forecast=forecast)
     rule = make_rule("lookahead", tolerance=0.0)
     whole = evaluate(mission, rule, all_starts=False)
@@ -133,7 +133,7 @@ def test_forecasts_of_longer_moves_are_left_whole():
     for kernels in ([leaps], [mission.world.kernel(0), turned]):
         for forecast in (Given(kernels), Mixture(given=Given(kernels))):
             assert replace(mission, forecast=forecast).within_reach().is_whole
-    for forecast in (Given(mission.world.kernel), Mixture(models=mission.world.models)):
+    for forecast in (Given(mission.world.kernel), Mixture(family=mission.world.family)):
         assert not replace(mission, forecast=forecast).within_reach().is_whole
 
 

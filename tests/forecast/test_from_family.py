@@ -10,7 +10,7 @@ from replan.estimate import FamilyFilter, Observation, TrueKernel
 from replan.execute import Agent
 from replan.execute.simulated_robot import SimulatedRobot
 from replan.forecast import Evidence, FromFamily, mean_kernel
-from replan.model import ModelFamily, SlipKernel
+from replan.model import Family, SlipKernel
 from replan.schedule import Periodic
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission
@@ -19,7 +19,7 @@ from replan.worlds.thin_ice import failure_rates
 ICE = load_setting("thin-ice-hard")
 WORLD = make_mission(ICE).world
 RATES = failure_rates(ICE.ice, WORLD.horizon)
-AHEAD = FromFamily(WORLD.models, WORLD.drift_bounds, knows_ahead=True)
+AHEAD = FromFamily(WORLD.family, WORLD.drift_bounds, knows_ahead=True)
 
 
 def evidence(time, earlier=None):
@@ -30,7 +30,7 @@ def evidence(time, earlier=None):
 
 def expected_rates(forecast, seen, times):
     kernel = mean_kernel(forecast.futures(seen))
-    return np.array([WORLD.family.parameter_of(kernel(t)) for t in times])
+    return np.array([WORLD.family.share_of(kernel(t)) for t in times])
 
 
 def test_ice_that_melts_by_its_bound_is_expected_to_go_on_melting():
@@ -44,7 +44,7 @@ def test_ice_that_melts_by_its_bound_is_expected_to_go_on_melting():
 def test_without_the_bounds_ahead_the_last_one_is_held():
     held, later = replace(AHEAD, knows_ahead=False), WORLD.drift_bounds.copy()
     later[4:] = 0.3
-    other = FromFamily(WORLD.models, later)
+    other = FromFamily(WORLD.family, later)
     times = range(4, 15)
     found = expected_rates(held, evidence(4, earlier=2), times)
     assert found == pytest.approx(expected_rates(other, evidence(4, earlier=2), times))
@@ -64,17 +64,17 @@ def test_weights_are_probabilities_and_futures_directions():
 
 
 def test_a_filter_goes_on_from_its_own_weights():
-    learner = FamilyFilter(WORLD.models, WORLD.drift_bounds, start=WORLD.kernel(0))
+    learner = FamilyFilter(WORLD.family, WORLD.drift_bounds, start=WORLD.kernel(0))
     kernel = learner.estimate(Observation(5, 100, 88, 2, (2,)))
     forecast = AHEAD.informed_by(learner)
     seen = replace(evidence(5), kernel=kernel)
-    ahead = learner.predicted(20) @ WORLD.models.points[:, 0]
+    ahead = learner.predicted(20) @ WORLD.family.points[:, 0]
     assert expected_rates(forecast, seen, range(4, 24)) == pytest.approx(ahead[:20], abs=1e-9)
 
 
 def test_two_parameters_move_apart():
     cells = np.arange(9)
-    family = ModelFamily(
+    family = Family(
         "two patches",
         {"first": np.linspace(0, 1, 9), "second": np.linspace(0, 1, 9)},
         lambda one, two: SlipKernel((3, 3), np.where(cells < 4, one, two)),
@@ -92,10 +92,10 @@ def test_two_parameters_move_apart():
 
 def test_other_estimators_change_nothing_and_another_family_is_refused():
     assert AHEAD.informed_by(TrueKernel(WORLD)) is AHEAD
-    other = FamilyFilter(ModelFamily.of_mixture(WORLD.family, "rate", 5), 0.1)
+    other = FamilyFilter(Family.of_mixtures("a rate", WORLD.family.first, WORLD.family.last, values=5), 0.1)
     with pytest.raises(InputError, match="different families"):
         AHEAD.informed_by(other)
-    with pytest.raises(InputError, match="declares the models"):
+    with pytest.raises(InputError, match="declares a family"):
         make_mission(load_setting("nsbridge-0"), forecast=ForecastParameters(kind="family"))
 
 
@@ -103,7 +103,7 @@ def test_an_agent_goes_on_from_a_snapshot_as_it_would_have(tmp_path):
     mission = make_mission(ICE, forecast=ForecastParameters(kind="family"))
     agents = []
     for _ in range(2):
-        learner = FamilyFilter(WORLD.models, WORLD.drift_bounds, start=WORLD.kernel(0))
+        learner = FamilyFilter(WORLD.family, WORLD.drift_bounds, start=WORLD.kernel(0))
         agents.append(Agent.on(mission, Periodic(), estimator=learner))
     one, two = agents
     robot = SimulatedRobot(mission.world, seed=3)

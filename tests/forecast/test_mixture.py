@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from replan.errors import InputError
 from replan.forecast import Evidence, Given, Mixture, mean_kernel
-from replan.model import KernelFamily, ModelFamily, SlipKernel
+from replan.model import Family, SlipKernel
 from tiny_worlds import random_kernel
 
 GRID = SlipKernel((3, 3), 0.1)
-SLIP = ModelFamily.of_mixture(KernelFamily.of_one_slip(GRID), "slip")
+SLIP = Family.of_one_slip(GRID)
 
 
 def seen(*slips, times=(1, 5, 9), pace=0.04, horizon=16):
@@ -52,10 +52,10 @@ def test_a_family_of_slips_moves_what_it_has_a_say_in_and_keeps_the_rest_as_seen
     def member(slip):
         return SlipKernel((3, 3), np.r_[np.full(4, slip), np.full(5, 0.1)])
 
-    family = ModelFamily("the slip of four cells", {"slip": np.linspace(0, 1, 11)}, member, linear=True)
+    family = Family("the slip of four cells", {"slip": np.linspace(0, 1, 11)}, member, linear=True)
     kernel = SlipKernel((3, 3), np.linspace(0.13, 0.77, 9))
     evidence = Evidence(1, 16, kernel, kernel, np.full(15, 0.04))
-    futures = {future.name: future.kernel for future in Mixture(models=family).futures(evidence)}
+    futures = {future.name: future.kernel for future in Mixture(family=family).futures(evidence)}
     change = 0.04 * 5 / float(member(0.0).entrywise_distance(member(1.0)).max())
     expected = kernel.slip + np.r_[np.full(4, change), np.zeros(5)]
     np.testing.assert_allclose(futures["slip rises"](5).slip, expected)
@@ -107,14 +107,14 @@ def test_a_forecast_that_was_wrong_loses_to_one_that_was_right():
 
 
 def test_in_a_family_the_direction_last_seen_is_believed():
-    rising, falling = (weights(Mixture(models=SLIP), seen(*slips)) for slips in ((0.1, 0.25), (0.4, 0.25)))
+    rising, falling = (weights(Mixture(family=SLIP), seen(*slips)) for slips in ((0.1, 0.25), (0.4, 0.25)))
     assert rising["slip rises"] > 2 * rising["slip falls"]
     assert falling["slip falls"] > 2 * falling["slip rises"]
 
 
 def test_a_parameter_moves_by_what_the_bounds_allow_and_no_further_than_its_range():
     evidence = replace(seen(0.1), horizon=40, drift_bounds=np.full(39, 0.04))
-    futures = {future.name: future.kernel for future in Mixture(models=SLIP).futures(evidence)}
+    futures = {future.name: future.kernel for future in Mixture(family=SLIP).futures(evidence)}
     for name, sign in (("slip rises", 1), ("slip falls", -1)):
         for t in (3, 8, 39):
             moved = float(futures[name](t).slip[0])
@@ -123,7 +123,7 @@ def test_a_parameter_moves_by_what_the_bounds_allow_and_no_further_than_its_rang
 
 def test_a_parameter_moves_for_a_fifth_of_the_mission_and_rests_where_drift_has_just_begun():
     evidence = replace(seen(0.1), horizon=40)
-    futures = {future.name: future.kernel for future in Mixture(models=SLIP).futures(evidence)}
+    futures = {future.name: future.kernel for future in Mixture(family=SLIP).futures(evidence)}
     moved = [float(futures["slip rises"](t).slip[0]) for t in (1, 9, 10, 39)]
     assert moved == pytest.approx([0.15, 0.55, 0.55, 0.55])
 
@@ -131,22 +131,22 @@ def test_a_parameter_moves_for_a_fifth_of_the_mission_and_rests_where_drift_has_
 @pytest.mark.parametrize(("models", "pace"), [(SLIP, 0.04), (None, 0.04), (None, 0.1)])
 def test_drift_after_the_update_is_a_surprise_once_and_its_end_is_another(models, pace):
     bounds = pace * np.array([0, 0, 0, 1, 1, 1, 0, 0, 0])
-    found = [Mixture(models=models).surprise(bounds[:t], 1, 40) for t in range(1, 10)]
+    found = [Mixture(family=models).surprise(bounds[:t], 1, 40) for t in range(1, 10)]
     assert found == [1, 1, 1, 4, 4, 4, 7, 7, 7]
     steady = np.full(9, pace)
-    assert {Mixture(models=models).surprise(steady[:t], 1, 40) for t in range(1, 10)} == {1}
+    assert {Mixture(family=models).surprise(steady[:t], 1, 40) for t in range(1, 10)} == {1}
 
 
 @pytest.mark.parametrize(("models", "expected"), [(SLIP, {1, 11, 22}), (None, {1})])
 def test_drift_that_outlasts_what_was_expected_is_a_surprise(models, expected):
     steady = np.full(39, 0.03)
-    assert {Mixture(models=models).surprise(steady[:t], 1, 41) for t in range(1, 40)} == expected
+    assert {Mixture(family=models).surprise(steady[:t], 1, 41) for t in range(1, 40)} == expected
 
 
 def test_drift_since_the_estimate_speaks_against_standing_still():
     before = replace(seen(0.1, pace=0.01), nominal=SlipKernel((3, 3), 0.5))
     after = replace(before, drift_bounds=np.concatenate([before.drift_bounds, np.full(4, 0.1)]))
-    quiet, moved = (weights(Mixture(models=SLIP), evidence)["stays"] for evidence in (before, after))
+    quiet, moved = (weights(Mixture(family=SLIP), evidence)["stays"] for evidence in (before, after))
     assert moved < 0.8 * quiet
 
 
@@ -159,6 +159,6 @@ def test_impossible_parameters_are_refused(wrong):
 def test_a_family_that_does_not_fit_into_memory_is_refused_and_not_left_out(monkeypatch):
     monkeypatch.setattr("replan.model.machine.LITTLE", 0)
     monkeypatch.setattr("replan.model.machine.free_bytes", lambda: 50_000.0)
-    family = ModelFamily.of_mixture(KernelFamily.of_one_slip(GRID), "slip")
+    family = Family.of_one_slip(GRID)
     with pytest.raises(InputError, match="of memory"):
-        Mixture(models=family).futures(seen(0.1))
+        Mixture(family=family).futures(seen(0.1))

@@ -9,7 +9,7 @@ from replan import Lookahead, Mission, Reward, World
 from replan.evaluation import evaluate, optimum, regret
 from replan.forecast import Evidence, Future, Mixture, mean_kernel
 from replan.forecast.sudden_changes import CHANCE, SIZE, sudden_changes
-from replan.model import GeneralKernel, KernelFamily, ModelFamily, SlipKernel, constant
+from replan.model import Family, GeneralKernel, SlipKernel, constant
 
 GRID = SlipKernel((3, 3), 0.5)
 GAIN = Reward(next_state=np.array([0.0, 0.0, 0.0, 1.0]))
@@ -43,8 +43,8 @@ def test_close_to_the_end_no_time_counts_twice_and_no_jump_lies_in_the_past(now,
 @pytest.mark.parametrize("slip", [0.0, 0.01])
 def test_at_the_edge_of_its_range_a_parameter_jumps_in_one_direction_alone(slip):
     edge = SlipKernel((3, 3), slip)
-    family = ModelFamily.of_mixture(KernelFamily.of_one_slip(edge), "slip")
-    stays, *jumps = Mixture(models=family).futures(Evidence(4, 16, edge, edge, np.zeros(4)))
+    family = Family.of_one_slip(edge)
+    stays, *jumps = Mixture(family=family).futures(Evidence(4, 16, edge, edge, np.zeros(4)))
     assert [jump.name.split(" at ")[0] for jump in jumps] == ["slip rises"] * 3
     assert 1 - stays.weight == pytest.approx((1 - (1 - CHANCE) ** (12 / 16)) / 2), "and falls never reveal"
 
@@ -73,21 +73,21 @@ def bridge(failing_from: int) -> Mission:
         rows[3, :, 0] = 1.0
         return GeneralKernel(successors, rows)
 
-    family = ModelFamily("the failure rate", {"failure": np.linspace(0, 1, 11)}, kernel_of)
+    family = Family("the failure rate", {"failure": np.linspace(0, 1, 11)}, kernel_of)
     good, bad = kernel_of(0.0), kernel_of(0.9)
     world = World(
         horizon=24,
         kernel=lambda t: good if t < failing_from else bad,
         reward=constant(GAIN),
         start=0,
-        models=family,
+        family=family,
     )
     return Mission(world, budget=2, planning_horizon=8)
 
 
 def test_an_update_is_kept_for_a_jump_and_spent_on_it():
     mission = bridge(failing_from=9)
-    alert = replace(mission, forecast=Mixture(models=mission.world.models))
+    alert = replace(mission, forecast=Mixture(family=mission.world.family))
     assert regret(mission, Lookahead()) > 1.4 * optimum(mission).feedback_regret
     assert regret(alert, Lookahead()) < 1.03 * optimum(mission).feedback_regret
     assert np.flatnonzero(evaluate(alert, Lookahead()).steps.update_probability).tolist() == [1, 10]
@@ -95,8 +95,8 @@ def test_an_update_is_kept_for_a_jump_and_spent_on_it():
 
 
 def test_without_a_jump_the_plan_is_the_one_of_a_world_that_stays():
-    family = ModelFamily.of_mixture(KernelFamily.of_one_slip(GRID), "slip")
-    futures = Mixture(models=family).futures(Evidence(4, 16, GRID, GRID, np.zeros(4)))
+    family = Family.of_one_slip(GRID)
+    futures = Mixture(family=family).futures(Evidence(4, 16, GRID, GRID, np.zeros(4)))
     assert futures[0].name == "stays" and len(futures) == 7
     assert sum(future.weight for future in futures) == pytest.approx(1.0)
     assert mean_kernel(futures)(12) is GRID

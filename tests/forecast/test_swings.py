@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from replan.forecast import Evidence, Mixture
 from replan.forecast.swings import swinging
-from replan.model import KernelFamily, ModelFamily, SlipKernel
+from replan.model import Family, SlipKernel
 
 GRID = SlipKernel((3, 3), 0.1)
-SLIP = ModelFamily.of_mixture(KernelFamily.of_one_slip(GRID), "slip")
+SLIP = Family.of_one_slip(GRID)
 
 
 def course(slips, known, update=1):
@@ -68,5 +68,5 @@ def test_a_mixture_believes_a_swing_that_explains_what_was_seen():
     bounds = np.array([float(a.entrywise_distance(b).max()) for a, b in pairwise(kernels)])
     then, now = 3, 17
     evidence = Evidence(now, 40, kernels[now - 1], kernels[0], bounds[:now], (then, kernels[then - 1]))
-    weights = {future.name: future.weight for future in Mixture(models=SLIP).futures(evidence)}
+    weights = {future.name: future.weight for future in Mixture(family=SLIP).futures(evidence)}
     assert weights["slip rises and swings"] > 2 * max(weights["slip rises"], weights["slip falls"])

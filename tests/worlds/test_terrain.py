@@ -32,14 +32,14 @@ def test_a_patch_drifts_in_a_straight_line_and_the_ground_around_it_not_at_all()
         assert np.delete(field.reshape(-1), [8, 9, 13, 14]) == pytest.approx(0.1)
 
 
-def test_one_patch_that_drifts_is_a_declared_family_and_several_are_not():
+def test_the_family_of_one_patch_that_drifts_is_exact_and_that_of_several_is_not():
     still = {"rows": (0, 0), "columns": (0, 4), "slip": 0.3}
     sand = {"rows": (1, 2), "columns": (0, 4), "slip": 0.1, "final_slip": 0.9, "begin": 1, "end": 6}
     dune = sand | {"rows": (4, 4)}
     world = build(n=5, patches=[still, sand], walls=[(3, 0, 3, 2)])
-    assert [world.family.parameter_of(world.kernel(t)) for t in (0, 6)] == pytest.approx([0.1, 0.9])
+    assert [world.family.share_of(world.kernel(t)) for t in (0, 6)] == pytest.approx([0.1, 0.9])
     assert check_world(world) == []
-    assert build(n=5, patches=[still, sand, dune]).family is None
+    assert not build(n=5, patches=[still, sand, dune]).family.exact
     mission = Mission(world, budget=2, planning_horizon=20)
     boxes = replace(world, family=None)
     true, values = regret(mission, FixedTimes((1, 6))), []
@@ -133,13 +133,13 @@ def test_of_many_patches_an_estimator_tries_the_first_and_a_forecast_moves_all_a
 
     def families(*rows):
         world = Terrain(n=4, terrain={"patches": [patch(row) for row in rows]}).build()
-        return [family and list(family.values) for family in (world.models, world.moves)]
+        return [family and list(family.values) for family in (world.family, world.family.moves)]
 
     assert families(1) == [["slip of patch 1"], None]
     assert families(1, 2) == [["slip of patch 1", "slip of patch 2"], None]
     assert families(1, 1, 2) == [["slip of patch 2", "slip of patch 3"], None]
     assert families(0, 1, 3) == [["slip of patch 1"], ["slip of the patches"]]
     world = Terrain(n=4, terrain={"patches": [patch(row) for row in (0, 1, 3)]}).build()
-    slip = world.moves.member(0.7).slip.reshape(4, 4)
+    slip = world.family.moves.member(0.7).slip.reshape(4, 4)
     np.testing.assert_allclose(slip, np.array([[0.7], [0.7], [0.02], [0.7]]) * np.ones(4))
-    assert ForecastParameters(kind="mixture").build(world).models is world.moves
+    assert ForecastParameters(kind="mixture").build(world).family is world.family.moves

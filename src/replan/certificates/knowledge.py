@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model.family import KernelFamily
+from replan.model.family import Family
 from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
@@ -55,7 +55,7 @@ class Known:
     estimates: tuple[Estimate, ...]
     drift_bounds: Array = field(repr=False)  # (T-1,) epsilon_t
     declared_successors: Indices | None = field(default=None, repr=False)  # (S, k); None: by the estimate
-    family: KernelFamily | None = None  # of which every kernel is declared to be a member
+    family: Family | None = None  # used if it is declared to be exact
 
     @property
     def learned(self) -> bool:
@@ -106,9 +106,9 @@ class Known:
         return None
 
     @property
-    def required_family(self) -> KernelFamily:
-        """The family; raises `NoStructure` where there is none."""
-        if self.family is None:
+    def required_family(self) -> Family:
+        """The family; raises `NoStructure` if there is none, or it is not exact."""
+        if self.family is None or not self.family.exact:
             raise NoStructure("the structure cannot be used: the world declares no family of kernels")
         return self.family
 
@@ -116,7 +116,7 @@ class Known:
         """The parameter of every estimate, by its time; raises `NoStructure` where there is none."""
         family, parameters = self.required_family, dict[int, float]()
         for estimate in self.estimates:
-            parameter = family.parameter_of(estimate.kernel)
+            parameter = family.share_of(estimate.kernel)
             if parameter is None:
                 raise NoStructure(
                     f"the structure cannot be used: the estimate of P_{estimate.time} is not in the family"

@@ -43,7 +43,7 @@ class ParameterRange:
         self.parameters = known.parameters()
         self.family = known.required_family
         self.known, self.horizon = known, len(known.drift_bounds) + 1
-        self.steepness = self.family.steepness()
+        self.steepness = self.family.steepness
         self.low, self.high = np.zeros(self.horizon), np.ones(self.horizon)
         for t in range(self.horizon):
             self._check(t, *self._intersection(t, known.estimates))  # whichever of them are used below

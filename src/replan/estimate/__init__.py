@@ -3,9 +3,9 @@
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE, PairEstimate
 from replan.estimate.drift_bounds import MISSPECIFICATIONS, OnlineDriftBounds, shifted, too_large, too_small
 from replan.estimate.estimator import Estimator, Observation, TrueKernel
+from replan.estimate.family_filter import FamilyFilter, ParameterEstimate
 from replan.estimate.filling import FILLINGS, Filling
 from replan.estimate.from_file import estimate_file
-from replan.estimate.model_family import FamilyFilter, ParameterEstimate
 from replan.estimate.observations import Transitions, read_transitions, transitions
 from replan.estimate.online import WithOnlineBounds
 from replan.estimate.pair import PairSolution, solve_pair

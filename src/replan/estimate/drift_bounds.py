@@ -17,7 +17,6 @@ from replan.errors import InputError
 from replan.estimate.estimator import Observation
 from replan.estimate.slip_evidence import SlipModel, stretches
 from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate
-from replan.model.family import KernelFamily
 from replan.model.kernel import Array
 from replan.model.slip import SlipKernel
 
@@ -39,7 +38,7 @@ class OnlineDriftBounds:
             raise InputError(f"initial must lie between 0 and 1, not {initial}")
         self.nominal, self.horizon, self.confidence, self.initial = nominal, horizon, confidence, initial
         self._model = SlipModel(nominal)
-        self._steepness = float(KernelFamily.of_one_slip(nominal).steepness().max())
+        self._steepness = float(nominal.steepness().max())
         self._last: tuple[int, int] | None = None
         self.averages: list[SlipEstimate] = []  # of each interval, `time` being its last step
         self.centres: list[float] = []  # the mean time of each interval

@@ -1,4 +1,4 @@
-"""Movement of the parameters of a model family: the prior of `FamilyFilter`.
+"""Movement of the parameters of a family: the prior of `FamilyFilter`.
 
 A pace is the share of the drift bound, with its sign, by which a parameter moves in every step. It lasts,
 since drift in practice is a trend or a burst, and is drawn afresh with probability `RENEWAL` in each step.
@@ -16,8 +16,8 @@ from itertools import product
 import numpy as np
 
 from replan import _loops
+from replan.model.family import Family
 from replan.model.kernel import Array, Indices
-from replan.model.model_family import ModelFamily
 
 PACES = {
     1: (np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([0.425, 0.05, 0.05, 0.05, 0.425])),
@@ -33,7 +33,7 @@ RENEWAL = 0.02
 class Movement:
     """Hypotheses (pace, member), pace by pace: H = P G rows, and how their weights move."""
 
-    def __init__(self, family: ModelFamily) -> None:
+    def __init__(self, family: Family) -> None:
         self.positions, self.shape = family.positions, family.shape
         self.members = int(np.prod(self.shape))
         self.paces, self.pace_prior = PACES[len(self.shape)]

@@ -17,7 +17,6 @@ from replan.estimate.drift_sums import DriftSums
 from replan.estimate.estimator import Observation
 from replan.estimate.slip_evidence import CELLS, SlipModel, Stretch, stretches
 from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate, SlipProfile
-from replan.model.family import KernelFamily
 from replan.model.general_kernel import prepare_kernel
 from replan.model.kernel import Indices
 from replan.model.slip import SlipKernel
@@ -58,7 +57,7 @@ class PooledSlip:
         self.terrain = _classes(terrain, nominal.states)
         self._model = SlipModel(nominal)
         slips = np.broadcast_to(nominal.slip, (nominal.states,))
-        steepness = KernelFamily.of_one_slip(nominal).steepness().max(axis=1)
+        steepness = nominal.steepness().max(axis=1)
         self._prior, self._drift = [], []
         for cells in (self.terrain == c for c in range(int(self.terrain.max()) + 1)):
             self._prior.append(float(slips[cells].mean()) if cells.any() else 0.0)

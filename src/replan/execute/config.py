@@ -12,7 +12,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.estimate.estimator import validate_kernel
 from replan.forecast.base import Evidence, Forecast, Frozen, Future, mean_kernel
-from replan.model.family import KernelFamily
+from replan.model.family import Family
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan, check_plan, plan, plan_ahead
@@ -168,8 +168,8 @@ class AgentConfig:
     """t -> P_t, for rules that need it."""
     declared_successors: Indices | None = None
     """(S, k) states to which steps can lead at any time."""
-    family: KernelFamily | None = None
-    """The family of which every kernel is a member."""
+    family: Family | None = None
+    """The family that the world declares."""
 
     def __post_init__(self) -> None:
         self.budgets = check_budgets(

@@ -8,10 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from replan.forecast.trend import Moved
-from replan.model.combination import side_by_side
-from replan.model.general_kernel import GeneralKernel
+from replan.model.family import Family
 from replan.model.kernel import Kernel
-from replan.model.model_family import ModelFamily
 from replan.model.slip import SlipKernel
 
 UP, DOWN = 1, -1
@@ -20,20 +18,20 @@ UP, DOWN = 1, -1
 class FamilyMoves:
     """The members of a family, by how far their entries differ along each parameter."""
 
-    def __init__(self, models: ModelFamily) -> None:
-        self.models, self.positions = models, models.positions
-        self.member = lru_cache(maxsize=None)(lambda index: models.member(*models.points[index]))
+    def __init__(self, family: Family) -> None:
+        self.family, self.positions = family, family.positions
+        self.member = lru_cache(maxsize=None)(lambda index: family.member(*family.points[index]))
         self.nearest = lru_cache(maxsize=256)(self._nearest)
 
     def directions(self) -> Iterator[tuple[str, int, int]]:
         """Yield name, axis and sign of every way in which one parameter can move."""
-        for axis, name in enumerate(self.models.values):
+        for axis, name in enumerate(self.family.values):
             yield f"{name} rises", axis, UP
             yield f"{name} falls", axis, DOWN
 
     def moved(self, kernel: Kernel, axis: int, sign: int) -> Moved:
         """Return a function from the change that is allowed to the kernel moved by it."""
-        if self.models.is_slip and isinstance(kernel, SlipKernel):
+        if self.family.is_slip and isinstance(kernel, SlipKernel):
             return self._more_slip(kernel, axis, sign)
         centre, along = self.nearest(kernel), self.positions[axis]
 
@@ -42,15 +40,15 @@ class FamilyMoves:
             if at == centre[axis]:
                 return kernel
             index = (*centre[:axis], at, *centre[axis + 1 :])
-            return self.member(int(np.ravel_multi_index(index, self.models.shape)))
+            return self.member(int(np.ravel_multi_index(index, self.family.shape)))
 
         return moved
 
     def _more_slip(self, kernel: SlipKernel, axis: int, sign: int) -> Moved:
         """Return the kernel with more or less slip in the cells that the parameter changes."""
-        values, along = list(self.models.values.values())[axis], self.positions[axis]
+        values, along = self.family.grids[axis], self.positions[axis]
         per_change = sign * (values[-1] - values[0]) / along[-1]
-        cells = self.models.depends[axis].any(axis=1)
+        cells = self.family.depends[axis].any(axis=1)
 
         def moved(change: float) -> Kernel:
             slip = np.clip(kernel.slip + change * per_change, 0.0, 1.0)
@@ -61,13 +59,7 @@ class FamilyMoves:
 
     def _nearest(self, kernel: Kernel) -> tuple[int, ...]:
         """Return the indices of the member nearest to a kernel, by the rows that depend on the parameters."""
-        successors, members = self.models.stacked
-        shared = GeneralKernel.of_merged(successors, members[0])
-        _, (_, here) = side_by_side([shared, kernel.general()])
-        if here.shape != members.shape[1:]:
-            apart = np.array([self.member(i).entrywise_distance(kernel) for i in range(len(members))])
-        else:
-            apart = np.abs(members - here).max(axis=3)
-        rows = self.models.depends.any(axis=0)
+        apart = self.family.distances(kernel)
+        rows = self.family.depends.any(axis=0)
         rows = rows if rows.any() else np.ones_like(rows)
-        return tuple(int(i) for i in np.unravel_index(apart[:, rows].max(axis=1).argmin(), self.models.shape))
+        return tuple(int(i) for i in np.unravel_index(apart[:, rows].max(axis=1).argmin(), self.family.shape))

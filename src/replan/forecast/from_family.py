@@ -14,11 +14,11 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.estimate.estimator import Estimator
-from replan.estimate.model_family import FamilyFilter, step_bounds
+from replan.estimate.family_filter import FamilyFilter, step_bounds
 from replan.estimate.movement import Movement
 from replan.forecast.base import Evidence, Forecast, Future
+from replan.model.family import Family
 from replan.model.kernel import Array, Kernel
-from replan.model.model_family import ModelFamily
 
 FUTURES_KEPT = 1e-6  # futures with less weight are left out
 
@@ -31,8 +31,8 @@ class FromFamily(Forecast):
     come are not used: the last one known is held, unless `knows_ahead`.
     """
 
-    models: ModelFamily
-    """The family of models."""
+    family: Family
+    """The family whose parameters go on."""
     drift_bounds: Array = field(repr=False)
     """(T-1,) or (T-1, S, A) bounds on the change of an entry."""
     knows_ahead: bool = False
@@ -47,7 +47,7 @@ class FromFamily(Forecast):
         """Return the forecast that goes on from the estimator's weights, if it is a `FamilyFilter`."""
         if not isinstance(estimator, FamilyFilter):
             return self
-        if estimator.family.shape != self.models.shape:
+        if estimator.family.shape != self.family.shape:
             raise InputError("the forecast and the estimator have different families of models")
         return replace(self, learner=estimator)
 
@@ -74,24 +74,24 @@ class FromFamily(Forecast):
 
     @cached_property
     def _movement(self) -> Movement:
-        return Movement(self.models)
+        return Movement(self.family)
 
     @cached_property
     def _stated(self) -> Array:
-        return step_bounds(np.asarray(self.drift_bounds, dtype=float), self.models)
+        return step_bounds(np.asarray(self.drift_bounds, dtype=float), self.family)
 
     def _bounds(self, evidence: Evidence) -> Array:
         """(T-1, d) bounds of each parameter, from the last one known on held."""
         known = len(evidence.drift_bounds)
         if self.knows_ahead or known >= len(self._stated):
             return self._stated
-        held = self._stated[known - 1] if known else np.zeros(len(self.models.shape))
+        held = self._stated[known - 1] if known else np.zeros(len(self.family.shape))
         return np.concatenate([self._stated[:known], np.tile(held, (len(self._stated) - known, 1))])
 
     def _belief(self, evidence: Evidence, bounds: Array) -> Array:
         """(H,) weights by the estimate and the one before it, the nominal kernel where there was none."""
         then, before = evidence.earlier or (1, evidence.nominal)
-        here, there = self.models.locate(evidence.kernel), self.models.locate(before)
+        here, there = self.family.locate(evidence.kernel), self.family.locate(before)
         allowed = bounds[max(then - 1, 0) : evidence.since].sum(axis=0)
         return self._movement.after_move(there, here, allowed, evidence.since - max(then - 1, 0))
 
@@ -99,12 +99,12 @@ class FromFamily(Forecast):
         """t -> the mean kernel of (n, G) weights that begin at `since`."""
 
         def kernel(t: int) -> Kernel:
-            return self.models.mean(course[min(t - since, len(course) - 1)])
+            return self.family.mean(course[min(t - since, len(course) - 1)])
 
         return lru_cache(maxsize=None)(kernel)
 
     def _words(self, direction: tuple[int, ...]) -> str:
         ways = {-1: "falls", 0: "stays", 1: "rises"}
         return ", ".join(
-            f"{name} {ways[sign]}" for name, sign in zip(self.models.values, direction, strict=True)
+            f"{name} {ways[sign]}" for name, sign in zip(self.family.values, direction, strict=True)
         )

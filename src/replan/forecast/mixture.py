@@ -29,8 +29,8 @@ from replan.forecast.sudden_changes import sudden_changes
 from replan.forecast.swapped_actions import swapped_actions
 from replan.forecast.swings import swinging
 from replan.forecast.trend import STILL, Moved, moving, onwards, towards, towards_chance
+from replan.model.family import Family, SameMembers
 from replan.model.kernel import Array, Kernel, constant
-from replan.model.model_family import ModelFamily, SameMembers
 from replan.model.slip import SlipKernel
 
 GIVEN, SWAPPED = "as given", "actions swap"
@@ -54,8 +54,8 @@ class Mixture(Forecast):
 
     given: Given | None = None
     """A further model, from outside."""
-    models: ModelFamily | None = field(default=None, repr=False)
-    """A family of which the kernels are members."""
+    family: Family | None = field(default=None, repr=False)
+    """Family whose parameters move."""
     sharpness: float = 3.0
     """By how many powers of e a model that foretold nothing falls behind one that foretold all."""
     floor: float = 0.02
@@ -92,8 +92,8 @@ class Mixture(Forecast):
 
     def sources(self, horizon: int) -> Iterable[Kernel]:
         """Return the members of the family and the given kernels."""
-        if self.models is not None:
-            yield from (self.models.member(*point) for point in self.models.points)
+        if self.family is not None:
+            yield from (self.family.member(*point) for point in self.family.points)
         if self.given is not None:
             yield from self.given.sources(horizon)
 
@@ -119,7 +119,7 @@ class Mixture(Forecast):
     def _moves(self) -> FamilyMoves | None:
         """The moves within the family; None without one, or where it has members that are the same kernel."""
         try:
-            return None if self.models is None else FamilyMoves(self.models)
+            return None if self.family is None else FamilyMoves(self.family)
         except SameMembers:
             return None
 

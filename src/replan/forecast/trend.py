@@ -11,7 +11,6 @@ import numpy as np
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.lasting_drift import held_bounds
 from replan.model.combination import combine, side_by_side
-from replan.model.family import KernelFamily
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Kernel
 from replan.model.slip import SlipKernel
@@ -92,7 +91,7 @@ def onwards(evidence: Evidence) -> Moved:
 def towards_chance(kernel: Kernel) -> Moved:
     """Move a `SlipKernel` to more slip, any other kernel towards equally likely successors."""
     if isinstance(kernel, SlipKernel):
-        per_slip = float(KernelFamily.of_one_slip(kernel).steepness().max()) or 1.0
+        per_slip = float(kernel.steepness().max()) or 1.0
         return lambda change: kernel.with_slip(np.minimum(kernel.slip + change / per_slip, 1.0))
     lists = kernel.general()
     possible = (lists.probabilities > 0).any(axis=1, keepdims=True)

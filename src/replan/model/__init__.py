@@ -3,10 +3,9 @@
 from replan.model.array_worlds import from_arrays, load_npz
 from replan.model.checks import Finding, check_world, require_valid
 from replan.model.drift import burst_intervals, linear, piecewise, sinusoidal
-from replan.model.family import KernelFamily
+from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
-from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel
 from replan.model.world import World, drift_bounds, local_drift_bounds
@@ -14,11 +13,10 @@ from replan.model.world import World, drift_bounds, local_drift_bounds
 __all__ = [
     "ACTIONS",
     "MOVES",
+    "Family",
     "Finding",
     "GeneralKernel",
     "Kernel",
-    "KernelFamily",
-    "ModelFamily",
     "Reward",
     "SlipKernel",
     "World",

@@ -187,6 +187,10 @@ class SlipKernel:
             return target
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
 
+    def steepness(self) -> Array:
+        """(S, A) the largest change of an entry for a unit change of the slip of all cells."""
+        return self.with_slip(0.0).entrywise_distance(self.with_slip(1.0))
+
     def same_moves(self, other: SlipKernel) -> bool:
         """Return whether both kernels have the same shape and the same cells blocked."""
         if self.shape != other.shape or self.blocked.size != other.blocked.size:

@@ -12,7 +12,6 @@ from weakref import ref
 
 import numpy as np
 
-from replan.model.family import KernelFamily
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
@@ -84,9 +83,6 @@ class Window:
 
     def world(self, world: World) -> World:
         """Return a world in the window, with the drift bounds of the whole; its start must lie within."""
-        family = world.family
-        if family is not None:
-            family = KernelFamily(family.description, self.kernel(family.first), self.kernel(family.last))
         declared = world.declared_successors
         return replace(
             world,
@@ -97,7 +93,7 @@ class Window:
             start_states=None,
             grid=self.shape,
             declared_successors=None if declared is None else self._successors(declared),
-            family=family,
+            family=None if world.family is None else world.family.within(self.kernel),
         )
 
     def _once(self, whole, restrict):

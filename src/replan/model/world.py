@@ -13,10 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.family import KernelFamily
+from replan.model.family import Family
 from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
-from replan.model.model_family import ModelFamily
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 
@@ -41,12 +40,8 @@ class World:
     """Rows and columns, where the states are cells."""
     declared_successors: Indices | None = field(default=None, repr=False)
     """(S, k) states to which steps can lead, at any time; a row may repeat a state. None: not declared."""
-    family: KernelFamily | None = field(default=None, repr=False)
-    """Family of which every P_t is a member; None: not declared."""
-    models: ModelFamily | None = field(default=None, repr=False)
-    """Kernels that an estimator may try, one of them near every P_t; None: not declared."""
-    moves: ModelFamily | None = field(default=None, repr=False)
-    """Family whose parameters a forecast moves, from the kernel seen; None: `models`."""
+    family: Family | None = field(default=None, repr=False)
+    """Kernels by one or two parameters, of which one is near every P_t; None: not declared."""
 
     def __post_init__(self) -> None:
         if self.horizon < 2:
@@ -111,17 +106,12 @@ def drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
                 and now.slip.size == following.slip.size == 1
                 and now.differs_in_slip_alone(following)
             ):
-                steepness = _steepness(now) if steepness is None else steepness
+                steepness = float(now.steepness().max()) if steepness is None else steepness
                 bounds[t] = abs(float(following.slip[0]) - float(now.slip[0])) * steepness
             else:
                 bounds[t], steepness = now.entrywise_distance(following).max(), None
         now = following
     return bounds
-
-
-def _steepness(kernel: SlipKernel) -> float:
-    """Return the largest change of an entry for a unit change of the slip of all cells."""
-    return float(kernel.with_slip(0.0).entrywise_distance(kernel.with_slip(1.0)).max())
 
 
 def local_drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:

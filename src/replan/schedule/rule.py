@@ -13,7 +13,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.forecast.base import Future
-from replan.model.family import KernelFamily
+from replan.model.family import Family
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan
@@ -93,8 +93,8 @@ class Context:
     execution: Execution = "map"
     declared_successors: Indices | None = field(default=None, repr=False)
     """(S, k) states to which steps can lead at any time; None: undeclared."""
-    family: KernelFamily | None = field(default=None, repr=False)
-    """The family of which every kernel is a member; None: undeclared."""
+    family: Family | None = field(default=None, repr=False)
+    """The family that the world declares; None: undeclared."""
     given: Mapping[Need, Any] = field(default_factory=dict, repr=False)
     """The information that the rule declares in `needs`."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)

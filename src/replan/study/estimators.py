@@ -57,9 +57,9 @@ def _slip_intervals(mission: Mission) -> Estimator:
 def _model_family(mission: Mission) -> Estimator:
     """The parameters of the world's family of models and their movement, from whole skip intervals."""
     world = mission.world
-    if world.models is None:
-        raise InputError("model-family needs a world that declares the models to try")
-    return FamilyFilter(world.models, world.local_drift_bounds, start=world.kernel(0))
+    if world.family is None:
+        raise InputError("model-family needs a world that declares a family")
+    return FamilyFilter(world.family, world.local_drift_bounds, start=world.kernel(0))
 
 
 ESTIMATORS: dict[str, Callable[[Mission], Estimator]] = {
@@ -83,7 +83,7 @@ def check_estimator(name: str) -> str:
 def applies(name: str, mission: Mission) -> bool:
     """Whether the estimator's assumption holds: pooled slip needs one known law of where a slip goes."""
     if name == "model-family":
-        return mission.world.models is not None
+        return mission.world.family is not None
     if not (name.startswith("slip-") or name.endswith("-online")):
         return True
     kernels = [mission.world.kernel(t) for t in range(mission.horizon)]

@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 
-from replan.model import GeneralKernel, ModelFamily, Reward, SlipKernel, World, constant
+from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole
 from replan.worlds.slip_grid import DISTANCE_SCALE
@@ -78,7 +78,7 @@ class Crosswind(Parameters):
             start=rows // 2 * columns,
             grid=(rows, columns),
             declared_successors=windy(UP).successors,
-            models=ModelFamily(
+            family=Family(
                 "the kernel is the wind's angle; all else is known and stays",
                 {"angle": np.linspace(UP - 180, UP + 180, 73)},
                 windy,

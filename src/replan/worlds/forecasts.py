@@ -23,7 +23,7 @@ class ForecastParameters(Parameters):
     """The forecast of a setting: the kernels that the robot expects after an update.
 
     `given` is the true future, or that of `file`, made wrong by `error`, `late` and `noise`. `mixture` has a
-    given member where any of these is set. `family` moves the parameters of the world's models on;
+    given member where any of these is set. `family` moves the parameters of the world's family on;
     `family-ahead` also knows the drift bounds of the steps ahead.
     """
 
@@ -59,12 +59,14 @@ class ForecastParameters(Parameters):
         if self.kind in ("family", "family-ahead"):
             return self._family(world)
         given = self._given(world) if self.kind == "given" or self.has_given else None
-        return given if self.kind == "given" and given else Mixture(given, world.moves or world.models)
+        return (
+            given if self.kind == "given" and given else Mixture(given, world.family and world.family.moving)
+        )
 
     def _family(self, world: World) -> FromFamily:
-        if world.models is None:
-            raise InputError(f"the forecast {self.kind} needs a world that declares the models to try")
-        return FromFamily(world.models, world.local_drift_bounds, knows_ahead=self.kind == "family-ahead")
+        if world.family is None:
+            raise InputError(f"the forecast {self.kind} needs a world that declares a family")
+        return FromFamily(world.family, world.local_drift_bounds, knows_ahead=self.kind == "family-ahead")
 
     def _given(self, world: World) -> Given:
         fault = ForecastFault(self.late or 0, self.error or 0.0, self.noise or 0.0, self.seed)

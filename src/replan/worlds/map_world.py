@@ -10,6 +10,7 @@ plan counts the moves that are left at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from replan.errors import InputError
-from replan.model import KernelFamily, ModelFamily, Reward, SlipKernel, World, constant
+from replan.model import Family, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array, Indices
 from replan.model.slip import NUMBERS_KEPT
 from replan.worlds.cell_map import CellMap
@@ -160,7 +161,7 @@ def build_on(
         stated_bounds=_drift(cells, values, ground) if stated_bounds is None else np.asarray(stated_bounds),
         start_states=np.flatnonzero(np.isfinite(distances)),
         grid=cells.shape,
-        models=None if patches else ModelFamily.of_mixture(KernelFamily.of_one_slip(kernel(0)), "slip"),
+        family=None if patches else replace(Family.of_one_slip(kernel(0)), exact=False),
     )
 
 

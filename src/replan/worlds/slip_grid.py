@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model import KernelFamily, ModelFamily, Reward, World, constant
+from replan.model import Family, Reward, World, constant
 from replan.model.kernel import Array
 from replan.model.slip import slip_over_time
 
@@ -36,7 +36,6 @@ def rover(
     blocked = _blocked(n, obstacles, keep_free=(start, goal))
     factor = np.ones(1) if terrain is None else np.asarray(terrain, dtype=float).reshape(-1)
     kernel = slip_over_time((n, n), slip, factor, blocked=blocked)
-    family = KernelFamily.of_one_slip(kernel(0)) if terrain is None else None
     return World(
         horizon=len(slip),
         kernel=kernel,
@@ -46,8 +45,7 @@ def rover(
         start_states=None if blocked is None else np.flatnonzero(~blocked),
         grid=(n, n),
         declared_successors=None if blocked is None else kernel(0).destinations(),
-        family=family,
-        models=None if family is None else ModelFamily.of_mixture(family, "slip"),
+        family=Family.of_one_slip(kernel(0)) if terrain is None else None,
     )
 
 

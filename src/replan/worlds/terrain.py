@@ -18,9 +18,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from replan.errors import InputError
-from replan.model import KernelFamily, ModelFamily, Reward, SlipKernel, World, constant
+from replan.model import Family, Reward, SlipKernel, World, constant
+from replan.model.family import VALUES
 from replan.model.kernel import Array
-from replan.model.model_family import VALUES
 from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
 
@@ -110,45 +110,33 @@ class Terrain(Parameters):
             grid=(n, n),
             declared_successors=kernel(0).destinations() if blocked.any() else None,
             family=_family(ground, n, blocked),
-            models=_models(ground, n, blocked),
-            moves=_moves(ground, n, blocked),
         )
 
 
-def _family(ground: Ground, n: int, blocked: np.ndarray) -> KernelFamily | None:
-    """Return the family of kernels where one patch alone drifts."""
-    drifting = _drifting(ground)
-    if len(drifting) != 1:
-        return None
-    ends = [_kernel_with(ground, n, blocked, {drifting[0]: slip}) for slip in (0.0, 1.0)]
-    return KernelFamily("the kernel is the slip of one patch; all else is known and stays", *ends)
+def _family(ground: Ground, n: int, blocked: np.ndarray) -> Family | None:
+    """Return the kernels by the slips of one or two drifting patches, exact if no other one drifts.
 
-
-def _models(ground: Ground, n: int, blocked: np.ndarray) -> ModelFamily | None:
-    """Return the kernels by the slips of two drifting patches, or of the first one if there are more."""
+    If there are more, an estimator tries the slip of the first and a forecast moves one slip of all.
+    """
     drifting = _visible(ground, n, blocked)
     if not drifting:
         return None
     tried = drifting if len(drifting) == 2 else drifting[:1]
+    which = "one patch" if len(drifting) == 1 else f"{len(tried)} of the patches"
     others = "the other patches are as at the start" if len(drifting) > 2 else "all else is known and stays"
-    return ModelFamily(
-        f"the kernel is the slip of {len(tried)} of the patches; {others}",
-        {f"slip of patch {i + 1}": np.linspace(0, 1, VALUES if len(tried) == 1 else 11) for i in tried},
-        lambda *slips: _kernel_with(ground, n, blocked, dict(zip(tried, slips, strict=True))),
-        linear=True,
-    )
-
-
-def _moves(ground: Ground, n: int, blocked: np.ndarray) -> ModelFamily | None:
-    """Return the kernels by one slip of all drifting patches if there are more than two."""
-    drifting = _visible(ground, n, blocked)
-    if len(drifting) <= 2:
-        return None
-    return ModelFamily(
+    moves = Family(
         "the kernel is one slip of all patches that drift; all else is known and stays",
         {"slip of the patches": np.linspace(0, 1, VALUES)},
         lambda slip: _kernel_with(ground, n, blocked, dict.fromkeys(drifting, float(slip))),
         linear=True,
+    )
+    return Family(
+        f"the kernel is the slip of {which}; {others}",
+        {f"slip of patch {i + 1}": np.linspace(0, 1, VALUES if len(tried) == 1 else 11) for i in tried},
+        lambda *slips: _kernel_with(ground, n, blocked, dict(zip(tried, slips, strict=True))),
+        linear=True,
+        exact=len(_drifting(ground)) == 1,
+        moves=moves if len(drifting) > 2 else None,
     )
 
 

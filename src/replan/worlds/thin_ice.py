@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import GeneralKernel, KernelFamily, ModelFamily, Reward, SlipKernel, World, constant
+from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array, Indices
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Side, Whole
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
@@ -72,10 +72,11 @@ class ThinIce(Parameters):
         solid = _climbing_out(solid, water, bank=water - n)
         failures = failure_rates(ice, self.horizon)
         breaking = cache(lambda rate: _breaking(solid, falls_to, rate))
-        family = KernelFamily(
+        family = Family.of_mixtures(
             "the kernel is one failure rate of all ice; all else is known and stays",
             breaking(0.0),
             breaking(1.0),
+            name="failure rate",
         )
         next_state = -distances(n, (n - 1, 0)) / DISTANCE_SCALE
         next_state[water] -= ice.fall_cost
@@ -86,7 +87,6 @@ class ThinIce(Parameters):
             grid=(n, n),
             declared_successors=breaking(failures[0]).successors,
             family=family,
-            models=ModelFamily.of_mixture(family, "failure rate"),
         )
 
 

@@ -21,9 +21,9 @@ from replan.estimate.movement import Movement
 from replan.estimate.slip_evidence import UNLIKELY, Stretch, stretches
 from replan.estimate.slip_mle import Evidence, check_options
 from replan.estimate.slip_profile import CONFIDENCE
+from replan.model.family import Family
 from replan.model.general_kernel import prepare_kernel
 from replan.model.kernel import Array, Kernel
-from replan.model.model_family import ModelFamily
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class ParameterEstimate:
 
 
 class FamilyFilter:
-    """Estimator of the parameters of a model family.
+    """Estimator of the parameters of a family.
 
     `drift_bounds` is one number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each pair;
     `start` is the kernel at t = 0, without which all parameters are equally likely then.
@@ -55,7 +55,7 @@ class FamilyFilter:
 
     def __init__(
         self,
-        family: ModelFamily,
+        family: Family,
         drift_bounds: ArrayLike,
         *,
         start: Kernel | None = None,
@@ -104,7 +104,7 @@ class FamilyFilter:
         that are at least (1 - confidence) / 2 times as likely as the likeliest.
         """
         grid, found = self.weights.reshape(self.family.shape), []
-        for axis, (name, values) in enumerate(self.family.values.items()):
+        for axis, (name, values) in enumerate(zip(self.family.values, self.family.grids, strict=True)):
             line = grid.sum(axis=tuple(other for other in range(grid.ndim) if other != axis))
             likeliest = np.argsort(-line, kind="stable")
             enough = int(np.searchsorted(line[likeliest].cumsum(), self.confidence))
@@ -197,7 +197,7 @@ class FamilyFilter:
         self._movement.move(joint, np.zeros(len(self.family.shape)), 1)
 
 
-def step_bounds(bounds: Array, family: ModelFamily) -> Array:
+def step_bounds(bounds: Array, family: Family) -> Array:
     """(d,) or (T-1, d) bounds of each parameter: the greatest among the rows that depend on it."""
     if bounds.ndim == 3:
         return np.stack([bounds[:, rows].max(axis=1) for rows in family.depends], axis=1)

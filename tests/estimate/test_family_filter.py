@@ -12,16 +12,14 @@ from replan.estimate import FamilyFilter, Observation
 from replan.estimate.movement import PACES as BY_NUMBER
 from replan.estimate.movement import RENEWAL, Movement
 from replan.estimate.slip_evidence import UNLIKELY
-from replan.model import GeneralKernel, ModelFamily, SlipKernel
+from replan.model import Family, GeneralKernel, SlipKernel
 from replan.planning import plan
 from replan.schedule import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.thin_ice import failure_rates
 
 PACES, PRIOR = BY_NUMBER[1]
-SLIP = ModelFamily(
-    "slip", {"slip": np.linspace(0, 1, 41)}, lambda slip: SlipKernel((6, 6), slip), linear=True
-)
+SLIP = Family("slip", {"slip": np.linspace(0, 1, 41)}, lambda slip: SlipKernel((6, 6), slip), linear=True)
 
 
 def small_family(seed=0, values=4):
@@ -31,7 +29,7 @@ def small_family(seed=0, values=4):
     def member(share):
         return GeneralKernel.from_dense((1 - share) * ends[0] + share * ends[1])
 
-    return ModelFamily("a line", {"share": np.linspace(0, 1, values)}, member, linear=True)
+    return Family("a line", {"share": np.linspace(0, 1, values)}, member, linear=True)
 
 
 def transitions_between_hypotheses(family, bound):
@@ -110,7 +108,7 @@ def test_without_drift_transitions_are_counted(slips):
 
 @given(st.integers(0, 60), st.floats(0, 0.3))
 def test_no_kernel_moves_farther_than_its_bound(member, bound):
-    family = make_mission(load_setting("crosswind-hard")).world.models
+    family = make_mission(load_setting("crosswind-hard")).world.family
     movement = Movement(family)
     belief = movement.spread(np.eye(len(family.points))[member])
     moved = movement.move(belief[:, None], np.array([bound]), 1)[:, 0]
@@ -138,7 +136,7 @@ def test_a_lasting_pace_is_learned_and_foretold():
 
 def test_bounds_elsewhere_do_not_move_a_parameter():
     cells = np.arange(36)
-    family = ModelFamily(
+    family = Family(
         "half", {"slip": SLIP.points[:, 0]}, lambda slip: SlipKernel((6, 6), np.where(cells < 18, slip, 0.1))
     )
     bounds = np.zeros((9, 36, 5))
@@ -217,7 +215,7 @@ def missions(name, count, *, knows_start=True, seed=0):
     kernels = [world.kernel(t) for t in range(world.horizon)]
     truth = true_parameters(setting, world)
     filter_ = FamilyFilter(
-        world.models, world.local_drift_bounds, start=world.kernel(0) if knows_start else None
+        world.family, world.local_drift_bounds, start=world.kernel(0) if knows_start else None
     )
     blank, rng, held = filter_.save(), np.random.default_rng(seed), np.zeros(len(times))
     for _ in range(count):
