@@ -13,17 +13,17 @@ from itertools import product
 import numpy as np
 
 from replan.execute import Agent
+from replan.robots.crazyflie.calibration import Calibration, calibrate
+from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
+from replan.robots.crazyflie.flight import fly
+from replan.robots.crazyflie.flights import BATCH_UNIT
+from replan.robots.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout
+from replan.robots.crazyflie.metrics import Outcome, outcome
+from replan.robots.crazyflie.physics import Physics
+from replan.robots.crazyflie.wind import make_wind
+from replan.robots.crazyflie.world import COLLISION_COST, crazyflie_mission
 from replan.schedule.registry import make_rule
-from replan.study.flights import BATCH_UNIT
 from replan.study.paper import TABLE_3
-from replan.worlds.crazyflie.calibration import Calibration, calibrate
-from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
-from replan.worlds.crazyflie.flight import fly
-from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout
-from replan.worlds.crazyflie.metrics import Outcome, outcome
-from replan.worlds.crazyflie.physics import Physics
-from replan.worlds.crazyflie.wind import make_wind
-from replan.worlds.crazyflie.world import COLLISION_COST, crazyflie_mission
 
 FIRST_LAYOUT = FIRST_VALIDATION_LAYOUT + 1_000  # beyond those on which thresholds are chosen
 LAYOUTS = 32

@@ -22,9 +22,9 @@ CONSTANT, DECIDED, FORWARDED = "/constant", "/decided", "/forwarded"
 
 
 def rows() -> list[Row]:
-    from replan.robots import messages
-    from replan.robots.dds import Bus
-    from replan.robots.is_path_valid import Request13, Response13
+    from replan.robots.ros2 import messages
+    from replan.robots.ros2.dds import Bus
+    from replan.robots.ros2.is_path_valid import Request13, Response13
 
     with ExitStack() as stack:
         for service in (CONSTANT, DECIDED, FORWARDED):
@@ -86,7 +86,7 @@ def _updates() -> list[Row]:
 
 
 def _scheduler(rule: str):
-    from replan.robots.nav2_scheduler import Nav2Scheduler
+    from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
     from replan.schedule.registry import make_rule
     from replan.worlds.cell_map import CellMap
     from replan.worlds.settings import parse_setting
@@ -112,10 +112,10 @@ def _serve(service: str) -> None:
     import signal
     import threading
 
-    from replan.robots.dds import Bus
-    from replan.robots.is_path_valid import Request13, Response13
-    from replan.robots.ros2 import Names, Ros2Scheduler
-    from replan.robots.scheduler_service import SchedulerService
+    from replan.robots.ros2.dds import Bus
+    from replan.robots.ros2.is_path_valid import Request13, Response13
+    from replan.robots.ros2.node import Names, Ros2Scheduler
+    from replan.robots.ros2.scheduler_service import SchedulerService
 
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())

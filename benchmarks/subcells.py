@@ -15,16 +15,16 @@ import numpy as np
 
 from replan.execute import Agent
 from replan.model.kernel import Array, Indices
+from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
+from replan.robots.crazyflie.flight import fly
+from replan.robots.crazyflie.layouts import DENSITIES, cells_at, layout, middles_at
+from replan.robots.crazyflie.metrics import Outcome, outcome
+from replan.robots.crazyflie.physics import Physics
+from replan.robots.crazyflie.wind import make_wind
+from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule.registry import make_rule
 from replan.skip.propagation import EXECUTIONS
 from replan.study.protocol import bootstrap_interval
-from replan.worlds.crazyflie.crazyflow_flight import CrazyflowFlight
-from replan.worlds.crazyflie.flight import fly
-from replan.worlds.crazyflie.layouts import DENSITIES, cells_at, layout, middles_at
-from replan.worlds.crazyflie.metrics import Outcome, outcome
-from replan.worlds.crazyflie.physics import Physics
-from replan.worlds.crazyflie.wind import make_wind
-from replan.worlds.crazyflie.world import crazyflie_mission
 
 RULES = ("periodic", "lookahead")
 CUTS = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replan import make_rule
-from replan.study import Job, Scene, fly_one
+from replan.robots.crazyflie import Job, Scene, fly_one
 
 
 def main() -> None:

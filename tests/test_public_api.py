@@ -18,7 +18,7 @@ PUBLIC = [
     for package in ["replan", *STAGES]
     if "__all__" in vars(import_module(package)) and "._" not in package
 ]
-KNOWN_PRIVATE = {"replan.worlds.crazyflie"}  # a package of its own, loaded with the extra `crazyflow`
+KNOWN_PRIVATE: set[str] = set()
 
 
 def loaded_after(script: str) -> set[str]:

@@ -26,8 +26,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from replan.robots.scheduler_file import load_scheduler
-from replan.robots.scheduler_service import Report, SchedulerService
+from replan.robots.ros2.scheduler_file import load_scheduler
+from replan.robots.ros2.scheduler_service import Report, SchedulerService
 
 THREADS = 8  # an answer holds one until the planner's own check has answered through another
 DEFAULTS = {

@@ -32,8 +32,8 @@ from pathlib import Path as File
 import numpy as np
 
 from replan.model.slip import MOVES
-from replan.robots import is_path_valid, messages
-from replan.robots.dds import Bus
+from replan.robots.ros2 import is_path_valid, messages
+from replan.robots.ros2.dds import Bus
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap
 from replan.worlds.map_world import FloorPatch

@@ -1,4 +1,4 @@
-from tests.worlds.crazyflie.conftest import make_peer
+from tests.robots.crazyflie.conftest import make_peer
 
 from suite_worlds import own_rule, small_suite
 

@@ -6,7 +6,7 @@ import signal
 import sys
 
 import pytest
-from tests.worlds.crazyflie.faults import FAULTS, OUTAGES, PHASES, Fault, account, begins, run
+from tests.robots.crazyflie.faults import FAULTS, OUTAGES, PHASES, Fault, account, begins, run
 
 from replan.cli import run as replan
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.robots.dds_peer import own_domain
+from tests.robots.ros2.dds_peer import own_domain
 
 from replan.worlds.settings import parse_setting
 

@@ -13,6 +13,7 @@ from replan import Lookahead, Periodic, optimum, regret
 from replan.report.page import sentence, write_page
 from replan.report.paper_tables import OBLIVIOUS, as_good, differences, table_1, table_2
 from replan.report.reproduction import write_reproduction
+from replan.robots.crazyflie.layouts import DENSITIES
 from replan.schedule.drift_threshold import PACE_WEIGHTS
 from replan.schedule.regret_guided import ALPHAS, DIAMETERS, MS
 from replan.study.candidates import candidates
@@ -20,7 +21,6 @@ from replan.study.definition import load_study
 from replan.study.paper import METHODS, TABLE_1, TABLE_3
 from replan.study.protocol import HELD_OUT_SEEDS, VALIDATION_SEEDS, bootstrap_interval
 from replan.study.records import Run
-from replan.worlds.crazyflie.layouts import DENSITIES
 from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
 from study_runs import computed
 

@@ -16,6 +16,7 @@ from replan.study.work import Failure
 class FakeCell:
     key: int
     seeds: tuple[int, int] = (0, 10)
+    joint: None = None
     measure: tuple[str, ...] = ("exact",)
 
 

@@ -45,7 +45,7 @@ def command(
     if drift_bound is not None and not 0 <= drift_bound <= 1:
         raise InputError(f"--drift-bound must lie between 0 and 1, not {drift_bound}")
     from replan.estimate.log_file import parse_duration
-    from replan.robots.log_worlds import summarise_bag, summarise_table
+    from replan.robots.logs.log_worlds import summarise_bag, summarise_table
 
     out = Path(f"{observations.stem}-world") if out is None else out
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -53,8 +53,8 @@ def command(
     if observations.is_dir() or observations.suffix in BAGS:
         if map_file is None:
             raise InputError("a bag needs --map MAP.yaml")
-        from replan.robots.bags import cell_log, read_bag
-        from replan.robots.log_worlds import map_cells
+        from replan.robots.logs.bags import cell_log, read_bag
+        from replan.robots.logs.log_worlds import map_cells
 
         cells = map_cells(map_file, cell=cell, inflation=inflation)
         recording = read_bag(observations, pose_topic=pose_topic, command_topic=command_topic)

@@ -17,13 +17,13 @@ from replan.commands.common import (
 from replan.commands.output import emit
 from replan.errors import InputError
 from replan.model.slip import ACTIONS
-from replan.report.flight_log import mcap_writer, write_flight_log
+from replan.robots.crazyflie.flight_log import mcap_writer, write_flight_log
 from replan.schedule.registry import parse_parameters
 from replan.study.rule_source import RuleSource, find_rule
 
 if TYPE_CHECKING:
-    from replan.study.flights import Track
-    from replan.worlds.crazyflie.flight import Flown
+    from replan.robots.crazyflie.flight import Flown
+    from replan.robots.crazyflie.flights import Track
 
 DENSITIES = ("none", "sparse", "dense")
 
@@ -60,8 +60,8 @@ def fly(
             raise InputError(f"there is no folder {path.parent} to write {path.name} to")
     source = find_rule(rule)
     chosen = _chosen(source, parse_parameters(assignments or []), density, check_execution(execution))
-    from replan.study.flights import Job, Scene, fly_one, track
-    from replan.worlds.crazyflie.flight import FlightStopped
+    from replan.robots.crazyflie.flight import FlightStopped
+    from replan.robots.crazyflie.flights import Job, Scene, fly_one, track
 
     job = Job(Scene(density, layout, execution, seed, cuts), chosen, seed)  # pyright: ignore[reportArgumentType]
     status = 0
@@ -79,8 +79,8 @@ def fly(
 
 def _results(flown: Flown, made: Track, picture: Path, log: Path | None) -> tuple[dict[str, Any], list[str]]:
     """Write picture and log unless nothing was flown; return the answer and its lines."""
-    from replan.report.flight_figure import flight_figure
-    from replan.worlds.crazyflie.layouts import layout
+    from replan.robots.crazyflie.flight_report import flight_figure
+    from replan.robots.crazyflie.layouts import layout
 
     landing, result = flown.landing, made.outcome
     assert landing is not None, "the flight is over"
@@ -120,7 +120,7 @@ def calibrate(
     as_json: JsonOption = False,
 ) -> None:
     """Measure in simulated flights how wind turns into drift of the believed position."""
-    from replan.worlds.crazyflie.calibration import calibrate as measure
+    from replan.robots.crazyflie.calibration import calibrate as measure
 
     table = measure()
     table.write(out)
@@ -132,7 +132,7 @@ def _chosen(source: RuleSource, given: dict[str, Any], density: str, execution: 
     made = source.make(**given)
     if given or source.text is not None:
         return made
-    from replan.study.flights import choose_rule
+    from replan.robots.crazyflie.flights import choose_rule
 
     return choose_rule(source.name, density, execution)  # pyright: ignore[reportArgumentType]
 

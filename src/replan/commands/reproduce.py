@@ -91,6 +91,7 @@ def reproduce(
         raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
     from replan.report.page import sentence, write_page
     from replan.report.reproduction import write_reproduction
+    from replan.robots.crazyflie.flight_report import table_3
     from replan.study.definition import load_study
 
     folder, study, replaced = output_folder(out), PARTS[part].study, {}
@@ -110,12 +111,13 @@ def reproduce(
     try:
         tables = write_reproduction(run, folder, past=past, figures=part not in ("table1", "table2"))
         shown = run if study.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
+        flown = [shown] if shown.name == "table3" else [shown, _stored(folder, "table3")]
         write_page(
             shown,
             folder,
             past=past or _stored(folder, PAST),
             beyond=_stored(folder, "beyond"),
-            flights=_stored(folder, "table3"),
+            more=[table for each in flown if each is not None for table in table_3(each)],
         )
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None

@@ -52,7 +52,7 @@ def command(
         raise InputError(f"--pose-from must be pose, tf or odometry, not {pose_from!r}")
     if (node_name is None) != (distro is None) or distro not in (None, "humble", "jazzy"):
         raise InputError("--node-name goes with --distro humble or --distro jazzy")
-    from replan.robots.scheduler_file import load_scheduler
+    from replan.robots.ros2.scheduler_file import load_scheduler
 
     scheduler = load_scheduler(
         setting,
@@ -63,13 +63,13 @@ def command(
         read_map=not map_topic,
     )
     try:
-        from replan.robots.dds import Bus
-        from replan.robots.ros2 import Names, Ros2Scheduler
+        from replan.robots.ros2.dds import Bus
+        from replan.robots.ros2.node import Names, Ros2Scheduler
     except ImportError as error:
         raise InputError(
             f"replan ros needs the extra 'ros': pip install -e '.[ros]' in the checkout ({error})"
         ) from None
-    from replan.robots.scheduler_service import SchedulerService
+    from replan.robots.ros2.scheduler_service import SchedulerService
 
     def make_service(publish, clock) -> SchedulerService:
         return SchedulerService(

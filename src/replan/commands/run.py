@@ -30,6 +30,7 @@ def run(
     """Compute every cell of a study; exit status 1 where cells failed, 130 where Ctrl-C stopped it."""
     from replan.report.page import write_page
     from replan.report.study_tables import write_study_tables
+    from replan.robots.crazyflie.flight_report import table_3
     from replan.study.definition import load_study
     from replan.study.progress import counted
     from replan.study.records import read_run
@@ -47,7 +48,7 @@ def run(
             done = read_run(folder)
             tables = write_study_tables(done, folder / "tables")
             if page:
-                tables.append(write_page(done, folder, doing=doing))
+                tables.append(write_page(done, folder, more=table_3(done), doing=doing))
     words = [] if page else ["--no-page"]
     how = shlex.join(["replan", "run", study, "--out", str(folder), "--resume", *options.words(), *words])
     answer: dict[str, Any] = {

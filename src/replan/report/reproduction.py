@@ -7,8 +7,6 @@ from pathlib import Path
 
 from replan.report.beyond_table import causes_table, regret_table
 from replan.report.certificate_figure import certificate_figure, certificate_table
-from replan.report.flight_figure import flight_figure
-from replan.report.flight_table import drawn_tracks, table_3
 from replan.report.forecast_tables import forecast_figure, forecast_table, totals_table
 from replan.report.learning_tables import bounds_table, learned_table, stated_table
 from replan.report.paper_figures import write_figures
@@ -25,8 +23,6 @@ EQUAL = "-equal"  # end of the names of studies with as many candidates for ever
 
 
 TABLES: dict[str, Callable[[Run], Tables]] = {
-    "table3": lambda run: {"table3": table_3(run)},
-    "table3-report": lambda run: {"table3-report": table_3(run)},
     "beyond": lambda run: {"beyond": [regret_table(run)], "beyond-parts": [causes_table(run)]},
     "learning": lambda run: {
         "learning": [learned_table(run)],
@@ -39,7 +35,6 @@ TABLES: dict[str, Callable[[Run], Tables]] = {
 }
 FIGURES: dict[str, Callable[[Run, Path], object]] = {
     "table1": write_figures,
-    "table3": lambda run, folder: flight_figure(drawn_tracks(run), path=folder / "flights.png"),
     "forecast": lambda run, folder: save(forecast_figure(run), folder, "forecast"),
     "certificates": lambda run, folder: save(certificate_figure(run), folder, "certificates"),
 }

@@ -1,1 +1,1 @@
-"""Robots that run other software: ROS 2 and its logs."""
+"""Everything that touches a real robot: Crazyflie drones, ROS 2, and the logs of robots."""

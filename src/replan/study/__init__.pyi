@@ -4,7 +4,6 @@ from .definition import (
     load_study as load_study,
     parse_study as parse_study,
 )
-from .flights import Job as Job, Scene as Scene, fly_one as fly_one
 from .protocol import Bench as Bench, Choice as Choice, choose as choose
 from .records import Record as Record, Run as Run, read_run as read_run
 from .runner import run_study as run_study

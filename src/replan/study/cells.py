@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -16,6 +16,7 @@ from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
 from replan.study.estimators import TRUE_KERNEL
 from replan.study.imported_files import imported_files
+from replan.study.joint import JointMeasure, joint_measure
 from replan.study.protocol import VALIDATION_SEEDS
 from replan.study.rule_source import RuleSource, find_rule
 from replan.worlds.forecasts import ForecastParameters
@@ -47,11 +48,12 @@ class Cell:
     decisions: bool = False
     digest: str | None = None  # of the source of a rule of the user's own
     source: str | None = None  # that source where it is a file, which a worker may not have
+    joint: JointMeasure | None = field(default=None, compare=False)  # computes it together with others
 
     @cached_property
     def identity(self) -> str:
         """The hash, in hexadecimal."""
-        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self)}
+        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
         for path, digest in self.files:
             parts["setting"] = parts["setting"].replace(json.dumps(path), json.dumps(digest))
         parts["files"] = sorted(digest for _, digest in self.files)
@@ -86,7 +88,12 @@ def entries(study: Study, *, version: str) -> list[Entry]:
         for name, data in _settings(block):
             forecast = str(ForecastParameters(**data["forecast"])) if "forecast" in data else "frozen"
             for_all = partial(
-                Cell, version=version, setting=canonical(data), files=_files(data), forecast=forecast
+                Cell,
+                version=version,
+                setting=canonical(data),
+                files=_files(data),
+                forecast=forecast,
+                joint=joint_measure("flight") if block.densities else None,
             )
             for rule, label, cell in _cells(block, rules, for_all):
                 found.append(Entry(len(found), name, rule, label, cell))
@@ -129,6 +136,7 @@ def _settings(block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, data | expected
         for density in block.densities:
             flown = {"density": density, "layouts": block.layouts, "trial": block.trial, "cuts": block.cuts}
+            joint_measure("flight").check(flown)
             yield f"{density} obstacles" + (", sub-cells" if block.cuts > 1 else ""), flown | expected
 
 

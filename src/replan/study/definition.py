@@ -26,7 +26,6 @@ from replan.skip.propagation import Execution
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
 from replan.study.estimators import TRUE_KERNEL, check_estimator
-from replan.worlds.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density
 from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.parameters import one_line
 from replan.worlds.toml_files import builtin_names, parse_toml, read_toml
@@ -61,10 +60,10 @@ class Block(StrictModel):
     """Every rule on every setting, measured alike."""
 
     settings: list[SettingAxis] = Field([])
-    densities: list[Density] = Field([])  # of obstacles: simulated flights in place of settings
-    layouts: Annotated[int, Field(ge=1, le=FIRST_VALIDATION_LAYOUT)] = 15  # flown for each density
+    densities: list[str] = Field([])  # of obstacles: simulated flights in place of settings
+    layouts: Annotated[int, Field(ge=1, le=CELLS_AT_MOST)] = 15  # flown for each density
     trial: Annotated[int, Field(ge=0, le=LAST_SEED)] = 0  # of the wind, and of rules that draw in flight
-    cuts: Literal[1, 3] = 1  # of a cell in the planner's grid model of flights
+    cuts: Annotated[int, Field(ge=1)] = 1  # of a cell in the planner's grid model of flights
     rules: Annotated[list[RuleAxis], Field(min_length=1)]
     executions: list[Execution] = Field(["map"], min_length=1)
     forecasts: list[ForecastParameters] = Field([])  # empty: that of each setting

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from replan.errors import InputError
 from replan.study.cells import Cell
-from replan.study.flights import flown_together
 from replan.study.work import Batch, Failure, Outcome
 
 BATCH_SECONDS = 1.0
@@ -84,12 +83,13 @@ class Batches:
         return batch
 
     def _size(self) -> int:
-        if self._cells[0].measure == ("flight",):
-            return min(flown_together(self._cells[0]), -(-len(self._cells) // self._workers))
+        first = self._cells[0]
+        if first.joint is not None:
+            return min(first.joint.batch_size(first), -(-len(self._cells) // self._workers))
         if not self._recent:
             return 1
         pace = max(sum(self._recent) / len(self._recent), 1e-6)
-        by_samples = BATCH_SAMPLES // max(self._cells[0].seeds[1], 1)
+        by_samples = BATCH_SAMPLES // max(first.seeds[1], 1)
         fair_share = len(self._cells) // (2 * self._workers)  # leaves work for all of them at the end
         return max(1, min(int(BATCH_SECONDS / pace), 2 * self._largest, by_samples, fair_share))
 

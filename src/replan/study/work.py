@@ -18,7 +18,7 @@ from replan.evaluation.scale import regret_share
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Decision, Rule
 from replan.study.cells import BEST_POSSIBLE, Cell, canonical
-from replan.study.flights import flies_with, fly_cells
+from replan.study.joint import JointMeasure
 from replan.study.measures import MEASURES, Stage, Trial, Values, best_possible, stage_of
 from replan.study.protocol import choose, parameters
 from replan.study.rule_source import given_rule
@@ -60,20 +60,20 @@ Outcome = Result | Failure
 
 
 def compute_batch(batch: Batch) -> list[Outcome]:
-    """Compute the cells of the batch one after the other, but flights together."""
-    groups = groupby(batch, key=lambda cell: flies_with(cell) or cell.identity)
+    """Compute the cells of the batch one after the other, those of a joint measure together."""
+    groups = groupby(batch, key=lambda cell: cell.joint.group(cell) if cell.joint else cell.identity)
     return [outcome for _, cells in groups for outcome in compute(*cells)]
 
 
 def compute(first: Cell, *others: Cell) -> list[Outcome]:
-    """Compute one cell, or flights together; a fault in a cell is its outcome."""
+    """Compute one cell, or several of a joint measure; a fault in a cell is its outcome."""
     if first.version != code_version():
         raise InputError(f"a worker has replan {code_version()}, but the study is run by {first.version}")
     cells = (first, *others)
     began, cpu = time.perf_counter(), time.process_time()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     try:
-        results = _fly(cells) if flies_with(first) is not None else [_compute(first)]
+        results = [_compute(first)] if first.joint is None else _together(first.joint, cells)
     except Exception as error:
         if others:
             return [outcome for cell in cells for outcome in compute(cell)]
@@ -87,8 +87,8 @@ def compute(first: Cell, *others: Cell) -> list[Outcome]:
     ]
 
 
-def _fly(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    return [{"values": values} for values in fly_cells(cells)]
+def _together(measure: JointMeasure, cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    return [{"values": values} for values in measure.compute(cells)]
 
 
 def _compute(cell: Cell) -> dict[str, Any]:

@@ -88,12 +88,6 @@ def test_the_page_says_what_it_does_not_draw(tmp_path):
     assert list(views["s0"]["rules"]) == ["periodic", *(f"mine {k}" for k in range(most - 1))]
 
 
-def test_a_study_without_flights_adds_no_empty_table_of_them(tmp_path):
-    flights = Run("table3", [record("sparse obstacles", flights=None)], {}, {})
-    page = write_page(Run("run", [record()], {}, {}), tmp_path, flights=flights)
-    assert "Table 3" not in page.read_text()
-
-
 def test_regret_stands_first_by_setting_and_rule():
     table = rule_table({"a": {"periodic": 0.5, "random": 0.25}, "b": {"random": 1.0}}, printed={})
     assert table.columns == ("setting", "periodic", "random")

@@ -10,7 +10,6 @@ from pathlib import Path
 from replan.errors import InputError
 from replan.report.benchmark_profile import NOTE, profile_svg, result_words
 from replan.report.beyond_table import groups
-from replan.report.flight_table import table_3
 from replan.report.page.assemble import assemble, figure_panel, table_panel
 from replan.report.page.headline import headline
 from replan.report.page.run_tables import records_table, rule_table
@@ -45,14 +44,14 @@ def write_page(
     *,
     past: Run | None = None,
     beyond: Run | None = None,
-    flights: Run | None = None,
+    more: Sequence[Table] = (),
     doing: Callable[[str], None] = lambda what: None,
 ) -> Path:
     """Write report.html of a study and return its path. `doing` is called with what is being drawn.
 
     Of several records of one rule on one setting the one with the least regret is shown. The paper's study
-    stands beside the paper's figures, and beside the studies `lookahead` (`past`), `beyond` and `table3`
-    where they are given.
+    stands beside the paper's figures, and beside the studies `lookahead` (`past`) and `beyond` where they are
+    given. `more` are further tables, shown last.
     """
     paper = run.name.startswith("table1")
     best = _best(_all_records(run, past))
@@ -72,9 +71,7 @@ def write_page(
             known = Known(causes.get(name) or _causes(best[name]), curves.get(name, {}))
             views.append(setting_view(name, settings[name], rules, known=known))
     title = "When should a robot replan?" if paper else f"Study {run.name}"
-    tables = _tables(run, best, paper=paper) + (
-        table_3(flights) if flights and flights.name != run.name and _flew(flights) else []
-    )
+    tables = [*_tables(run, best, paper=paper), *more]
     panels = _panels() if paper else []
     return assemble(
         folder, title, sentence(run, past), tables, views, notes=_not_drawn(best, names), panels=panels
@@ -111,8 +108,6 @@ def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
     tables.append(records_table(flat, total=max(len(run.records), len(flat))))
     if paper:
         tables.append(table_2(run))
-    if _flew(run):
-        tables += table_3(run)
     return tables
 
 
@@ -147,11 +142,6 @@ def _causes_beyond(beyond: Run, run: Run) -> dict[str, Causes]:
             more = {f"{rule}, belief": belief[rule] for rule in IN_BELIEF if rule in belief}
             causes[name] = _causes(point | more)
     return causes
-
-
-def _flew(run: Run) -> bool:
-    """Return whether the run holds flights."""
-    return any(record.get("flights") for record in run.records)
 
 
 def _causes(rules: Mapping[str, Record]) -> Causes:

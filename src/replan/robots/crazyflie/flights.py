@@ -1,0 +1,256 @@
+"""Flights of the hardware experiment: one over any backend, or many in simulated physics at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from replan.execute.agent import Agent
+from replan.execute.config import Planner, plan_by_induction
+from replan.execute.mission import Mission
+from replan.model.kernel import Array, Indices
+from replan.robots.crazyflie.calibration import load_calibration
+from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
+from replan.robots.crazyflie.flight import Flight, Flown, Progress, fly
+from replan.robots.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout, middles_at
+from replan.robots.crazyflie.metrics import Outcome, outcome
+from replan.robots.crazyflie.physics import Physics
+from replan.robots.crazyflie.wind import Wind, make_wind
+from replan.robots.crazyflie.world import crazyflie_mission
+from replan.schedule.regret_guided import RegretGuided
+from replan.schedule.rule import Rule
+from replan.skip.propagation import Execution
+from replan.study.candidates import candidates, schedule_of
+from replan.study.cells import Cell, canonical
+from replan.study.joint import register_joint_measure
+from replan.study.protocol import Bench, exact_regret, parameters, with_given
+from replan.study.rule_source import given_rule
+from replan.worlds.forecasts import ForecastParameters
+
+VALIDATION_LAYOUTS = 3  # for each density
+LARGEST_BATCH = 1536  # drones flown at once; with their missions they take about 2 GB
+HEAVY_BATCH = 64  # of drones that plan on sub-cells or on a forecast, which take up to 30 MB each
+FEWEST_CELLS = 10  # flown together, on some of their layouts at a time
+BATCH_UNIT = 512  # batches are filled up to a multiple: in those a drone flies alike in any place, to the bit
+DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differently on it
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A layout in its wind, and the grid model and execution of the drone that flies there."""
+
+    density: Density
+    number: int  # of the layout
+    execution: Execution = "map"
+    trial: int = 0  # of the wind
+    cuts: int = 1  # of a cell in the grid model
+    forecast: ForecastParameters | None = None  # of the grid model's kernels; None: that they stay
+
+    @property
+    def wind(self) -> Wind:
+        """The wind of the trial."""
+        return make_wind(self.density, self.number, trial=self.trial)
+
+    def mission(self) -> Mission:
+        """Return the mission in the grid model."""
+        poles = layout(self.density, self.number)
+        made = crazyflie_mission(poles, self.wind, execution=self.execution, cuts=self.cuts)
+        return made if self.forecast is None else replace(made, forecast=self.forecast.build(made.world))
+
+    def states_at(self, positions: Array) -> Indices:
+        """Return the states of positions that an update shows."""
+        return middles_at(positions, self.cuts)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A flight to be flown."""
+
+    scene: Scene
+    rule: Rule
+    draws: int = 0  # seed of a rule that draws its times
+
+
+@dataclass(frozen=True)
+class Track:
+    """A flight that was flown, to be measured and drawn."""
+
+    density: Density
+    number: int
+    rule: str
+    execution: Execution
+    path: Array = field(repr=False)  # (M, 2) m, to the goal, the touch or the horizon
+    updates: Array = field(repr=False)  # (K, 2) where the drone was at its updates on this way
+    update_times: tuple[int, ...]  # all of them
+    outcome: Outcome
+
+
+def fly_one(job: Job, *, link: str | None = None, progress: Progress | None = None) -> tuple[Flown, Track]:
+    """One flight: in simulated physics, or over a cflib link with the wind simulated in its setpoints."""
+    scene = job.scene
+    agent = Agent.on(scene.mission(), job.rule, seed=job.draws)
+    if link is None:
+        physics = Physics(1)
+        flight: Flight = CrazyflowFlight(physics, [scene.wind])
+        flown = fly(flight, [agent], progress=progress, locate=scene.states_at)
+        physics.close()
+    else:
+        from replan.robots.crazyflie.cflib_flight import CflibFlight
+
+        flight = CflibFlight(link, wind=scene.wind)
+        flown = fly(flight, [agent], progress=progress, locate=scene.states_at)
+    return flown, track(job, flown)
+
+
+@dataclass(frozen=True)
+class FlightMeasure:
+    """The measure `flight` of studies: the layouts of a density, flown in simulated physics."""
+
+    largest_batch: int = LARGEST_BATCH
+    heavy_batch: int = HEAVY_BATCH
+    batch_unit: int = BATCH_UNIT
+
+    def check(self, setting: dict[str, Any]) -> None:
+        """Raise `InputError` for an unknown density or number of cuts."""
+        layout(setting["density"], 0)
+        load_calibration(setting["cuts"])
+
+    def group(self, cell: Cell) -> tuple[int, bool]:
+        """Return the cuts of a cell and whether there is a forecast."""
+        setting = json.loads(cell.setting)
+        return setting["cuts"], "forecast" in setting
+
+    def batch_size(self, cell: Cell) -> int:
+        """Return the number of cells in a batch of work: a step costs little more for many drones."""
+        return max(FEWEST_CELLS, self.largest_batch // json.loads(cell.setting)["layouts"])
+
+    def compute(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
+        """Fly the layouts of cells of one group; returns columns of the store's `results` of each.
+
+        A rule is chosen on layouts of its own, for the density and the execution. `trial` fixes the wind and,
+        with the number of the layout, what a rule draws. The way flown over one layout is kept for the
+        figure.
+        """
+        jobs = [_jobs(cell) for cell in cells]
+        tracks: list[list[Track]] = [[] for _ in cells]
+        largest = self.largest_batch if self.group(cells[0]) == (1, False) else self.heavy_batch
+        together = max(1, largest // len(cells))  # layouts of each cell
+        for first in range(0, max(map(len, jobs)), together):
+            batch = [(k, job) for k, some in enumerate(jobs) for job in some[first : first + together]]
+            flown = fly_batch([job for _, job in batch], unit=self.batch_unit)
+            for (k, _), made in zip(batch, flown, strict=True):
+                tracks[k].append(made)
+        return [_columns(some[0].rule, made) for some, made in zip(jobs, tracks, strict=True)]
+
+
+register_joint_measure("flight", FlightMeasure())
+
+
+def _jobs(cell: Cell) -> list[Job]:
+    """The flights of a cell, one for each layout."""
+    setting = json.loads(cell.setting)
+    density, layouts, trial = setting["density"], setting["layouts"], setting["trial"]
+    forecast = ForecastParameters(**setting["forecast"]) if "forecast" in setting else None
+    execution: Execution = cell.execution  # pyright: ignore[reportAssignmentType]
+    given = json.loads(cell.given)
+    if cell.search is None:
+        rule = given_rule(cell.rule, given, cell.source)
+    else:
+        rule = choose_rule(cell.rule, density, execution, given=given)
+    scenes = [Scene(density, k, execution, trial, setting["cuts"], forecast) for k in range(layouts)]
+    return [Job(scene, rule, draws=trial * layouts + k) for k, scene in enumerate(scenes)]
+
+
+def _columns(rule: Rule, tracks: Sequence[Track]) -> dict[str, Any]:
+    drawn = tracks[min(DRAWN_LAYOUT, len(tracks) - 1)]
+    flights = {
+        "outcomes": [asdict(made.outcome) for made in tracks],
+        "drawn": {
+            "number": drawn.number,
+            "path": drawn.path.round(6).tolist(),
+            "updates": drawn.updates.round(6).tolist(),
+            "update_times": drawn.update_times,
+        },
+    }
+    return {"parameters": json.dumps(parameters(rule)), "flights": canonical(flights)}
+
+
+def choose_rule(
+    name: str, density: Density, execution: Execution = "map", *, given: dict[str, Any] | None = None
+) -> Rule:
+    """Return the candidate with the least total exact regret on the validation layouts."""
+    benches = _validation(density, execution)
+    options = with_given(name, candidates(name, benches[0].mission), given or {})
+    if name == "regret-guided" and not given:  # the paper flies this one score
+        options = [rule for rule in options if isinstance(rule, RegretGuided) and rule.score == "gap+drift"]
+    if len(options) == 1:
+        return options[0]
+    known = [{} for _ in benches]  # exact regret by schedule, on each layout
+
+    def total(rule: Rule) -> float:
+        found = 0.0
+        for bench, regrets in zip(benches, known, strict=True):
+            schedule = schedule_of(bench.mission, rule)
+            if schedule not in regrets:
+                regrets[schedule] = exact_regret(bench, schedule)
+            found += regrets[schedule]
+        return found
+
+    return min(options, key=total)
+
+
+@lru_cache(maxsize=1)
+def _validation(density: Density, execution: Execution) -> list[Bench]:
+    numbers = range(FIRST_VALIDATION_LAYOUT, FIRST_VALIDATION_LAYOUT + VALIDATION_LAYOUTS)
+    return [Bench(Scene(density, number, execution).mission()) for number in numbers]
+
+
+def fly_batch(jobs: Sequence[Job], *, unit: int = BATCH_UNIT) -> list[Track]:
+    """Fly jobs with the same cuts as one batch of simulated drones. Jobs in one scene share its plans.
+
+    The batch is filled up to a multiple of `unit` drones.
+    """
+    missions = {scene: scene.mission() for scene in {job.scene: None for job in jobs}}
+    agents = [
+        Agent.on(
+            missions[job.scene],
+            job.rule,
+            planner=_shared_planner(missions[job.scene]),
+            seed=job.draws,
+            trial=False,
+        )
+        for job in jobs
+    ]
+    physics = _physics(-(-len(jobs) // unit) * unit)
+    flight = CrazyflowFlight(physics, [job.scene.wind for job in jobs])
+    flown = fly(flight, agents, locate=jobs[0].scene.states_at)
+    return [track(job, flown, k) for k, job in enumerate(jobs)]
+
+
+@lru_cache(maxsize=1)
+def _physics(drones: int) -> Physics:
+    """Return the simulator, which takes seconds to build, for batches of one size."""
+    return Physics(drones)
+
+
+def track(job: Job, flown: Flown, drone: int = 0) -> Track:
+    """Return the track of one drone of a flight."""
+    scene = job.scene
+    made = outcome(layout(scene.density, scene.number), flown.log, drone)
+    times = tuple(time for time, _ in flown.updates(drone))
+    places = [flown.log.after_move(t - 1)[drone, :2] for t in times if t <= made.moves]
+    updates = np.array(places).reshape(-1, 2)
+    path = flown.log.positions[flown.log.moves < made.moves, drone, :2]
+    return Track(scene.density, scene.number, job.rule.name, scene.execution, path, updates, times, made)
+
+
+def _shared_planner(mission: Mission) -> Planner:
+    """All agents of a mission plan alike at a time, so each plan is made once, but on moving forecasts."""
+    if mission.forecast.moves:
+        return plan_by_induction
+    return lambda kernel, reward, time, horizon, ties: mission.update(time).plan

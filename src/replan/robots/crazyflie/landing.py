@@ -1,0 +1,134 @@
+"""Landing a drone over a link that may fail, and telling truly how it ended.
+
+The drone lands by its own commander, so that it comes down even if the link dies on the way. The command is
+repeated until the drone acknowledges it; one that is landing already keeps its plan.
+
+Without any setpoint the firmware stops the motors after 2 s. A drone that has been silent for longer is
+landing, has landed, or has been stopped; a late command would turn on the motors of a drone on the floor.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from replan.robots.crazyflie.clock import Clock
+from replan.robots.crazyflie.craft import Craft, Limits, Sample, Status
+
+LandingOutcome = Literal["landed", "landed but locked", "unknown", "never took off"]
+
+WATCHDOG = 2.0  # s without a setpoint after which the firmware stops the motors
+REPEAT = 0.1  # s between landing commands
+FRESH = 0.3  # s; an older report does not tell how the drone is now
+FLOOR = 0.08  # m; lower is on the floor, for firmware that does not report whether it flies
+SETTLED = 2.5  # s on the floor after which such firmware may be disarmed
+
+
+@dataclass(frozen=True)
+class Landing:
+    """The end of a flight, as far as it is known."""
+
+    outcome: LandingOutcome
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        return self.outcome if self.reason is None else f"{self.outcome}: {self.reason}"
+
+
+def bring_down(craft: Craft, limits: Limits, clock: Clock) -> Landing:
+    """Land, and return when the drone is seen down or has been silent for `limits.link_patience`."""
+    descent = _Descent(craft, limits, clock)
+    low_since = math.inf
+    while True:
+        now, sample = clock.now(), craft.latest()
+        silent = now - sample.time
+        if silent > limits.link_patience:
+            return Landing("unknown", _unseen(craft, silent))
+        if silent < FRESH:
+            low = math.isfinite(sample.position[2]) and sample.position[2] < FLOOR
+            low_since = min(low_since, now) if low else math.inf
+            if _is_stopped(sample):
+                return Landing("landed but locked", f"its supervisor reports {_words(sample)}; restart it")
+            if descent.passed > 1.0 and _is_down(sample, now - low_since):
+                return disarm(craft, clock)
+            if now - descent.sent > descent.seconds + 3.0 and not low:
+                descent = _Descent(craft, limits, clock)
+        descent.ask(silent)
+        clock.sleep(REPEAT / 2)
+
+
+def disarm(craft: Craft, clock: Clock) -> Landing:
+    """Disarm a drone on the floor; return that it landed, or that it is locked."""
+    until = clock.now() + 1.5
+    while clock.now() < until:
+        status = craft.latest().status
+        if status is not None and (Status.ARMED not in status or Status.AUTO_ARMED in status):
+            break
+        craft.send_arming(False)
+        clock.sleep(REPEAT)
+    sample = craft.latest()
+    if _is_stopped(sample):
+        return Landing("landed but locked", f"its supervisor reports {_words(sample)}; restart it")
+    return Landing("landed")
+
+
+class _Descent:
+    """One descent, and the repeated request for it."""
+
+    def __init__(self, craft: Craft, limits: Limits, clock: Clock) -> None:
+        height = craft.latest().position[2]
+        least = limits.ceiling / 2  # it may be rising, or have risen since; too fast a descent is a fall
+        self.seconds = (max(height, least) if math.isfinite(height) else least) / limits.landing_speed
+        self._craft, self._clock = craft, clock
+        self._begun = self.sent = clock.now()
+        self._asked = self._planned = -math.inf
+        craft.landing_is_planned = False
+
+    @property
+    def passed(self) -> float:
+        """Seconds since the descent was first asked for."""
+        return self._clock.now() - self._begun
+
+    def ask(self, silent: float) -> None:
+        """Ask for the descent unless it is acknowledged, or asking could only do harm."""
+        now, craft = self._clock.now(), self._craft
+        if now - self._asked < REPEAT:
+            return
+        self._asked = now
+        craft.renew_link()
+        if craft.landing_is_planned:
+            self._planned = now if self._planned == -math.inf else self._planned
+            if now - self._planned < 1.0:  # nothing acknowledges a handover, so it is repeated
+                craft.send_handover()
+        elif silent < WATCHDOG + 0.5:
+            self.sent = now
+            craft.send_landing(self.seconds)
+            if self.passed > FRESH or silent > FRESH:  # no acknowledgement is to be expected
+                craft.send_handover()
+                craft.send_landing(self.seconds)  # a handover that overtakes the landing stops the motors
+
+
+def _is_stopped(sample: Sample) -> bool:
+    stopped = Status.LOCKED | Status.CRASHED | Status.TUMBLED
+    return sample.status is not None and bool(sample.status & stopped)
+
+
+def _words(sample: Sample) -> str:
+    assert sample.status is not None
+    names = [s.name for s in (Status.LOCKED, Status.CRASHED, Status.TUMBLED) if s in sample.status]
+    return " and ".join(str(name).lower() for name in names)
+
+
+def _is_down(sample: Sample, low_for: float) -> bool:
+    if sample.status is not None:
+        return Status.FLYING not in sample.status
+    return low_for > SETTLED
+
+
+def _unseen(craft: Craft, silent: float) -> str:
+    told = "it acknowledged the landing" if craft.landing_is_planned else "it did not acknowledge the landing"
+    return (
+        f"no report for {silent:.0f} s; {told}; firmware that receives nothing stops the motors after"
+        f" {WATCHDOG:g} s, from any height"
+    )

@@ -1,0 +1,161 @@
+"""The grid model of a flight, on which the planner works.
+
+A move leads to the commanded cell plus what the wind adds, one cell at most along each axis, with the
+calibrated frequencies of the mean wind at that time. Walls clip a move; poles do not, but cost.
+
+Cells can be cut 3 x 3: a move then leads three sub-cells on, and the position within a cell, which carries
+over from move to move, is part of the state.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from replan.execute.mission import Mission
+from replan.model import GeneralKernel, Reward, World, constant
+from replan.model.general_kernel import merge_successors
+from replan.model.kernel import Array, Indices
+from replan.model.slip import MOVES
+from replan.planning.ties import Ties
+from replan.robots.crazyflie.calibration import Calibration, load_calibration
+from replan.robots.crazyflie.layouts import (
+    CELL_SIZE,
+    GRID,
+    SAFETY_RADIUS,
+    START,
+    Layout,
+    beside,
+    cells_at,
+    centres,
+    state_of,
+)
+from replan.robots.crazyflie.wind import Wind
+from replan.skip.propagation import Execution
+from replan.worlds.slip_grid import DISTANCE_SCALE
+
+BUDGET = 6
+PLANNING_HORIZON = 7
+COLLISION_LENGTH = 11.0  # m, kappa: what one collision adds to the length flown
+COLLISION_COST = 1.0  # what the planner pays to enter a pole's cell, in units of the reward
+FEW = 4  # kernels of sub-cells kept at a time; each takes megabytes
+SAMPLES = 5  # points along each side of a sub-cell, to measure its share of a safety radius
+
+
+def crazyflie_world(
+    layout: Layout,
+    wind: Wind,
+    *,
+    cuts: int = 1,
+    table: Calibration | None = None,
+    collision_cost: float = COLLISION_COST,
+) -> World:
+    """Return the time-varying decision process of one layout and wind, on cells cut `cuts` x `cuts`."""
+    table = table or load_calibration(cuts)
+    side = GRID * cuts
+    successors, merging = _merged(table.reach, cuts)
+
+    @lru_cache(maxsize=wind.horizon if cuts == 1 else FEW)
+    def kernel(t: int) -> GeneralKernel:
+        merged = merging @ displacement_law(table, wind.mean[t], cuts).T
+        by_action = merged.reshape(*successors.shape, -1).swapaxes(1, 2)
+        return GeneralKernel.of_merged(successors, np.ascontiguousarray(by_action))
+
+    cell = cells_at(centres(np.arange(side * side), cuts))  # of each state
+    reward = (
+        next_cell_reward(layout, collision_cost)
+        if cuts == 1
+        else subcell_reward(layout, cuts, collision_cost)
+    )
+    return World(
+        horizon=wind.horizon,
+        kernel=kernel,
+        reward=constant(Reward(next_state=reward)),
+        start=int(cells_at(centres(state_of(START)), cuts)),
+        start_states=np.flatnonzero(~layout.blocked[cell]),
+        grid=(side, side),
+        declared_successors=successors,
+    )
+
+
+def crazyflie_mission(
+    layout: Layout,
+    wind: Wind,
+    *,
+    execution: Execution = "map",
+    ties: Ties | None = None,
+    budget: int = BUDGET,
+    planning_horizon: int = PLANNING_HORIZON,
+    cuts: int = 1,
+    table: Calibration | None = None,
+    collision_cost: float = COLLISION_COST,
+) -> Mission:
+    """Return the paper's mission, n/T/H/B = 12/60/7/6, on one layout and wind."""
+    world = crazyflie_world(layout, wind, cuts=cuts, table=table, collision_cost=collision_cost)
+    return Mission(world, budget, planning_horizon, ties or Ties(), execution)
+
+
+def shifts(reach: int, cuts: int = 1) -> Indices:
+    """Return (k, 2) rows and columns that one move may lead through if wind adds up to `reach` of each."""
+    return np.argwhere(_reached(reach, cuts)) - (cuts + reach)
+
+
+def displacement_law(table: Calibration, mean: Array, cuts: int = 1) -> Array:
+    """Return (A, k) probabilities of each shift under a mean wind (2,) in newtons."""
+    by_column, by_row = table.drift(float(mean[0])), table.drift(float(mean[1]))
+    return _around_moves(np.outer(by_row, by_column), cuts)[:, _reached(table.reach, cuts)]
+
+
+def _around_moves(law: Array, cuts: int) -> Array:
+    """Return (A, n, n) a square law of shifts, moved to where each action of `cuts` cells leads."""
+    width = len(law)
+    moved = np.zeros((len(MOVES), width + 2 * cuts, width + 2 * cuts))
+    for a, (i, j) in enumerate(cuts * (MOVES + 1)):
+        moved[a, i : i + width, j : j + width] = law
+    return moved
+
+
+def _reached(reach: int, cuts: int) -> np.ndarray:
+    """Return (n, n) bool, the shifts that some action may lead through."""
+    return _around_moves(np.ones((2 * reach + 1, 2 * reach + 1)), cuts).max(axis=0) > 0
+
+
+def next_cell_reward(layout: Layout, collision_cost: float = COLLISION_COST) -> Array:
+    """Return (S,) -(moves to the goal)/20, less the cost of a collision where a pole stands."""
+    distances = layout.distances.copy()
+    for s in np.flatnonzero(np.isinf(distances)):  # poles, and cells that poles shut in
+        nearest = layout.distances[beside(int(s))].min()
+        distances[s] = nearest + 1 if np.isfinite(nearest) else 2 * GRID
+    return -distances / DISTANCE_SCALE - collision_cost * layout.blocked
+
+
+def subcell_reward(layout: Layout, cuts: int, collision_cost: float = COLLISION_COST) -> Array:
+    """Return (S,) the reward of sub-cells: the distance of their cell, and their share of a safety radius."""
+    middles = centres(np.arange((GRID * cuts) ** 2), cuts)
+    distance = next_cell_reward(layout, 0.0)
+    steps = (np.arange(SAMPLES) + 0.5) / SAMPLES - 0.5
+    offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2) * (CELL_SIZE / cuts)
+    inside = layout.pole_distance(middles[:, None] + offsets) < SAFETY_RADIUS
+    return distance[cells_at(middles)] - collision_cost * inside.mean(axis=1)
+
+
+@cache
+def _merged(reach: int, cuts: int) -> tuple[Indices, Any]:
+    """Return (S, w) distinct successors and a sparse matrix (S w, k) from a law of shifts to their share."""
+    from scipy.sparse import csr_array
+
+    by_shift = shifts(reach, cuts)
+    successors = _successors(by_shift, GRID * cuts)
+    each = np.broadcast_to(np.eye(len(by_shift)), (len(successors), len(by_shift), len(by_shift)))
+    merged, shares = merge_successors(successors, each)
+    return merged, csr_array(shares.swapaxes(1, 2).reshape(-1, len(by_shift)))
+
+
+def _successors(shifts: Indices, side: int) -> Indices:
+    """Return (S, k) the cell that each shift leads to, clipped at the walls."""
+    i, j = np.divmod(np.arange(side * side), side)
+    to_i = np.clip(i[:, None] + shifts[:, 0], 0, side - 1)
+    to_j = np.clip(j[:, None] + shifts[:, 1], 0, side - 1)
+    return to_i * side + to_j

@@ -1,0 +1,1 @@
+"""Worlds from the logs of robots: rosbag2 recordings and tables."""
