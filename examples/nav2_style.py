@@ -20,7 +20,6 @@ from replan.forecast import Given
 from replan.planning import oracle
 from replan.schedule import DistanceTravelled, FixedRate, Lookahead, PathExpired
 from replan.study import Bench, choose
-from replan.worlds import ThinIce
 
 
 def triggers(mission: Mission) -> dict[str, list[Rule]]:
@@ -54,8 +53,7 @@ def table(name: str, mission: Mission) -> list[str]:
 
 def main() -> None:
     print("\n".join(table("two-burst", make_mission(load_setting("two-burst")))))
-    ice = Mission(ThinIce().build(), budget=4, planning_horizon=30)
-    print("\n".join(table("thin ice", ice)))
+    print("\n".join(table("thin ice", make_mission(load_setting("thin-ice-hard")))))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from page_data import data_of
 from replan import InputError, evaluate, load_setting, make_mission, make_rule, optimum
 from replan.cli import run
 from replan.study.rule_source import RULES
-from replan.worlds.settings import PAPER_SETTINGS, WORLDS, builtin_settings
+from replan.worlds.settings import PAPER_SETTINGS, builtin_settings, world_types
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -97,11 +97,12 @@ def test_list_names_everything_with_its_parameters(capsys):
     found = answer(capsys, "list")
     assert [row["name"] for row in found["settings"]] == builtin_settings()
     assert [row["name"] for row in found["rules"]] == list(RULES)
-    assert [row["name"] for row in found["worlds"]] == list(WORLDS)
+    assert [row["name"] for row in found["worlds"]] == list(world_types())
     assert all(row["description"] for rows in found.values() for row in rows)
     periods = {row["name"]: row for row in found["rules"]}["drift-threshold"]["parameters"]
     assert periods[0] == {"name": "threshold", "required": False, "default": 0.1}
-    ice = {row["name"]: row["default"] for row in found["worlds"][1]["parameters"]}
+    worlds = {row["name"]: row["parameters"] for row in found["worlds"]}
+    ice = {row["name"]: row["default"] for row in worlds["thin-ice"]}
     assert ice["ice.slip"] == 0.04 and ice["horizon"] == 40
     assert all(row["description"] for world in found["worlds"] for row in world["parameters"])
 

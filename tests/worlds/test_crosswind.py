@@ -4,7 +4,7 @@ import pytest
 from replan.errors import InputError
 from replan.model import ACTIONS
 from replan.skip import skip_interval
-from replan.worlds.crosswind import Crosswind, Wind, gust_law
+from replan.worlds.crosswind import Crosswind, LakesAndWind, gust_law
 from replan.worlds.settings import load_setting, make_mission
 
 RIGHT, LEFT, DOWN, UP, STAY = range(len(ACTIONS))
@@ -12,7 +12,7 @@ COLUMNS = 13  # of the built-in settings, with 5 rows
 
 
 def build(**wind):
-    return Crosswind(wind=Wind(**wind)).build()
+    return Crosswind(wind=LakesAndWind(**wind)).build()
 
 
 def cell(i, j):

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import linprog
 
 from replan.model import check_world
-from replan.worlds import NSBridge, load_setting, make_mission
-from replan.worlds.ns_bridge import PAYS
+from replan.worlds import load_setting, make_mission
+from replan.worlds.ns_bridge import PAYS, NSBridge
 
 LEFT, DOWN, RIGHT, UP = range(4)
 START = 2 * 8 + 4

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from replan import InputError, Trend, check_world, load_setting, make_mission
-from replan.worlds.settings import PAPER_SETTINGS, SPENDING, builtin_settings, with_spending
+from replan import InputError, Trend, check_world, load_setting, make_mission, parse_setting, rover
+from replan.worlds import Setting, WorldParameters, register_world
+from replan.worlds.parameters import WORLDS
+from replan.worlds.settings import (
+    PAPER_SETTINGS,
+    SPENDING,
+    builtin_settings,
+    goal_in_reach,
+    setting_notes,
+    with_spending,
+)
 
 GOOD = """
 world = "rover"
@@ -123,7 +132,7 @@ def test_a_world_of_ones_own_from_arrays(written, tmp_path):
     assert make_mission(load_setting(written(text))).world.states == 3
     kernel[1, 0] = [0.5, 0.5, 0.5]
     np.savez(tmp_path / "world.npz", kernels=kernel, rewards=np.zeros((3, 2)))
-    with pytest.raises(InputError, match=r"sum to 1\.5, not 1, at t=0, s=1, a=0"):
+    with pytest.raises(InputError, match=r"world\.npz: .* sum to 1\.5, not 1, at t=0, s=1, a=0"):
         make_mission(load_setting(written(text)))
 
 
@@ -181,3 +190,62 @@ def test_a_mission_takes_the_kind_of_a_forecast():
     assert make_mission(setting, forecast="trend").forecast == Trend()
     with pytest.raises(InputError, match="did you mean"):
         make_mission(setting, forecast="mixtur")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_registered_world_can_be_named_by_settings():
+
+    @register_world("corridor")
+    class Corridor(WorldParameters):
+        length: int = 4
+        horizon: int = 9
+
+        def build(self):
+            return rover(self.length, np.full(self.horizon, 0.1))
+
+    data = {"world": "corridor", "length": 3, "planning_horizon": 4, "budget": 2}
+    setting = parse_setting(data)
+    assert isinstance(setting, Corridor) and isinstance(setting, Setting)
+    assert make_mission(setting).world.states == 9
+    with pytest.raises(InputError, match=r"^setting: unknown key 'lenght'$"):
+        parse_setting({**data, "lenght": 3})
+    WORLDS.pop("corridor")
+
+
+def notes(**changed):
+    data = load_setting("two-burst").model_dump(mode="json", exclude_none=True) | changed
+    setting = parse_setting(data)
+    return setting_notes(setting, make_mission(setting).world)
+
+
+def test_an_ordinary_setting_has_none():
+    assert notes() == []
+
+
+@pytest.mark.parametrize(
+    ("drift", "first"),
+    [
+        ({"kind": "linear", "slip": 0.1, "rate": 0.02}, 26),
+        ({"kind": "sinusoidal", "slip": 0.1, "amplitude": 0.3, "period": 20.0}, 12),
+        ({"kind": "piecewise", "slip": 0.1, "quiet": 0.0, "bursts": [[0.2, 0.9, 0.05]]}, 21),
+    ],
+)
+def test_clipped_drift_is_named_with_its_first_step(drift, first):
+    (note,) = notes(drift=drift)
+    assert "0.6" in note and f"t = {first}" in note
+
+
+@pytest.mark.parametrize("drift", [{"kind": "linear", "slip": 0.0, "rate": 0.0}])
+def test_slip_that_stays_at_a_limit_by_itself_is_not_clipped(drift):
+    assert notes(drift=drift) == []
+
+
+def test_a_goal_out_of_reach_is_named():
+    (note,) = notes(n=40, horizon=30)
+    assert "goal" in note and "30 steps" in note
+
+
+def test_reach_counts_steps_and_walls():
+    """The far corner of a 4 x 4 grid is 6 moves away."""
+    assert goal_in_reach(rover(4, np.full(6, 0.1)))
+    assert not goal_in_reach(rover(4, np.full(5, 0.1)))
+    assert not goal_in_reach(rover(4, np.full(50, 0.1), obstacles=[(3, 2), (2, 3), (2, 2)]))

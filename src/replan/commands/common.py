@@ -169,8 +169,7 @@ class NamedMission:
         spending: Given | None = None,
     ) -> NamedMission:
         """Return the mission of a setting with the options of a command."""
-        from replan.worlds.setting_notes import setting_notes
-        from replan.worlds.settings import load_setting, make_mission
+        from replan.worlds.settings import load_setting, make_mission, setting_notes
 
         loaded = load_setting(setting)
         forecast = forecast_of(expecting or {})

@@ -60,9 +60,9 @@ def _rules() -> Iterator[Entry]:
 
 
 def _worlds() -> Iterator[Entry]:
-    from replan.worlds.settings import WORLDS
+    from replan.worlds.settings import world_types
 
-    for name, world in WORLDS.items():
+    for name, world in world_types().items():
         yield {"name": name, "description": _first_line(world), "parameters": list(_fields(world))}
 
 

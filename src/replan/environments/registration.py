@@ -13,6 +13,7 @@ from replan.model import World
 from replan.suite import suite_world, suite_worlds
 from replan.suite.catalogue import FIRST_SEED, VERSION
 from replan.worlds import rover
+from replan.worlds.mars_rover import Rover
 from replan.worlds.parameters import Parameters
 from replan.worlds.settings import Setting, load_setting, parse_setting
 
@@ -74,7 +75,7 @@ def _build(base: Setting, options: dict[str, Any]) -> World:
     setting = parse_setting(record | options, where=base.world)
     if slips is None:
         return setting.build()
-    if setting.world != "rover":
+    if not isinstance(setting, Rover):
         raise InputError(f"{setting.world}: 'slip' must be a number, not {slips}")
     try:
         return rover(setting.n, slips, obstacles=[(cell[0], cell[1]) for cell in setting.obstacles])

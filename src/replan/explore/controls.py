@@ -16,7 +16,8 @@ from replan.explore.drawing import tick_times
 from replan.model.drift import GREATEST_SLIP
 from replan.study.rule_source import RULES
 from replan.worlds.forecasts import ForecastKind
-from replan.worlds.settings import RoverSetting, Setting, builtin_settings, load_setting
+from replan.worlds.mars_rover import Rover
+from replan.worlds.settings import Setting, builtin_settings, load_setting
 
 EXECUTIONS = {"map": "likeliest cell", "belief": "all cells it may be in"}
 AS_OPENED = "as opened"
@@ -87,7 +88,7 @@ def sizes(mo: Any, base: Setting) -> Any:
 
 def drift_choice(mo: Any, base: Setting, kept: ScreenState) -> Any:
     """Return the list of kinds of drift; only a rover has several."""
-    if not isinstance(base, RoverSetting):
+    if not isinstance(base, Rover):
         return choice(mo, "drift", [base.world], base.world)
     value = base.drift.kind if kept.points is None else DRAWN
     return choice(mo, "drift", [*model.DRIFT_KINDS, DRAWN], value)
@@ -96,7 +97,7 @@ def drift_choice(mo: Any, base: Setting, kept: ScreenState) -> Any:
 def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
     """Return the fields of a kind of drift; none where it is drawn or the world is no rover."""
     fields = {}
-    if isinstance(base, RoverSetting) and kind != DRAWN:
+    if isinstance(base, Rover) and kind != DRAWN:
         for key, value in model.drift_start(base, kind).items():
             if key == "bursts":
                 text = model.write_bursts(value)
@@ -151,7 +152,7 @@ def edited(
     base = model.with_forecast(base, forecast)
     whole = {key: _whole(SIZES[key], value) for key, value in sizes.items()}
     kept.points = None
-    if not isinstance(base, RoverSetting):
+    if not isinstance(base, Rover):
         return model.edit_setting(base, **whole)
     if kind == DRAWN:
         points = link.read_numbers(slips, float, name="slips")

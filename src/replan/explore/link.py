@@ -22,7 +22,15 @@ from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
 from replan.schedule.periodic import periodic_times
 from replan.skip.propagation import Execution
 from replan.study.rule_source import RULES
-from replan.worlds.settings import Setting, builtin_settings, load_setting, make_mission, parse_setting
+from replan.worlds.settings import (
+    Setting,
+    builtin_settings,
+    load_setting,
+    make_mission,
+    parse_setting,
+    setting_type,
+    world_types,
+)
 
 SCREEN = "screen"
 LARGEST = {"n": 40, "horizon": 500}  # beyond which dragging a mark takes many seconds
@@ -104,7 +112,7 @@ def from_query(query: Mapping[str, str]) -> Screen:
             if not isinstance(table, dict):
                 raise InputError(f"link: {key!r} and {part!r} cannot both be given")
         table[last] = _value(text)
-    known = {SCREEN}.union(*(kind.model_fields for kind in get_args(Setting)))
+    known = {SCREEN}.union(*(setting_type(name).model_fields for name in world_types()))
     if unknown := [key for key in record if key not in known]:
         raise InputError(f"link: unknown key {unknown[0]!r}")
     if "file" in record:

@@ -27,8 +27,8 @@ from replan.report.world_drawing import Ground
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution
 from replan.study.protocol import Bench, choose, parameters
-from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, SinusoidalDrift
-from replan.worlds.settings import RoverSetting, Setting, make_mission, parse_setting
+from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, Rover, SinusoidalDrift
+from replan.worlds.settings import Setting, make_mission, parse_setting
 
 POINTS = 8  # that a profile is drawn with
 DRIFT_KINDS = {"linear": LinearDrift, "sinusoidal": SinusoidalDrift, "piecewise": PiecewiseDrift}
@@ -77,7 +77,7 @@ def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
     check_size(setting)
     mission = make_mission(setting, execution=execution)
     best = oracle(mission.world)
-    rover = isinstance(setting, RoverSetting)
+    rover = isinstance(setting, Rover)
     curve = setting.drift.profile(setting.horizon) if rover else mission.world.drift_bounds
     return Scene(
         mission,
@@ -133,7 +133,7 @@ def with_forecast(setting: Setting, kind: str) -> Setting:
 
 def drift_start(setting: Setting, kind: str) -> dict[str, Any]:
     """Return the initial values of a kind of drift, the setting's own if it is of that kind."""
-    if isinstance(setting, RoverSetting) and setting.drift.kind == kind:
+    if isinstance(setting, Rover) and setting.drift.kind == kind:
         return setting_record(setting)["drift"]
     fields = DRIFT_KINDS[kind].model_fields
     return {"kind": kind} | {key: field.examples[0] for key, field in fields.items() if field.examples}
@@ -156,7 +156,7 @@ def drawn_drift(points: Sequence[float], horizon: int) -> dict[str, Any]:
 
 def points_of(setting: Setting) -> tuple[float, ...]:
     """Return the slips of the setting, with which drawing begins."""
-    assert isinstance(setting, RoverSetting)
+    assert isinstance(setting, Rover)
     profile = setting.drift.profile(setting.horizon)
     return tuple(round(float(profile[t]), 3) for t in drawn_times(setting.horizon, POINTS))
 

@@ -16,7 +16,7 @@ from replan.explore.link import Screen, to_query
 from replan.explore.model import RuleView, Scene, View
 from replan.explore.words import label
 from replan.report.regret_words import scale_words
-from replan.worlds.settings import ArraysSetting, MapSetting
+from replan.worlds.parameters import FileParameters
 
 INTRODUCTION = """# When should the robot replan?
 
@@ -107,7 +107,7 @@ def links(screen: Screen) -> str:
     times = ",".join(map(str, screen.times))
     regret = f"replan regret explored.toml --times {times} --execution {screen.execution}"
     saved = f"<p>The saved file is a setting: <code>{regret}</code></p>"
-    if isinstance(screen.setting, (ArraysSetting, MapSetting)):  # a link does not carry the file
+    if isinstance(screen.setting, FileParameters):  # a link does not carry the file
         name = html.escape(Path(screen.setting.file or "").name)
         return f"{saved}<p>Send <code>{name}</code> with it; it is looked for beside the setting.</p>"
     query = f"?{to_query(screen)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from replan.report.tables import Table
 from replan.study.rats import RATS, SETTINGS, best_return, comparisons
 from replan.study.records import Run
-from replan.worlds.settings import NSBridgeSetting
+from replan.worlds.ns_bridge import NSBridge
 
 
 def published_table() -> Table:
@@ -46,7 +46,7 @@ def budget_table(run: Run) -> Table:
     regrets: dict[tuple[float, str], dict[str, dict[int, float]]] = {}
     for record in run.records:
         setting = run.settings[record["setting"]]
-        assert isinstance(setting, NSBridgeSetting)
+        assert isinstance(setting, NSBridge)
         group = regrets.setdefault((setting.epsilon, record["execution"]), {})
         group.setdefault(record["rule"], {})[setting.required_budget] = record["exact_regret"]
     budgets = sorted({setting.required_budget for setting in run.settings.values()})

@@ -31,8 +31,8 @@ from replan.report.style import (
 from replan.schedule.rule import Rule
 from replan.study.paper import METHODS
 from replan.study.protocol import Bench, choose
-from replan.worlds.mars_rover import PiecewiseDrift
-from replan.worlds.settings import RoverSetting, load_setting, make_mission
+from replan.worlds.mars_rover import PiecewiseDrift, Rover
+from replan.worlds.settings import load_setting, make_mission
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +67,7 @@ def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
     Both executions run the same rules with the same hyper-parameters, those chosen for the paper's execution.
     """
     setting = load_setting(SETTING)
-    assert isinstance(setting, RoverSetting) and isinstance(setting.drift, PiecewiseDrift)
+    assert isinstance(setting, Rover) and isinstance(setting.drift, PiecewiseDrift)
     missions = {how: make_mission(setting, execution=how) for how in ("map", "belief")}
     bench = Bench(missions["map"])
     rules = rules or {name: choose(bench, name).rule for name in SHOWN_RULES}

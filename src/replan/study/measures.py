@@ -30,8 +30,8 @@ from replan.study.candidates import distinct_schedules
 from replan.study.cells import Cell, canonical
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.protocol import Bench, bootstrap_interval
-from replan.worlds.mars_rover import PiecewiseDrift
-from replan.worlds.settings import RoverSetting, Setting, make_mission, parse_setting
+from replan.worlds.mars_rover import PiecewiseDrift, Rover
+from replan.worlds.settings import Setting, make_mission, parse_setting
 
 BOXES = Tightening(both_ends=False, one_kernel=False, structure=False)
 
@@ -114,7 +114,7 @@ class Trial:
 
 def high_drift_intervals(setting: Setting, mission: Mission) -> list[Interval]:
     """Return the configured bursts, else the intervals of greatest drift."""
-    if isinstance(setting, RoverSetting) and isinstance(setting.drift, PiecewiseDrift):
+    if isinstance(setting, Rover) and isinstance(setting.drift, PiecewiseDrift):
         return setting.drift.intervals(mission.horizon)
     return top_quartile_intervals(mission.world.drift_bounds)
 

@@ -21,13 +21,13 @@ import numpy as np
 
 from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array
-from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole
+from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole, WorldParameters, register_world
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
 UP = 90.0  # degrees, counter-clockwise from a wind that blows to the right
 
 
-class Wind(Parameters):
+class LakesAndWind(Parameters):
     """The lakes and the wind; the defaults are those of the setting `crosswind-hard`."""
 
     lakes: Whole = 2
@@ -50,12 +50,13 @@ class Wind(Parameters):
     """Cost of a step that ends in a lake."""
 
 
-class Crosswind(Parameters):
+@register_world("crosswind")
+class Crosswind(WorldParameters):
     """Paths along both shores of a chain of lakes, and a wind that turns."""
 
     horizon: Horizon = 40
     """Steps, T."""
-    wind: Wind = Wind()
+    wind: LakesAndWind = LakesAndWind()
     """The lakes and the wind."""
 
     def build(self) -> World:

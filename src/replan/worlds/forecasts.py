@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from replan.errors import InputError
 from replan.forecast import Forecast, ForecastFault, FromFamily, Frozen, Given, Mixture, Trend
 from replan.model import World, load_npz
-from replan.worlds.parameters import Parameters
+from replan.worlds.parameters import FileParameters
 
 ForecastKind = Literal["frozen", "trend", "mixture", "given", "family", "family-ahead"]
 
@@ -19,7 +19,7 @@ def named_forecast(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
-class ForecastParameters(Parameters):
+class ForecastParameters(FileParameters):
     """The forecast of a setting: the kernels that the robot expects after an update.
 
     `given` is the true future, or that of `file`, made wrong by `error`, `late` and `noise`. `mixture` has a

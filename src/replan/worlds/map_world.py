@@ -24,8 +24,8 @@ from replan.model.kernel import Array, Indices
 from replan.model.slip import NUMBERS_KEPT
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap, read_map
-from replan.worlds.mars_rover import Drift
-from replan.worlds.parameters import Fraction, Horizon, Parameters
+from replan.worlds.mars_rover import SlipProfile
+from replan.worlds.parameters import FileParameters, Fraction, Horizon, WorldParameters, register_world
 from replan.worlds.slip_grid import DISTANCE_SCALE
 from replan.worlds.terrain import ChangingSlip
 
@@ -50,7 +50,8 @@ class FloorPatch(ChangingSlip):
         return (left <= x) & (x <= right) & (low <= y) & (y <= high)
 
 
-class Map(Parameters):
+@register_world("map")
+class Map(FileParameters, WorldParameters):
     """A map server's map, cut into cells, with a slip that drifts."""
 
     file: str | None = None
@@ -69,7 +70,7 @@ class Map(Parameters):
     """x and y in metres; the end of the robot's path in `replan ros`."""
     horizon: Horizon | None = None
     """Steps, T; without it 1.5 times the moves from start to goal."""
-    drift: Drift
+    drift: SlipProfile
     """Slip over time."""
     objective: Objective = "distance"
     """Quantity that the reward counts: `distance` from the goal (the rover's), or `time` to it in steps."""

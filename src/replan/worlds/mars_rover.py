@@ -1,4 +1,4 @@
-"""The Mars rover of the paper's example 1, with the drift of its slip."""
+"""The Mars rover of the paper's example 1: parameters of its grid and of the drift of its slip."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from pydantic import Field, field_validator
 from replan.model import World, burst_intervals, linear, piecewise, sinusoidal
 from replan.model.drift import GREATEST_SLIP, SLIP_LIMITS, Limits
 from replan.model.kernel import Array
-from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
+from replan.worlds.parameters import (
+    Fraction,
+    Horizon,
+    Pair,
+    Parameters,
+    Side,
+    WorldParameters,
+    register_world,
+)
 from replan.worlds.slip_grid import rover
 
 DriftingSlip = Annotated[float, Field(ge=0, le=GREATEST_SLIP)]
@@ -32,6 +40,16 @@ class ClippedDrift(Parameters):
         free = self.profile(horizon, limits=(-inf, inf))
         low, high = self.limits
         return np.flatnonzero((free < low - 1e-9) | (free > high + 1e-9)).tolist()
+
+    def notes(self, horizon: int) -> list[str]:
+        """Return one line if the formula leaves the limits."""
+        clipped, (low, high) = self.clipped_times(horizon), self.limits
+        if not clipped:
+            return []
+        return [
+            f"the slip is held between {low:g} and {high:g}: the drift would leave that range "
+            f"at {len(clipped)} of {horizon} steps, first at t = {clipped[0]}"
+        ]
 
 
 class LinearDrift(ClippedDrift):
@@ -118,19 +136,22 @@ class TableDrift(Parameters):
         return np.array(self.slip)[np.minimum(np.arange(horizon), len(self.slip) - 1)]
 
 
-Drift = Annotated[LinearDrift | SinusoidalDrift | PiecewiseDrift | TableDrift, Field(discriminator="kind")]
+SlipProfile = Annotated[
+    LinearDrift | SinusoidalDrift | PiecewiseDrift | TableDrift, Field(discriminator="kind")
+]
 
 
-class Rover(Parameters):
+@register_world("rover")
+class Rover(WorldParameters):
     """An n x n grid with a goal in the far corner, and a slip that drifts."""
 
     n: Side
     """Rows and columns."""
     horizon: Horizon
     """Steps, T."""
-    drift: Drift
+    drift: SlipProfile
     """Slip over time: linear, sinusoidal, piecewise or table."""
-    obstacles: list[Cell] = Field(default=[])
+    obstacles: list[Pair] = Field(default=[])
     """Row and column of each cell that cannot be entered."""
     drift_bounds: list[float] | None = None
     """Drift bounds that rules are given in place of the true drift, T - 1 numbers."""
@@ -140,3 +161,7 @@ class Rover(Parameters):
         slip = self.drift.profile(self.horizon)
         obstacles = [(cell[0], cell[1]) for cell in self.obstacles]
         return rover(self.n, slip, obstacles=obstacles, stated_bounds=self.drift_bounds)
+
+    def notes(self) -> list[str]:
+        """Return one line if the slip is clipped."""
+        return self.drift.notes(self.horizon) if isinstance(self.drift, ClippedDrift) else []

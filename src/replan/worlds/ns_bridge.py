@@ -20,7 +20,7 @@ import numpy as np
 
 from replan.model import GeneralKernel, Reward, World
 from replan.model.kernel import Array, Indices
-from replan.worlds.parameters import Fraction, Horizon, Parameters
+from replan.worlds.parameters import Fraction, Horizon, WorldParameters, register_world
 
 MAP = np.array([list(row) for row in ("HHHHHHHH", "FFFFFHHH", "GFFFSFFG", "FFFFFHHH", "HHHHHHHH")])
 PAYS = np.select([MAP == "G", MAP == "H"], [1.0, -1.0]).reshape(-1)
@@ -33,7 +33,8 @@ MIDDLE = 4
 """First column of the right half."""
 
 
-class NSBridge(Parameters):
+@register_world("nsbridge")
+class NSBridge(WorldParameters):
     """A bridge with a goal at both ends, one half of which becomes slippery."""
 
     epsilon: Fraction = 0.0

@@ -1,21 +1,24 @@
-"""Base class, types and error lines of the parameters that a setting file gives."""
+"""Base classes, types and error lines of the parameters in a setting file, and the registry of worlds."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args
+from abc import abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from replan.errors import InputError
+from replan.model.world import World
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=1)]
 Horizon = Annotated[int, Field(ge=2, le=1_000_000)]
 Side = Annotated[int, Field(ge=2, le=10_000)]
-Cell = Annotated[tuple[int, ...], Field(min_length=2, max_length=2, strict=False)]
+Pair = Annotated[tuple[int, ...], Field(min_length=2, max_length=2, strict=False)]
 
-DISCRIMINATORS = ("world", "kind")
-_tags: set[str] = set()  # values of the discriminators, which pydantic adds to the path of a fault
+_tags: set[str] = set()  # kinds of sections, which pydantic adds to the path of a fault
 
 
 class Parameters(BaseModel):
@@ -36,9 +39,50 @@ class Parameters(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        for name in DISCRIMINATORS:
-            if name in cls.model_fields:
-                _tags.update(get_args(cls.model_fields[name].annotation))
+        if "kind" in cls.model_fields:
+            _tags.update(get_args(cls.model_fields["kind"].annotation))
+
+
+class FileParameters(Parameters):
+    """Parameters that may name a file."""
+
+    file: str | None
+    """Path of the file."""
+
+    def with_file_beside(self, where: str) -> Self:
+        """Return the parameters with the file that lies beside the file `where`, if there is one."""
+        beside = None if self.file is None else Path(where).parent / self.file
+        return self.model_copy(update={"file": str(beside)}) if beside and beside.exists() else self
+
+
+class WorldParameters(Parameters):
+    """Parameters of a world. `@register_world(name)` makes them known to settings."""
+
+    horizon: Horizon | None
+    """Steps, T."""
+
+    @abstractmethod
+    def build(self) -> World:
+        """Return the world."""
+
+    def notes(self) -> list[str]:
+        """Return remarks on parameters that are valid but may not be what was meant, one line each."""
+        return []
+
+
+WorldType = TypeVar("WorldType", bound=type[WorldParameters])
+WORLDS: dict[str, type[WorldParameters]] = {}
+"""Parameters of the registered worlds by the name that a setting gives in `world`."""
+
+
+def register_world(name: str) -> Callable[[WorldType], WorldType]:
+    """Register the decorated parameters as the world of that name."""
+
+    def register(kind: WorldType) -> WorldType:
+        WORLDS[name] = kind
+        return kind
+
+    return register
 
 
 def one_line(error: ValidationError) -> str:

@@ -5,10 +5,14 @@ A setting is the parameters of a world together with those of a mission in it.
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
+import numpy as np
+from pydantic import Field, ValidationError, create_model, field_validator, model_validator
 
 from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
@@ -17,16 +21,8 @@ from replan.model import World
 from replan.planning.ties import Ties
 from replan.schedule.budget import Prices
 from replan.skip.propagation import Execution
-from replan.worlds.arrays import Arrays
-from replan.worlds.crosswind import Crosswind
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
-from replan.worlds.map_world import Map
-from replan.worlds.mars_rover import Rover
-from replan.worlds.ns_bridge import NSBridge
-from replan.worlds.parameters import Parameters, Whole, one_line
-from replan.worlds.random_kernels import RandomKernels
-from replan.worlds.terrain import Terrain
-from replan.worlds.thin_ice import ThinIce
+from replan.worlds.parameters import WORLDS, FileParameters, Whole, WorldParameters, one_line
 from replan.worlds.toml_files import builtin_names, parse_toml, read_toml
 
 FILES = {"package": "replan.worlds", "folder": "setting_files"}
@@ -48,9 +44,11 @@ SPENDING = ("budget", "price", "look_price", "plan_price", "looks", "plans")
 Price = Annotated[float, Field(ge=0, strict=False)]
 
 
-class MissionParameters(Parameters):
-    """Parameters that the setting of every world has."""
+class Setting(WorldParameters):
+    """Parameters of a mission. The setting of a world has the parameters of that world too."""
 
+    world: str
+    """Name of the world."""
     planning_horizon: Whole
     """Steps that a plan looks ahead, H."""
     budget: int | None = None
@@ -82,7 +80,7 @@ class MissionParameters(Parameters):
         return value
 
     @model_validator(mode="after")
-    def _spends(self) -> MissionParameters:
+    def _spends(self) -> Setting:
         apart = self.look_price is not None or self.plan_price is not None
         if self.price is not None and apart:
             raise ValueError(
@@ -113,77 +111,27 @@ class MissionParameters(Parameters):
         return self.budget
 
 
-class RoverSetting(Rover, MissionParameters):
-    """Setting of the world `rover`."""
-
-    world: Literal["rover"]
-
-
-class ThinIceSetting(ThinIce, MissionParameters):
-    """Setting of the world `thin-ice`."""
-
-    world: Literal["thin-ice"]
-
-
-class CrosswindSetting(Crosswind, MissionParameters):
-    """Setting of the world `crosswind`."""
-
-    world: Literal["crosswind"]
-
-
-class TerrainSetting(Terrain, MissionParameters):
-    """Setting of the world `terrain`."""
-
-    world: Literal["terrain"]
-
-
-class NSBridgeSetting(NSBridge, MissionParameters):
-    """Setting of the world `nsbridge`."""
-
-    world: Literal["nsbridge"]
-
-
-class ArraysSetting(Arrays, MissionParameters):
-    """Setting of the world `arrays`."""
-
-    world: Literal["arrays"]
-
-
-class RandomKernelsSetting(RandomKernels, MissionParameters):
-    """Setting of the world `random-kernels`."""
-
-    world: Literal["random-kernels"]
-
-
-class MapSetting(Map, MissionParameters):
-    """Setting of the world `map`."""
-
-    world: Literal["map"]
-
-
-Setting = (
-    RoverSetting
-    | ThinIceSetting
-    | CrosswindSetting
-    | TerrainSetting
-    | NSBridgeSetting
-    | RandomKernelsSetting
-    | MapSetting
-    | ArraysSetting
-)
 OTHER_SECTIONS = {"screen", "scheduler"}
 """Sections of a setting file that are not part of the setting: the explorer's, and that of `replan ros`."""
-WORLDS: dict[str, type[Parameters]] = {
-    "rover": Rover,
-    "thin-ice": ThinIce,
-    "crosswind": Crosswind,
-    "terrain": Terrain,
-    "nsbridge": NSBridge,
-    "random-kernels": RandomKernels,
-    "map": Map,
-    "arrays": Arrays,
-}
-_ADAPTER: TypeAdapter[Setting] = TypeAdapter(Annotated[Setting, Field(discriminator="world")])
+SEARCHED = 20_000_000
+"""States times steps up to which the goal is looked for."""
+
+for _module in iter_modules([str(Path(__file__).parent)]):  # each registers the worlds that it defines
+    if not _module.ispkg and _module.name != "settings":
+        import_module(f"replan.worlds.{_module.name}")
+
+
+def world_types() -> dict[str, type[WorldParameters]]:
+    """Return the parameters of all worlds by name."""
+    return dict(sorted(WORLDS.items()))
+
+
+@cache
+def setting_type(name: str) -> type[Setting]:
+    """Return the class of the settings of a world."""
+    kind: Any = WORLDS[name]
+    fields: dict[str, Any] = {"world": (Literal[name], ...)}
+    return create_model(f"{kind.__name__}Setting", __base__=(kind, Setting), __module__=__name__, **fields)
 
 
 def builtin_settings() -> list[str]:
@@ -204,21 +152,44 @@ def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
     The first fault raises an `InputError` that names its key.
     """
     data = {key: value for key, value in data.items() if key not in OTHER_SECTIONS}
+    if "world" not in data:
+        raise InputError(f"{where}: missing key 'world'")
+    name = data["world"]
+    if not isinstance(name, str) or name not in WORLDS:
+        raise InputError(f"{where}: 'world' must be one of {', '.join(world_types())}, not {name!r}")
     try:
-        setting = _ADAPTER.validate_python(data)
+        setting = setting_type(name).model_validate(data)
     except ValidationError as error:
         raise InputError(f"{where}: {one_line(error)}") from None
-    if isinstance(setting, (ArraysSetting, MapSetting)):
-        setting = _with_file_beside(setting, where)
+    if isinstance(setting, FileParameters):
+        setting = setting.with_file_beside(where)
     if setting.forecast is not None:
-        setting = setting.model_copy(update={"forecast": _with_file_beside(setting.forecast, where)})
+        setting = setting.model_copy(update={"forecast": setting.forecast.with_file_beside(where)})
     return setting
 
 
-def _with_file_beside(parameters: Any, where: str) -> Any:
-    """Return the parameters with their file taken from beside `where`, if it is there."""
-    beside = None if parameters.file is None else Path(where).parent / parameters.file
-    return parameters.model_copy(update={"file": str(beside)}) if beside and beside.exists() else parameters
+def setting_notes(setting: Setting, world: World) -> list[str]:
+    """Return remarks on a setting that is valid but may not be what was meant, one line each."""
+    notes = setting.notes()
+    if world.states * world.horizon <= SEARCHED and not goal_in_reach(world):
+        notes.append(f"the goal cannot be reached within {world.horizon} steps, whatever the robot does")
+    return notes
+
+
+def goal_in_reach(world: World) -> bool:
+    """Return whether some policy comes to a state of greatest reward with a probability above 0.
+
+    True for worlds whose reward names no goal.
+    """
+    rewards = world.reward(0).next_state
+    if rewards is None or np.ptp(rewards) == 0:
+        return True
+    reached = (rewards == rewards.max()).astype(float)
+    for t in range(world.horizon - 1, -1, -1):
+        reached = np.maximum(reached, world.kernel(t).backup(reached, None))
+        if reached[world.start] > 0:
+            return True
+    return False
 
 
 def with_spending(setting: Setting, **given: Any) -> Setting:

@@ -1,4 +1,4 @@
-"""The slippery grid of the paper's example 1, built from a slip for each time."""
+"""The slippery grid of the paper's example 1, built from a slip for each time. It needs no pydantic."""
 
 from __future__ import annotations
 
@@ -13,23 +13,52 @@ from replan.model.kernel import Array
 from replan.model.slip import slip_over_time
 
 DISTANCE_SCALE = 20.0
-
-Cell = tuple[int, int]
+"""Moves to the goal that cost a reward of 1 in each step."""
 
 
 def rover(
     n: int,
     slip: ArrayLike,
     *,
-    start: Cell = (0, 0),
-    goal: Cell | None = None,
-    obstacles: Iterable[Cell] = (),
+    start: tuple[int, int] = (0, 0),
+    goal: tuple[int, int] | None = None,
+    obstacles: Iterable[tuple[int, int]] = (),
     terrain: ArrayLike | None = None,
     stated_bounds: ArrayLike | None = None,
 ) -> World:
-    """Return an n x n grid whose slip at time t is slip[t], times terrain[i, j] where a terrain is given.
+    """Return the paper's Mars rover: a slippery grid with a goal.
 
     The reward is -d1(s', goal) / 20 for the realised next cell. A blocked cell is never entered.
+
+    Parameters
+    ----------
+    n : int
+        Rows and columns of the grid; the state of cell (i, j) is i * n + j.
+    slip : array_like, (T,)
+        Probability at each time that a move goes in a random direction.
+    start, goal : tuple of int
+        Row and column; the goal is the far corner by default.
+    obstacles : iterable of tuple of int
+        Row and column of each blocked cell.
+    terrain : array_like, (n, n), optional
+        Factor by which the slip of each cell is multiplied.
+    stated_bounds : array_like, (T - 1,), optional
+        Drift bounds that rules are given in place of the true drift.
+
+    Returns
+    -------
+    World
+
+    Raises
+    ------
+    InputError
+        If an obstacle lies outside the grid, on the start or on the goal.
+
+    Examples
+    --------
+    >>> from replan import rover
+    >>> rover(4, [0.1, 0.2, 0.3]).horizon
+    3
     """
     slip = np.asarray(slip, dtype=float)
     goal = (n - 1, n - 1) if goal is None else goal
@@ -49,13 +78,15 @@ def rover(
     )
 
 
-def distances(n: int, goal: Cell) -> Array:
+def distances(n: int, goal: tuple[int, int]) -> Array:
     """Return (S,) the L1 distance of every cell to the goal."""
     i, j = np.divmod(np.arange(n * n), n)
     return (np.abs(i - goal[0]) + np.abs(j - goal[1])).astype(float)
 
 
-def _blocked(n: int, obstacles: Iterable[Cell], *, keep_free: tuple[Cell, Cell]) -> np.ndarray | None:
+def _blocked(
+    n: int, obstacles: Iterable[tuple[int, int]], *, keep_free: Iterable[tuple[int, int]]
+) -> np.ndarray | None:
     blocked = np.zeros((n, n), dtype=bool)
     for cell in obstacles:
         if not (0 <= cell[0] < n and 0 <= cell[1] < n):

@@ -21,7 +21,15 @@ from replan.errors import InputError
 from replan.model import Family, Reward, SlipKernel, World, constant
 from replan.model.family import VALUES
 from replan.model.kernel import Array
-from replan.worlds.parameters import Cell, Fraction, Horizon, Parameters, Side
+from replan.worlds.parameters import (
+    Fraction,
+    Horizon,
+    Pair,
+    Parameters,
+    Side,
+    WorldParameters,
+    register_world,
+)
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
 
 Wall = Annotated[tuple[int, ...], Field(min_length=4, max_length=4, strict=False)]
@@ -56,9 +64,9 @@ class ChangingSlip(Parameters):
 class Patch(ChangingSlip):
     """A rectangle of cells with a slip of its own."""
 
-    rows: Cell
+    rows: Pair
     """First and last row."""
-    columns: Cell
+    columns: Pair
     """First and last column."""
 
 
@@ -71,13 +79,14 @@ class Ground(Parameters):
     """Patches of other ground, later ones over earlier ones."""
     walls: list[Wall] = Field(default=[])
     """First row, first column, last row and last column of cells that cannot be entered."""
-    start: Cell = (0, 0)
+    start: Pair = (0, 0)
     """Row and column of the start."""
-    goal: Cell | None = None
+    goal: Pair | None = None
     """Row and column of the goal; by default the far corner."""
 
 
-class Terrain(Parameters):
+@register_world("terrain")
+class Terrain(WorldParameters):
     """Ground that differs from cell to cell and drifts in places only."""
 
     n: Side = 12

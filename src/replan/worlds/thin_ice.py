@@ -21,7 +21,15 @@ import numpy as np
 from replan.errors import InputError
 from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
 from replan.model.kernel import Array, Indices
-from replan.worlds.parameters import Fraction, Horizon, Parameters, Side, Whole
+from replan.worlds.parameters import (
+    Fraction,
+    Horizon,
+    Parameters,
+    Side,
+    Whole,
+    WorldParameters,
+    register_world,
+)
 from replan.worlds.slip_grid import DISTANCE_SCALE, distances
 
 
@@ -50,7 +58,8 @@ class Ice(Parameters):
     """First column of the bridge, which reaches to the edge."""
 
 
-class ThinIce(Parameters):
+@register_world("thin-ice")
+class ThinIce(WorldParameters):
     """A short way over ice that melts, and a long way over a bridge."""
 
     n: Side = 12

@@ -22,7 +22,8 @@ from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
-from replan.worlds.settings import RoverSetting, Setting, make_mission
+from replan.worlds.mars_rover import Rover
+from replan.worlds.settings import Setting, make_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
 AFFORDABLE_STATES = 1_000  # beyond this, or for looks and plans apart, no budgets and causes on the page
@@ -68,9 +69,7 @@ def setting_view(
         "horizon": mission.horizon,
         "budget": mission.budget,
         "ties": setting.ties,
-        "slip": _numbers(setting.drift.profile(mission.horizon))
-        if isinstance(setting, RoverSetting)
-        else None,
+        "slip": _numbers(setting.drift.profile(mission.horizon)) if isinstance(setting, Rover) else None,
         "drift": _numbers(mission.world.drift_bounds),
         "fast": [list(interval) for interval in fast_drift_intervals(mission.world.drift_bounds)],
         "rules": {label: _rule_view(each.trace(mission)) for label, each in shown.items()},

@@ -23,7 +23,8 @@ from replan.planning.ties import Ties
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.worlds.cell_map import CellMap
-from replan.worlds.settings import MapSetting, make_mission
+from replan.worlds.map_world import Map
+from replan.worlds.settings import Setting, make_mission
 
 PATIENCE = 5.0  # seconds
 
@@ -72,7 +73,7 @@ class Nav2Scheduler:
 
     def __init__(
         self,
-        setting: MapSetting,
+        setting: Setting,
         rule: Rule,
         *,
         execution: Execution = "map",
@@ -82,6 +83,8 @@ class Nav2Scheduler:
     ) -> None:
         if patience < 0:
             raise InputError(f"patience must not be negative, not {patience}")
+        if not isinstance(setting, Map):
+            raise InputError(f'a scheduler needs world = "map", not {setting.world!r}')
         self.setting, self.rule, self.patience = setting, rule, patience
         self.execution: Execution = execution
         self.cells = cells

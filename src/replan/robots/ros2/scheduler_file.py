@@ -11,7 +11,8 @@ from replan.errors import InputError
 from replan.robots.ros2.nav2_scheduler import PATIENCE, Nav2Scheduler
 from replan.skip.propagation import EXECUTIONS
 from replan.study.rule_source import make_rule
-from replan.worlds.settings import MapSetting, load_setting
+from replan.worlds.map_world import Map
+from replan.worlds.settings import load_setting
 
 _KEYS = {"rule", "parameters", "execution"}
 
@@ -31,7 +32,7 @@ def load_scheduler(
     waits for a map.
     """
     setting = load_setting(path)
-    if not isinstance(setting, MapSetting):
+    if not isinstance(setting, Map):
         raise InputError(f'{path}: a scheduler needs world = "map", not {setting.world!r}')
     section = tomllib.loads(Path(path).read_text()).get("scheduler", {})
     if unknown := sorted(set(section) - _KEYS):

@@ -1,12 +1,8 @@
-"""Random kernels: states without a place, and probabilities that move between drawn kernels.
-
-Every state has its own few successors, shared by all actions. At each of the times `knots` a kernel drawn for
-it is in force; in between, probabilities go in a straight line from one to the next. Only the seed decides,
-through counter-based streams, so that the same parameters make the same world everywhere.
-"""
+"""Worlds whose states have no place: kernels from arrays in a file, and kernels drawn at random."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Annotated
@@ -14,17 +10,43 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, field_validator
 
-from replan.model import GeneralKernel, Reward, World, constant
+from replan.errors import InputError
+from replan.model import GeneralKernel, Reward, World, constant, load_npz, require_valid
 from replan.model.kernel import Array
 from replan.model.streams import WORLD, uniforms
-from replan.worlds.parameters import Horizon, Parameters, Whole
+from replan.worlds.parameters import FileParameters, Horizon, Whole, WorldParameters, register_world
 
 PEAK = 3
 """Power of the drawn weights: larger ones leave fewer successors likely."""
 
 
-class RandomKernels(Parameters):
-    """Kernels and rewards drawn at random, which change into other drawn ones."""
+@register_world("arrays")
+class Arrays(FileParameters, WorldParameters):
+    """A world whose kernels and rewards are arrays (see `replan.load_npz`)."""
+
+    file: str
+    """Path of the .npz file, beside the setting's file or from the working directory."""
+    horizon: Horizon | None = None
+    """Steps, T; needed if the file holds one kernel."""
+
+    def build(self) -> World:
+        """Return the checked world. Drift bounds that it states are used even if they are wrong."""
+        world = load_npz(self.file, horizon=self.horizon)
+        try:
+            require_valid(replace(world, stated_bounds=None))
+        except InputError as error:
+            raise InputError(f"{self.file}: {error}") from None
+        return world
+
+
+@register_world("random-kernels")
+class RandomKernels(WorldParameters):
+    """Kernels and rewards drawn at random, which change into other drawn ones.
+
+    Every state has its own few successors, shared by all actions. At each of the times `knots` a kernel drawn
+    for it is in force; in between, probabilities go in a straight line from one to the next. All draws come
+    from counter-based streams of the seed, so the same parameters make the same world everywhere.
+    """
 
     states: Annotated[int, Field(ge=2, le=10_000)] = 30
     """States, S."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan import InputError, check_world, parse_setting
-from replan.worlds import RandomKernels
+from replan.worlds.general_kernels import RandomKernels
 
 
 def test_the_same_parameters_make_the_same_world_and_another_seed_another():
