@@ -13,15 +13,12 @@ from itertools import product
 import numpy as np
 
 from replan.execute import Agent
-from replan.robots.crazyflie.calibration import Calibration, calibrate
-from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
-from replan.robots.crazyflie.flight import fly
+from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight, calibrate
+from replan.robots.crazyflie.flight import FlightOutcome, fly, outcome
 from replan.robots.crazyflie.flights import BATCH_UNIT
-from replan.robots.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout
-from replan.robots.crazyflie.metrics import Outcome, outcome
+from replan.robots.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout, make_wind
 from replan.robots.crazyflie.physics import Physics
-from replan.robots.crazyflie.wind import make_wind
-from replan.robots.crazyflie.world import COLLISION_COST, crazyflie_mission
+from replan.robots.crazyflie.world import COLLISION_COST, Calibration, crazyflie_mission
 from replan.schedule.registry import make_rule
 from replan.study.paper import TABLE_3
 
@@ -36,7 +33,7 @@ PAPER_LAYOUTS = 15
 SMALLEST_VARIANCE = 0.05  # of one flight, where the paper's figure is 0 or 1
 
 Air = tuple[float, float, float]  # strength, gust, collision cost
-Results = dict[tuple[Air, Density, str], list[Outcome]]
+Results = dict[tuple[Air, Density, str], list[FlightOutcome]]
 
 
 def flown(airs: list[Air], tables: dict[float, Calibration]) -> Results:

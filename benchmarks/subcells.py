@@ -16,11 +16,9 @@ import numpy as np
 from replan.execute import Agent
 from replan.model.kernel import Array, Indices
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
-from replan.robots.crazyflie.flight import fly
-from replan.robots.crazyflie.layouts import DENSITIES, cells_at, layout, middles_at
-from replan.robots.crazyflie.metrics import Outcome, outcome
+from replan.robots.crazyflie.flight import FlightOutcome, fly, outcome
+from replan.robots.crazyflie.layouts import DENSITIES, cells_at, layout, make_wind, middles_at
 from replan.robots.crazyflie.physics import Physics
-from replan.robots.crazyflie.wind import make_wind
 from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule.registry import make_rule
 from replan.skip.propagation import EXECUTIONS
@@ -42,7 +40,9 @@ MODELS: dict[str, tuple[int, int, Callable[[Array], Indices]]] = {  # cuts of mo
 }
 
 
-def fly_model(physics: Physics, density, layouts: int, model: str) -> dict[tuple[str, str], list[Outcome]]:
+def fly_model(
+    physics: Physics, density, layouts: int, model: str
+) -> dict[tuple[str, str], list[FlightOutcome]]:
     """Fly every rule and execution on the layouts as one batch."""
     cuts, flown_cuts, locate = MODELS[model]
     jobs = list(product(RULES, EXECUTIONS, range(layouts)))
@@ -55,7 +55,7 @@ def fly_model(physics: Physics, density, layouts: int, model: str) -> dict[tuple
     agents = [Agent.on(missions[execution, number], make_rule(rule)) for rule, execution, number in jobs]
     flight = CrazyflowFlight(physics, [make_wind(density, number) for *_, number in jobs], cuts=flown_cuts)
     flown = fly(flight, agents, locate=locate)
-    results: dict[tuple[str, str], list[Outcome]] = {}
+    results: dict[tuple[str, str], list[FlightOutcome]] = {}
     for k, (rule, execution, number) in enumerate(jobs):
         results.setdefault((rule, execution), []).append(outcome(layout(density, number), flown.log, k))
     return results

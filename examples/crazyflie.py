@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from replan import make_rule
-from replan.robots.crazyflie import Job, Scene, fly_one
+from replan.robots.crazyflie import FlightScene, Job, fly_one
 
 
 def main() -> None:
     for name in ("front-loaded", "periodic"):
-        flown, track = fly_one(Job(Scene("sparse", 0), make_rule(name)))
+        flown, track = fly_one(Job(FlightScene("sparse", 0), make_rule(name)))
         result = track.outcome
         reached = "reached the goal" if result.success else "did not reach the goal"
         print(

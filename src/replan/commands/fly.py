@@ -61,9 +61,9 @@ def fly(
     source = find_rule(rule)
     chosen = _chosen(source, parse_parameters(assignments or []), density, check_execution(execution))
     from replan.robots.crazyflie.flight import FlightStopped
-    from replan.robots.crazyflie.flights import Job, Scene, fly_one, track
+    from replan.robots.crazyflie.flights import FlightScene, Job, fly_one, track
 
-    job = Job(Scene(density, layout, execution, seed, cuts), chosen, seed)  # pyright: ignore[reportArgumentType]
+    job = Job(FlightScene(density, layout, execution, seed, cuts), chosen, seed)  # pyright: ignore[reportArgumentType]
     status = 0
     try:
         flown, made = fly_one(job, link=link, progress=None if as_json else _progress)
@@ -120,7 +120,7 @@ def calibrate(
     as_json: JsonOption = False,
 ) -> None:
     """Measure in simulated flights how wind turns into drift of the believed position."""
-    from replan.robots.crazyflie.calibration import calibrate as measure
+    from replan.robots.crazyflie.crazyflow_flight import calibrate as measure
 
     table = measure()
     table.write(out)

@@ -6,7 +6,7 @@ import threading
 
 
 class SimulatedClock:
-    """A `Clock` that the peer advances. A thread joins by its first wait and leaves by ending."""
+    """A `FlightClock` that the peer advances. A thread joins by its first wait and leaves by ending."""
 
     def __init__(self) -> None:
         self._now = 1000.0

@@ -5,8 +5,7 @@ from functools import cache
 from replan.execute import Agent
 from replan.robots.crazyflie.cflib_flight import CflibFlight
 from replan.robots.crazyflie.flight import Flown, fly
-from replan.robots.crazyflie.layouts import layout
-from replan.robots.crazyflie.wind import make_wind
+from replan.robots.crazyflie.layouts import layout, make_wind
 from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule import Periodic
 

@@ -13,10 +13,8 @@ from tests.robots.crazyflie.peer import LOG_VARIABLES, Peer
 from replan.execute import Agent
 from replan.robots.crazyflie.cflib_flight import CflibFlight
 from replan.robots.crazyflie.cflib_link import CflibLink
-from replan.robots.crazyflie.flight import fly
-from replan.robots.crazyflie.layouts import CELL_SIZE, cells_at, layout, state_of
-from replan.robots.crazyflie.metrics import outcome
-from replan.robots.crazyflie.wind import constant_wind, make_wind
+from replan.robots.crazyflie.flight import fly, outcome
+from replan.robots.crazyflie.layouts import CELL_SIZE, cells_at, constant_wind, layout, make_wind, state_of
 from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule import Periodic
 

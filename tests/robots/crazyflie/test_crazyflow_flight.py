@@ -5,14 +5,19 @@ import pytest
 
 from replan.errors import InputError
 from replan.execute import Agent
-from replan.robots.crazyflie.calibration import load_calibration
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
-from replan.robots.crazyflie.flight import fly
-from replan.robots.crazyflie.layouts import CELL_SIZE, cells_at, centres, layout, state_of
-from replan.robots.crazyflie.metrics import outcome
+from replan.robots.crazyflie.flight import fly, outcome
+from replan.robots.crazyflie.layouts import (
+    CELL_SIZE,
+    cells_at,
+    centres,
+    constant_wind,
+    layout,
+    make_wind,
+    state_of,
+)
 from replan.robots.crazyflie.physics import Physics
-from replan.robots.crazyflie.wind import constant_wind, make_wind
-from replan.robots.crazyflie.world import crazyflie_mission
+from replan.robots.crazyflie.world import crazyflie_mission, load_calibration
 from replan.schedule import FixedTimes
 
 BATCH = 8  # as in tests/report/test_flight_table.py

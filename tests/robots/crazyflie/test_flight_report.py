@@ -13,16 +13,23 @@ from replan.model import MOVES
 from replan.robots.crazyflie.flight import FlightLog, fly
 from replan.robots.crazyflie.flight_log import write_flight_log
 from replan.robots.crazyflie.flight_report import drawn_tracks, flight_figure, table_3
-from replan.robots.crazyflie.flights import VALIDATION_LAYOUTS, FlightMeasure, Job, Scene, choose_rule, track
+from replan.robots.crazyflie.flights import (
+    VALIDATION_LAYOUTS,
+    FlightMeasure,
+    FlightScene,
+    Job,
+    choose_rule,
+    track,
+)
 from replan.robots.crazyflie.layouts import (
     FIRST_VALIDATION_LAYOUT,
     START,
     cells_at,
     centres,
     layout,
+    make_wind,
     state_of,
 )
-from replan.robots.crazyflie.wind import make_wind
 from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule import FixedTimes, Periodic
 from replan.study.candidates import candidates
@@ -128,7 +135,7 @@ class Teleport:
 def test_a_flight_becomes_a_robot_log(tmp_path):
     from mcap.reader import make_reader
 
-    job = Job(Scene("dense", 3), Periodic())
+    job = Job(FlightScene("dense", 3), Periodic())
     mission = crazyflie_mission(layout("dense", 3), make_wind("dense", 3, strength=0.0))
     flown = fly(Teleport(), [Agent.on(mission, job.rule)])
     write_flight_log(tmp_path / "flight.mcap", flown, layout("dense", 3))

@@ -9,11 +9,10 @@ import pytest
 from replan.errors import InputError
 from replan.robots.crazyflie import flights
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
-from replan.robots.crazyflie.flights import FlightMeasure, Job, Scene, Track
-from replan.robots.crazyflie.layouts import cells_at, centres
-from replan.robots.crazyflie.metrics import Outcome
+from replan.robots.crazyflie.flight import FlightOutcome
+from replan.robots.crazyflie.flights import FlightMeasure, FlightScene, Job, Track
+from replan.robots.crazyflie.layouts import cells_at, centres, make_wind
 from replan.robots.crazyflie.physics import Physics
-from replan.robots.crazyflie.wind import make_wind
 from replan.schedule import Periodic
 from replan.study.cells import entries
 from replan.study.definition import parse_study
@@ -54,7 +53,7 @@ def batches(monkeypatch) -> list[list[Job]]:
                 none,
                 none,
                 (1,),
-                Outcome(True, 0, 1.0, float(job.scene.number), False, 22),
+                FlightOutcome(True, 0, 1.0, float(job.scene.number), False, 22),
             )
             for job in jobs
         ]
@@ -115,13 +114,13 @@ def test_work_comes_in_batches_of_many_flights():
 
 def test_an_update_shows_the_middle_of_the_cell():
     seen = np.array([[0.31, 0.59], [3.5, 0.01]])
-    assert (Scene("dense", 0).states_at(seen) == cells_at(seen)).all()
-    middles = centres(Scene("dense", 0, cuts=3).states_at(seen), 3)
+    assert (FlightScene("dense", 0).states_at(seen) == cells_at(seen)).all()
+    middles = centres(FlightScene("dense", 0, cuts=3).states_at(seen), 3)
     assert middles == pytest.approx(centres(cells_at(seen)))
 
 
 def test_a_report_is_the_true_future_of_the_grid_model():
-    scene = Scene("dense", 1, forecast=ForecastParameters(kind="given"))
+    scene = FlightScene("dense", 1, forecast=ForecastParameters(kind="given"))
     mission = scene.mission()
     expected = mission.update(1).futures[0].kernel
     assert all(expected(t) is mission.world.kernel(t) for t in (1, 20, 59))

@@ -7,7 +7,7 @@ import signal
 import pytest
 from tests.robots.crazyflie.flights import after, fly_to
 
-from replan.robots.crazyflie.craft import Limits
+from replan.robots.crazyflie.craft import FlightLimits
 from replan.robots.crazyflie.flight import FlightStopped
 
 
@@ -31,7 +31,7 @@ def test_a_dead_downlink_neither_stalls_the_descent_nor_keeps_the_motors_on(make
     assert on_floor(peer.drone)
     began = peer.drone.descended[0][0]
     down = next(now for now, height in peer.drone.descended if height < 0.03)
-    assert down - began < Limits().ceiling / 2 / Limits().landing_speed + delay
+    assert down - began < FlightLimits().ceiling / 2 / FlightLimits().landing_speed + delay
     assert peer.drone.motors_stopped - down < 1.0
     steps = itertools.pairwise(peer.drone.descended)
     assert max((high - low) / (b - a) for (a, high), (b, low) in steps if b > a) < 1.2  # m/s

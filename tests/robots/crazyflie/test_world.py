@@ -4,14 +4,15 @@ import pytest
 from replan.errors import InputError
 from replan.model import MOVES, check_world
 from replan.planning import oracle
-from replan.robots.crazyflie.calibration import Calibration, load_calibration, read_calibration
-from replan.robots.crazyflie.layouts import GRID, cells_at, centres, layout, state_of
-from replan.robots.crazyflie.wind import make_wind
+from replan.robots.crazyflie.layouts import GRID, cells_at, centres, layout, make_wind, state_of
 from replan.robots.crazyflie.world import (
     COLLISION_COST,
+    Calibration,
     crazyflie_mission,
     crazyflie_world,
     displacement_law,
+    load_calibration,
+    read_calibration,
     shifts,
 )
 

@@ -15,11 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replan.errors import InputError
-from replan.robots.crazyflie.clock import Clock
-from replan.robots.crazyflie.craft import Limits, Sample, Status
+from replan.robots.crazyflie.craft import (
+    FlightClock,
+    FlightLimits,
+    PositionPid,
+    Sample,
+    Setpoint,
+    Status,
+    Vector,
+)
 from replan.robots.crazyflie.flight import FlightAborted
 from replan.robots.crazyflie.layouts import CELL_SIZE, GRID, START, centres, state_of
-from replan.robots.crazyflie.ramp import Point, PositionPid, Setpoint
 
 if TYPE_CHECKING:
     from replan.robots.crazyflie.cflib_link import CflibLink
@@ -41,7 +47,7 @@ PLANNED = (0, 1)  # its answers: planned, and already landing
 class CflibCraft:
     """The commands of one flight over cflib, and the newest state."""
 
-    def __init__(self, uri: str, on_sample: Callable[[Sample], None], clock: Clock) -> None:
+    def __init__(self, uri: str, on_sample: Callable[[Sample], None], clock: FlightClock) -> None:
         try:
             from replan.robots.crazyflie.cflib_link import CflibLink
         except ImportError as error:
@@ -52,7 +58,7 @@ class CflibCraft:
         self._clock = clock
         self._on_sample = on_sample
         self._sample: Sample | None = None
-        self._origin: Point = (0.0, 0.0, 0.0)  # drone's frame minus layout frame
+        self._origin: Vector = (0.0, 0.0, 0.0)  # drone's frame minus layout frame
         self._yaw = 0.0  # degrees
         self._frame_is_set = False
         self._pid: PositionPid | None = None  # where it is what controls the position
@@ -98,7 +104,7 @@ class CflibCraft:
         assert self._sample is not None
         return self._sample
 
-    def check_on_floor(self, limits: Limits) -> None:
+    def check_on_floor(self, limits: FlightLimits) -> None:
         """Refuse to arm a drone that is flying, tumbled, empty or unsure of its place; set the frame."""
         seen = [self.next_sample() for _ in range(10)]
         if (status := seen[-1].status) is not None:

@@ -14,20 +14,17 @@ import numpy as np
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.robots.crazyflie.cflib_craft import CflibCraft
-from replan.robots.crazyflie.clock import WALL_CLOCK, Clock
-from replan.robots.crazyflie.craft import Limits, Sample
+from replan.robots.crazyflie.craft import FlightClock, FlightLimits, Ramp, Sample, Setpoint, Vector, WallClock
 from replan.robots.crazyflie.flight import FlightAborted, FlightLog
 from replan.robots.crazyflie.guard import Guard
 from replan.robots.crazyflie.landing import Landing
-from replan.robots.crazyflie.layouts import CELL_SIZE, GRID, START, cells_at, centres, state_of
-from replan.robots.crazyflie.ramp import Point, Ramp, Setpoint
-from replan.robots.crazyflie.wind import Wind
+from replan.robots.crazyflie.layouts import CELL_SIZE, GRID, START, Wind, cells_at, centres, state_of
 
 WALL = CELL_SIZE / 2  # m; no setpoint is nearer to the grid's edge
 ZERO_LENGTH = 0.01  # m; a shorter move is skipped
 RAMP_SHARE = 0.6  # of a move's time; the rest is for settling
 WIND_STIFFNESS = 0.44  # N/m: what a steady force moves the drone by, measured in the simulator
-NOWHERE: Point = (math.nan, math.nan, math.nan)
+NOWHERE: Vector = (math.nan, math.nan, math.nan)
 
 
 class CflibFlight:
@@ -43,25 +40,25 @@ class CflibFlight:
         climb_speed: float = 0.25,
         move_seconds: float = 2.0,
         wind: Wind | None = None,
-        limits: Limits | None = None,
+        limits: FlightLimits | None = None,
         patience: float = 5.0,
-        clock: Clock | None = None,
+        clock: FlightClock | None = None,
     ) -> None:
         """`wind` is simulated: it shifts the setpoints, unnoticed until the next update, as in the paper.
 
         Connecting fails when nothing arrives for `patience` seconds.
         """
         self.uri = uri
-        self.limits = limits or Limits()
+        self.limits = limits or FlightLimits()
         self._height = height
         self._climb_seconds = height / climb_speed
         self._move_seconds = move_seconds
         self._wind = wind
         self._patience = patience
-        self._clock = clock or WALL_CLOCK
+        self._clock = clock or WallClock()
         self._craft: CflibCraft | None = None
         self._guard: Guard | None = None
-        self._samples: list[tuple[float, int, Point, Point]] = []
+        self._samples: list[tuple[float, int, Vector, Vector]] = []
         self._began = 0.0
         self._moves = -1
         self._ramp: Ramp | None = None

@@ -3,6 +3,10 @@
 Between updates a drone has no localisation. At the end of a move it takes its setpoint for its position, so
 what wind has added to the move stays unnoticed, and the next move starts from there. An update shows it where
 it is; its next setpoint is then the middle of the neighbouring cell. docs/crazyflie.md has the parameters.
+
+`calibrate` measures slip as a function of wind: drones set out from anywhere in a cell on short blind
+stretches in steady wind with gusts, and after each move the cells that a drone has come further than
+commanded are counted, along the wind and against it.
 """
 
 from __future__ import annotations
@@ -14,14 +18,33 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.model.slip import ACTIONS, MOVES
+from replan.model.streams import WORLD, uniforms
 from replan.robots.crazyflie.flight import FlightAborted, FlightLog
 from replan.robots.crazyflie.landing import Landing
-from replan.robots.crazyflie.layouts import CELL_SIZE, GRID, START, cells_at, centres, state_of
+from replan.robots.crazyflie.layouts import (
+    CELL_SIZE,
+    FORCES_PER_MOVE,
+    GRID,
+    GUST_DEVIATION,
+    MOVE_SECONDS,
+    START,
+    Wind,
+    cells_at,
+    centres,
+    constant_wind,
+    state_of,
+)
 from replan.robots.crazyflie.physics import Physics
-from replan.robots.crazyflie.wind import FORCES_PER_MOVE, MOVE_SECONDS, Wind
+from replan.robots.crazyflie.world import Calibration
 
 HEIGHT = 0.5  # m
 WALL = CELL_SIZE / 2  # m; the walls are felt, so a setpoint stays this far from them
+
+REACHES = {1: 1, 3: 2}  # the most cells that wind adds to a move
+FORCES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06)  # N
+DRONES = 32  # for each force
+STRETCH = (0, 2, 1, 3, 4, 0, 3, 1, 2, 4)  # blind moves; together they lead back
+MIDDLE = state_of((GRID // 2, GRID // 2 - 3))  # room downwind, which is to the right
 
 
 class CrazyflowFlight:
@@ -137,3 +160,42 @@ class CrazyflowFlight:
 def _at_height(positions: Array, height: float) -> Array:
     """Return (N, 3) the same positions at another height."""
     return np.column_stack([positions[:, :2], np.full(len(positions), height)])
+
+
+def calibrate(
+    *,
+    forces: Sequence[float] = FORCES,
+    drones: int = DRONES,
+    stretches: int = 3,
+    cuts: int = 1,
+    gust: float = GUST_DEVIATION,
+) -> Calibration:
+    """Fly in the simulator and count how far each move leads, in cells cut `cuts` x `cuts`."""
+    physics = Physics(len(forces) * drones)
+    reach = REACHES[cuts]
+    counts = np.zeros((len(forces), 2 * reach + 1))
+    for stretch in range(stretches):
+        winds = [
+            constant_wind(
+                np.array([force, 0.0]), horizon=len(STRETCH), gust=gust, seed=stretch * physics.drones + k
+            )
+            for k, force in enumerate(np.repeat(forces, drones))
+        ]
+        flight = CrazyflowFlight(physics, winds, start=_anywhere_in(MIDDLE, physics.drones, seed=stretch))
+        flight.take_off()
+        for action in STRETCH:
+            flight.move(np.full(physics.drones, action))
+        columns = flight.log().cells(cuts) % (GRID * cuts)  # (moves + 1, N)
+        extra = np.diff(columns, axis=0) - cuts * MOVES[list(STRETCH), 1][:, None]
+        by_force = np.clip(extra.reshape(len(STRETCH), len(forces), drones), -reach, reach)
+        counts += (by_force[..., None] == np.arange(-reach, reach + 1)).sum(axis=(0, 2))
+    physics.close()
+    moves = stretches * len(STRETCH) * drones
+    return Calibration(np.asarray(forces, dtype=float), counts / moves, np.full(len(forces), moves))
+
+
+def _anywhere_in(state: int, drones: int, *, seed: int) -> Array:
+    """Return (N, 2) positions in a cell; a drone without localisation may be anywhere in its cell."""
+    return (
+        centres(state) + (uniforms(seed, np.arange(2 * drones), WORLD).reshape(drones, 2) - 0.5) * CELL_SIZE
+    )

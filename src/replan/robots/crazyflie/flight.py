@@ -2,6 +2,15 @@
 
 `CrazyflowFlight` flies a batch of drones in simulated physics, `CflibFlight` one real drone (or a firmware
 simulator) over a link. Positions are in the layout's frame: x right along columns, y down along rows, z up.
+
+A collision event is an entry into a pole's safety radius. Touching a pole ends the flight: it counts as one
+event, as a failure, and nothing after it is counted. So does reaching the goal, otherwise the horizon.
+
+    C = (L_exec + kappa N_coll) / L_ref,   kappa = 11 m
+
+L_exec is the length of the way through the positions at the ends of moves; what control and gusts add within
+a move is left out. kappa is the slope of cost against collisions in the paper's own table (1.70 per
+event over its 27 entries) times the reference length of an open layout, 6.6 m.
 """
 
 from __future__ import annotations
@@ -18,13 +27,23 @@ import numpy as np
 from replan.execute.agent import Agent
 from replan.model.kernel import Array, Indices
 from replan.robots.crazyflie.landing import Landing
-from replan.robots.crazyflie.layouts import GOAL, START, cells_at, centres, state_of
+from replan.robots.crazyflie.layouts import (
+    CONTACT_DISTANCE,
+    GOAL,
+    SAFETY_RADIUS,
+    START,
+    Layout,
+    cells_at,
+    centres,
+    state_of,
+)
 
 log = logging.getLogger(__name__)
 
+COLLISION_LENGTH = 11.0  # m, kappa: what one collision adds to the length flown
 STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 Locate = Callable[[Array], Indices]
-Progress = Callable[[int, "Flight", Sequence[Agent]], None]  # called after every move with its number
+OnMove = Callable[[int, "Flight", Sequence[Agent]], None]  # called after every move with its number
 
 
 class FlightAborted(RuntimeError):
@@ -118,7 +137,7 @@ class FlightStopped(KeyboardInterrupt):
 
 
 def fly(
-    flight: Flight, agents: Sequence[Agent], *, progress: Progress | None = None, locate: Locate = cells_at
+    flight: Flight, agents: Sequence[Agent], *, progress: OnMove | None = None, locate: Locate = cells_at
 ) -> Flown:
     """Fly one mission, an agent for each drone; a single drone lands at the goal.
 
@@ -188,3 +207,46 @@ def _spend_updates(flight: Flight, agents: Sequence[Agent], locate: Locate) -> N
     for k, state in zip(due, locate(flight.localise(due)), strict=True):
         if not agents[k].update(int(state)):
             raise FlightAborted(f"no new plan at {agents[k].time}: {agents[k].log[-1].why}")
+
+
+@dataclass(frozen=True)
+class FlightOutcome:
+    """Measurements of a finished flight."""
+
+    success: bool
+    """Whether a move within the horizon ended in the goal cell, and no pole was touched."""
+    collisions: int
+    """Collision events, N_coll."""
+    length: float
+    """Length flown in metres, L_exec."""
+    cost: float
+    """Cost, C."""
+    touched: bool
+    """Whether a pole was touched."""
+    moves: int
+    """Moves until the goal, the touch or the horizon."""
+
+
+def outcome(layout: Layout, log: FlightLog, drone: int = 0) -> FlightOutcome:
+    """Measure one drone's flight on the samples of its log."""
+    if not np.isfinite(log.positions).all():
+        return FlightOutcome(False, 0, 0.0, float("nan"), False, 0)
+    begin = int(np.flatnonzero(log.moves < 0)[-1])
+    path = log.positions[begin:, drone, :2]  # (M, 2) from the last sample on the start cell
+    moves = log.moves[begin:]
+    distance = layout.pole_distance(path)
+    touches = np.flatnonzero(distance < CONTACT_DISTANCE)
+    move_ends = np.append(np.flatnonzero(np.diff(moves)), len(moves) - 1)
+    at_goal = move_ends[cells_at(path[move_ends]) == state_of(GOAL)]
+    last = len(path) - 1
+    touch = int(touches[0]) if len(touches) else last + 1
+    goal = int(at_goal[0]) if len(at_goal) else last + 1
+    end = min(touch, goal, last)
+    inside = distance[: end + 1] < SAFETY_RADIUS
+    collisions = int(inside[0]) + int((inside[1:] & ~inside[:-1]).sum())
+    corners = path[[0, *move_ends[move_ends < end], end]]
+    length = float(np.linalg.norm(np.diff(corners, axis=0), axis=1).sum())
+    cost = (length + COLLISION_LENGTH * collisions) / layout.reference_length
+    return FlightOutcome(
+        goal < touch and goal <= last, collisions, length, cost, touch <= end, int(moves[end]) + 1
+    )

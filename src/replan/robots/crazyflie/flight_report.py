@@ -11,6 +11,7 @@ import numpy as np
 from replan.model.kernel import Array
 from replan.report.reproduction import FIGURES, TABLES
 from replan.report.tables import Table
+from replan.robots.crazyflie.flight import COLLISION_LENGTH, FlightOutcome
 from replan.robots.crazyflie.flights import Track
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,
@@ -23,8 +24,6 @@ from replan.robots.crazyflie.layouts import (
     layout,
     state_of,
 )
-from replan.robots.crazyflie.metrics import Outcome
-from replan.robots.crazyflie.world import COLLISION_LENGTH
 from replan.study.paper import TABLE_3
 from replan.study.protocol import bootstrap_interval
 from replan.study.records import Record, Run
@@ -37,9 +36,6 @@ COLUMNS = ("rule", "", "success", "paper", "collisions", "paper", "cost", "paper
 REFERENCE = ("regret-guided", "map")  # the others' costs are compared with it, or else with the first row
 DRAWN = (("regret-guided", "map"), ("periodic", "map"), ("lookahead", "map"), ("lookahead", "belief"))
 SIDE = GRID * CELL_SIZE
-
-Estimate = dict[str, float]  # mean over layouts, low and high of its 95 % interval
-Row = Mapping[str, Any]
 
 
 def table_3(run: Run) -> list[Table]:
@@ -64,7 +60,7 @@ def table_3(run: Run) -> list[Table]:
     ]
 
 
-def _rows(run: Run, reference: tuple[str, str]) -> list[Row]:
+def _rows(run: Run, reference: tuple[str, str]) -> list[Mapping[str, Any]]:
     """The mean figures of every density, rule and execution, with their intervals over layouts."""
     costs = {_key(record): _figures(record, "cost") for record in run.records}
     return [
@@ -92,12 +88,12 @@ def _figures(record: Mapping[str, Any], name: str) -> Array:
     return np.array([float(each[name]) for each in record["flights"]["outcomes"]])
 
 
-def _mean(values: Array) -> Estimate:
+def _mean(values: Array) -> dict[str, float]:
     low, high = bootstrap_interval(values)
     return {"mean": float(values.mean()), "low": low, "high": high}
 
 
-def _proportion(successes: Array) -> Estimate:
+def _proportion(successes: Array) -> dict[str, float]:
     """Wilson's interval."""
     from scipy.stats import binomtest
 
@@ -106,7 +102,7 @@ def _proportion(successes: Array) -> Estimate:
     return {"mean": float(result.statistic), "low": float(interval.low), "high": float(interval.high)}
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     printed = TABLE_3[row["density"]].get(row["rule"]) if row["execution"] == "map" else None
     paper = [f"{value:.2f}" for value in printed] if printed else ["", "", ""]
     ours = [_text(row[name]) for name in ("success", "collisions", "cost")]
@@ -115,7 +111,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (row["rule"], row["execution"], *beside, _text(row["cost_difference"], "+.2f") + star)
 
 
-def _notes(rows: Sequence[Row], trial: int, reference: tuple[str, str]) -> list[str]:
+def _notes(rows: Sequence[Mapping[str, Any]], trial: int, reference: tuple[str, str]) -> list[str]:
     others = [row for row in rows if (row["rule"], row["execution"]) != reference]
     inside = sum(not _differs(row) for row in others)
     return [
@@ -126,11 +122,11 @@ def _notes(rows: Sequence[Row], trial: int, reference: tuple[str, str]) -> list[
     ]
 
 
-def _differs(row: Row) -> bool:
+def _differs(row: Mapping[str, Any]) -> bool:
     return row["cost_difference"]["low"] > 0 or row["cost_difference"]["high"] < 0
 
 
-def _text(estimate: Estimate, form: str = ".2f") -> str:
+def _text(estimate: dict[str, float], form: str = ".2f") -> str:
     return f"{estimate['mean']:{form}} [{estimate['low']:{form}}, {estimate['high']:{form}}]"
 
 
@@ -145,7 +141,7 @@ def drawn_tracks(run: Run) -> list[Track]:
             np.array(drawn["path"]).reshape(-1, 2),
             np.array(drawn["updates"]).reshape(-1, 2),
             tuple(drawn["update_times"]),
-            Outcome(**record["flights"]["outcomes"][drawn["number"]]),
+            FlightOutcome(**record["flights"]["outcomes"][drawn["number"]]),
         )
         for record in run.records
         for drawn in [record["flights"]["drawn"]]

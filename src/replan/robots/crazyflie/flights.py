@@ -14,14 +14,18 @@ from replan.execute.agent import Agent
 from replan.execute.config import Planner, plan_by_induction
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
-from replan.robots.crazyflie.calibration import load_calibration
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
-from replan.robots.crazyflie.flight import Flight, Flown, Progress, fly
-from replan.robots.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout, middles_at
-from replan.robots.crazyflie.metrics import Outcome, outcome
+from replan.robots.crazyflie.flight import Flight, FlightOutcome, Flown, OnMove, fly, outcome
+from replan.robots.crazyflie.layouts import (
+    FIRST_VALIDATION_LAYOUT,
+    Density,
+    Wind,
+    layout,
+    make_wind,
+    middles_at,
+)
 from replan.robots.crazyflie.physics import Physics
-from replan.robots.crazyflie.wind import Wind, make_wind
-from replan.robots.crazyflie.world import crazyflie_mission
+from replan.robots.crazyflie.world import crazyflie_mission, load_calibration
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.skip.propagation import Execution
@@ -41,7 +45,7 @@ DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differe
 
 
 @dataclass(frozen=True)
-class Scene:
+class FlightScene:
     """A layout in its wind, and the grid model and execution of the drone that flies there."""
 
     density: Density
@@ -71,7 +75,7 @@ class Scene:
 class Job:
     """A flight to be flown."""
 
-    scene: Scene
+    scene: FlightScene
     rule: Rule
     draws: int = 0  # seed of a rule that draws its times
 
@@ -87,10 +91,10 @@ class Track:
     path: Array = field(repr=False)  # (M, 2) m, to the goal, the touch or the horizon
     updates: Array = field(repr=False)  # (K, 2) where the drone was at its updates on this way
     update_times: tuple[int, ...]  # all of them
-    outcome: Outcome
+    outcome: FlightOutcome
 
 
-def fly_one(job: Job, *, link: str | None = None, progress: Progress | None = None) -> tuple[Flown, Track]:
+def fly_one(job: Job, *, link: str | None = None, progress: OnMove | None = None) -> tuple[Flown, Track]:
     """One flight: in simulated physics, or over a cflib link with the wind simulated in its setpoints."""
     scene = job.scene
     agent = Agent.on(scene.mission(), job.rule, seed=job.draws)
@@ -162,7 +166,7 @@ def _jobs(cell: Cell) -> list[Job]:
         rule = given_rule(cell.rule, given, cell.source)
     else:
         rule = choose_rule(cell.rule, density, execution, given=given)
-    scenes = [Scene(density, k, execution, trial, setting["cuts"], forecast) for k in range(layouts)]
+    scenes = [FlightScene(density, k, execution, trial, setting["cuts"], forecast) for k in range(layouts)]
     return [Job(scene, rule, draws=trial * layouts + k) for k, scene in enumerate(scenes)]
 
 
@@ -207,7 +211,7 @@ def choose_rule(
 @lru_cache(maxsize=1)
 def _validation(density: Density, execution: Execution) -> list[Bench]:
     numbers = range(FIRST_VALIDATION_LAYOUT, FIRST_VALIDATION_LAYOUT + VALIDATION_LAYOUTS)
-    return [Bench(Scene(density, number, execution).mission()) for number in numbers]
+    return [Bench(FlightScene(density, number, execution).mission()) for number in numbers]
 
 
 def fly_batch(jobs: Sequence[Job], *, unit: int = BATCH_UNIT) -> list[Track]:

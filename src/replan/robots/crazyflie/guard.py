@@ -11,11 +11,9 @@ import math
 import threading
 from collections.abc import Callable
 
-from replan.robots.crazyflie.clock import Clock
-from replan.robots.crazyflie.craft import Craft, Limits, Status
+from replan.robots.crazyflie.craft import Craft, FlightClock, FlightLimits, Setpoint, Status, Vector
 from replan.robots.crazyflie.landing import Landing, bring_down, disarm
 from replan.robots.crazyflie.layouts import CELL_SIZE, GRID
-from replan.robots.crazyflie.ramp import Point, Setpoint
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +25,7 @@ class Guard(threading.Thread):
     """Streams, watches and lands; not a daemon, so that the program cannot end with a drone in the air."""
 
     def __init__(
-        self, craft: Craft, setpoint: Callable[[], Setpoint | None], limits: Limits, clock: Clock
+        self, craft: Craft, setpoint: Callable[[], Setpoint | None], limits: FlightLimits, clock: FlightClock
     ) -> None:
         """`setpoint` gives the setpoint to stream now, or None before take-off."""
         super().__init__(name="replan-flight-guard", daemon=False)
@@ -111,7 +109,7 @@ class Guard(threading.Thread):
         return Landing("never took off", self.trouble)
 
 
-def breach(position: Point, limits: Limits) -> str | None:
+def breach(position: Vector, limits: FlightLimits) -> str | None:
     """Return how a position lies outside the geofence, or None."""
     x, y, z = position
     low, high = -limits.fence_margin, GRID * CELL_SIZE + limits.fence_margin

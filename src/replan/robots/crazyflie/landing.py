@@ -13,8 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from replan.robots.crazyflie.clock import Clock
-from replan.robots.crazyflie.craft import Craft, Limits, Sample, Status
+from replan.robots.crazyflie.craft import Craft, FlightClock, FlightLimits, Sample, Status
 
 LandingOutcome = Literal["landed", "landed but locked", "unknown", "never took off"]
 
@@ -36,7 +35,7 @@ class Landing:
         return self.outcome if self.reason is None else f"{self.outcome}: {self.reason}"
 
 
-def bring_down(craft: Craft, limits: Limits, clock: Clock) -> Landing:
+def bring_down(craft: Craft, limits: FlightLimits, clock: FlightClock) -> Landing:
     """Land, and return when the drone is seen down or has been silent for `limits.link_patience`."""
     descent = _Descent(craft, limits, clock)
     low_since = math.inf
@@ -58,7 +57,7 @@ def bring_down(craft: Craft, limits: Limits, clock: Clock) -> Landing:
         clock.sleep(REPEAT / 2)
 
 
-def disarm(craft: Craft, clock: Clock) -> Landing:
+def disarm(craft: Craft, clock: FlightClock) -> Landing:
     """Disarm a drone on the floor; return that it landed, or that it is locked."""
     until = clock.now() + 1.5
     while clock.now() < until:
@@ -76,7 +75,7 @@ def disarm(craft: Craft, clock: Clock) -> Landing:
 class _Descent:
     """One descent, and the repeated request for it."""
 
-    def __init__(self, craft: Craft, limits: Limits, clock: Clock) -> None:
+    def __init__(self, craft: Craft, limits: FlightLimits, clock: FlightClock) -> None:
         height = craft.latest().position[2]
         least = limits.ceiling / 2  # it may be rising, or have risen since; too fast a descent is a fall
         self.seconds = (max(height, least) if math.isfinite(height) else least) / limits.landing_speed

@@ -1,4 +1,4 @@
-"""Obstacle layouts of the paper's hardware experiment: 12 x 12 cells, three densities, one start and goal.
+"""Obstacle layouts and winds of the paper's hardware experiment: 12 x 12 cells, one start and goal.
 
 A cell is 0.30 m wide. Obstacles are upright poles in the middle of their cells. A layout always has a way
 from start to goal along cell centres that stays out of every pole's safety radius.
@@ -6,6 +6,10 @@ from start to goal along cell centres that stays out of every pole's safety radi
     safety radius 0.17 m = pole 0.05 m + drone 0.07 m (centre to propeller tip) + margin 0.05 m
 
 A drone in the middle of the cell beside a pole is 0.30 m from it, so 0.13 m are left for wind and control.
+
+The wind's mean strength follows a drift profile of the simulation study (Piecewise-Three-Short, the one with
+the hardware experiment's n/T/H/B = 12/60/7/6), its direction turns slowly. Gusts are an Ornstein-Uhlenbeck
+process. A layout and trial fix the wind, whatever the method.
 """
 
 from __future__ import annotations
@@ -18,13 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
+from replan.model.drift import Burst, piecewise
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.model.streams import WORLD, uniforms
 from replan.worlds.cell_map import CellMap
 
 Density = Literal["none", "sparse", "dense"]
-Cell = tuple[int, int]
+GridCell = tuple[int, int]
 
 DENSITIES: tuple[Density, ...] = get_args(Density)
 OBSTACLES: dict[Density, int] = {"none": 0, "sparse": 14, "dense": 29}  # poles: 0, 10 and 20 % of the cells
@@ -37,11 +42,23 @@ SAFETY_MARGIN = 0.05  # m
 CONTACT_DISTANCE = POLE_RADIUS + DRONE_RADIUS  # m between centres
 SAFETY_RADIUS = CONTACT_DISTANCE + SAFETY_MARGIN  # m between centres
 
-START: Cell = (0, 0)
-GOAL: Cell = (GRID - 1, GRID - 1)
+START: GridCell = (0, 0)
+GOAL: GridCell = (GRID - 1, GRID - 1)
 FIRST_VALIDATION_LAYOUT = (
     1_000_000  # layouts from here on are never evaluated, only used to choose thresholds
 )
+
+HORIZON = 60
+THREE_SHORT: tuple[Burst, ...] = ((0.12, 0.22, 0.016), (0.46, 0.56, 0.020), (0.76, 0.88, 0.018))
+MOVE_SECONDS = 2.0
+FORCES_PER_MOVE = 20  # the force is held for 0.1 s
+
+STRENGTH = 0.10  # N for a profile value of 1
+TURN = np.deg2rad(2.0)  # greatest turn of the direction per move, either way
+GUST_DEVIATION = 0.020  # N, standard deviation of each component
+GUST_SECONDS = 1.0  # correlation time
+
+_GUST_STREAM, _DIRECTION_STREAM = 1 << 40, 1 << 41
 
 
 @dataclass(frozen=True)
@@ -50,7 +67,7 @@ class Layout:
 
     density: Density
     number: int
-    obstacles: tuple[Cell, ...] = field(repr=False)
+    obstacles: tuple[GridCell, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
         for i, j in self.obstacles:
@@ -106,7 +123,7 @@ def layout(density: Density, number: int) -> Layout:
     raise InputError(f"no {density} layout with a way through was found for number {number}")
 
 
-def state_of(cell: Cell) -> int:
+def state_of(cell: GridCell) -> int:
     """Return the state of a cell."""
     return cell[0] * GRID + cell[1]
 
@@ -136,7 +153,7 @@ def middles_at(positions: ArrayLike, cuts: int = 1) -> Indices:
     return cells_at(centres(cells_at(positions)), cuts)
 
 
-def moves_to(goal: Cell, blocked: np.ndarray) -> Array:
+def moves_to(goal: GridCell, blocked: np.ndarray) -> Array:
     """Return (S,) least numbers of moves to the goal over cells that are not blocked."""
     return CellMap(CELL_SIZE, (GRID, GRID), blocked).moves_to(state_of(goal))
 
@@ -145,3 +162,60 @@ def beside(state: int) -> list[int]:
     """Return the states of a cell and of those that share an edge with it."""
     cells = np.array(divmod(state, GRID)) + MOVES
     return [state_of((int(i), int(j))) for i, j in cells if 0 <= i < GRID and 0 <= j < GRID]
+
+
+@dataclass(frozen=True)
+class Wind:
+    """The force of the wind on one drone, x right and y down, in newtons."""
+
+    mean: Array = field(repr=False)
+    """(T, 2) mean force during each move, which the calibrated model uses."""
+    force: Array = field(repr=False)
+    """(T, FORCES_PER_MOVE, 2) mean force with gusts."""
+
+    @property
+    def horizon(self) -> int:
+        """T."""
+        return len(self.mean)
+
+
+def make_wind(
+    density: Density,
+    number: int,
+    *,
+    trial: int = 0,
+    strength: float = STRENGTH,
+    gust: float = GUST_DEVIATION,
+    horizon: int = HORIZON,
+) -> Wind:
+    """Return the wind over a layout in a trial; the same arguments give the same wind."""
+    seed = (number * len(DENSITIES) + DENSITIES.index(density)) * 1_000 + trial
+    profile = strength * piecewise(horizon, slip=0.03, quiet=0.001, bursts=THREE_SHORT)
+    first, turn = uniforms(seed + _DIRECTION_STREAM, np.arange(2), WORLD)
+    angle = 2 * np.pi * first + (2 * turn - 1) * TURN * np.arange(horizon)
+    mean = profile[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    steps = horizon * FORCES_PER_MOVE
+    gusts = ornstein_uhlenbeck(steps, deviation=gust, step=1 / FORCES_PER_MOVE * MOVE_SECONDS, seed=seed)
+    return Wind(mean, mean[:, None, :] + gusts.reshape(horizon, FORCES_PER_MOVE, 2))
+
+
+def constant_wind(mean: Array, *, horizon: int, gust: float = GUST_DEVIATION, seed: int = 0) -> Wind:
+    """Return gusts around one mean (2,) at all times, for calibration."""
+    steady = np.broadcast_to(np.asarray(mean, dtype=float), (horizon, 2))
+    steps = horizon * FORCES_PER_MOVE
+    gusts = ornstein_uhlenbeck(steps, deviation=gust, step=MOVE_SECONDS / FORCES_PER_MOVE, seed=seed)
+    return Wind(steady, steady[:, None, :] + gusts.reshape(horizon, FORCES_PER_MOVE, 2))
+
+
+def ornstein_uhlenbeck(steps: int, *, deviation: float, step: float, seed: int) -> Array:
+    """Return (steps, 2) a stationary Ornstein-Uhlenbeck process in two components, exact at these times."""
+    from scipy.special import ndtri
+
+    keep = np.exp(-step / GUST_SECONDS)
+    draws = uniforms(seed + _GUST_STREAM, np.arange(2 * steps), WORLD).reshape(steps, 2)
+    shocks = ndtri(np.clip(draws, 1e-12, 1 - 1e-12)) * deviation
+    out = np.empty((steps, 2))
+    out[0] = shocks[0]
+    for k in range(1, steps):
+        out[k] = keep * out[k - 1] + np.sqrt(1 - keep**2) * shocks[k]
+    return out

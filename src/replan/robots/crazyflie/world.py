@@ -1,47 +1,125 @@
-"""The grid model of a flight, on which the planner works.
+"""The grid model of a flight, on which the planner works, and the calibration behind it.
 
 A move leads to the commanded cell plus what the wind adds, one cell at most along each axis, with the
 calibrated frequencies of the mean wind at that time. Walls clip a move; poles do not, but cost.
 
 Cells can be cut 3 x 3: a move then leads three sub-cells on, and the position within a cell, which carries
 over from move to move, is part of the state.
+
+Slip as a function of wind is identified from simulated flights (`calibrate`) and not assumed. The table of
+frequencies by force is all that the grid model knows of the physics.
 """
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model import GeneralKernel, Reward, World, constant
 from replan.model.general_kernel import merge_successors
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.planning.ties import Ties
-from replan.robots.crazyflie.calibration import Calibration, load_calibration
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,
     GRID,
     SAFETY_RADIUS,
     START,
     Layout,
+    Wind,
     beside,
     cells_at,
     centres,
     state_of,
 )
-from replan.robots.crazyflie.wind import Wind
 from replan.skip.propagation import Execution
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
+TABLES = {1: "calibration.csv", 3: "calibration_subcells.csv"}  # beside this file, by cuts of a cell
 BUDGET = 6
 PLANNING_HORIZON = 7
-COLLISION_LENGTH = 11.0  # m, kappa: what one collision adds to the length flown
 COLLISION_COST = 1.0  # what the planner pays to enter a pole's cell, in units of the reward
 FEW = 4  # kernels of sub-cells kept at a time; each takes megabytes
 SAMPLES = 5  # points along each side of a sub-cell, to measure its share of a safety radius
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Frequencies with which a move in wind of a given mean force ends so many cells further along it."""
+
+    force: Array
+    """(K,) mean force of the wind in newtons, ascending from 0."""
+    frequency: Array
+    """(K, 2 R + 1) frequency of moves that end -R, ..., R cells further along the wind."""
+    moves: Array
+    """(K,) number of moves behind each frequency."""
+
+    def __post_init__(self) -> None:
+        if self.force[0] != 0 or (np.diff(self.force) <= 0).any():
+            raise InputError("a calibration's forces must ascend from 0")
+        rows = self.frequency
+        if rows.shape[1] % 2 == 0 or (rows < 0).any() or np.abs(rows.sum(axis=1) - 1).max() > 1e-4:
+            raise InputError("a calibration's rows must be frequencies of -R, ..., R cells")
+
+    @property
+    def reach(self) -> int:
+        """R, the most cells that wind adds to a move."""
+        return self.frequency.shape[1] // 2
+
+    def drift(self, component: float) -> Array:
+        """Return (2 R + 1,) probabilities of -R..R cells along an axis in a wind of `component` newtons."""
+        size = abs(component)
+        if size > self.force[-1]:
+            raise InputError(
+                f"a wind of {size:.3f} N is beyond the calibration, which ends at {self.force[-1]:g} N"
+            )
+        law = np.array([np.interp(size, self.force, column) for column in self.frequency.T])
+        law[self.reach] += 1 - law.sum()  # a table has six digits
+        return law if component >= 0 else law[::-1]
+
+    def write(self, path: str | Path) -> None:
+        """Write the table as a CSV file."""
+        with Path(path).open("w", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(["force", *range(-self.reach, self.reach + 1), "moves"])
+            for force, frequency, moves in zip(self.force, self.frequency, self.moves, strict=True):
+                rows.writerow([f"{force:g}", *(f"{share:.6f}" for share in frequency), int(moves)])
+
+
+def read_calibration(path: str | Path) -> Calibration:
+    """Read a table that `Calibration.write` wrote."""
+    return _parse_calibration(Path(path).read_text().splitlines(), str(path))
+
+
+@cache
+def load_calibration(cuts: int = 1) -> Calibration:
+    """Return the table that comes with the package, of whole cells or of cells cut 3 x 3."""
+    if cuts not in TABLES:
+        raise InputError(
+            f"calibration tables are of cells cut {' or '.join(map(str, TABLES))} times, not {cuts}"
+        )
+    lines = resources.files("replan.robots.crazyflie").joinpath(TABLES[cuts]).read_text().splitlines()
+    return _parse_calibration(lines, TABLES[cuts])
+
+
+def _parse_calibration(lines: Sequence[str], name: str) -> Calibration:
+    try:
+        header, *rows = [row for row in csv.reader(lines) if row]
+        if (header[0], header[-1]) != ("force", "moves"):
+            raise ValueError("its columns are not force, ..., moves")
+        force, *frequency, moves = np.array(rows, dtype=float).T
+    except (IndexError, ValueError) as error:
+        raise InputError(f"{name}: not a calibration table ({error})") from None
+    return Calibration(force, np.stack(frequency, axis=1), moves)
 
 
 def crazyflie_world(

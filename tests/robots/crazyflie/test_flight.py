@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from replan.robots.crazyflie.flight import FlightLog
+from replan.robots.crazyflie.flight import FlightLog, outcome
 from replan.robots.crazyflie.layouts import CELL_SIZE, GRID, Layout, centres, layout, state_of
-from replan.robots.crazyflie.metrics import outcome
 
 OPEN = layout("none", 0)
 ONE_POLE = Layout("sparse", 0, ((0, 5),))
