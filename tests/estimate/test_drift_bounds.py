@@ -1,15 +1,26 @@
 """Drift bounds found online hold with their confidence; the wrong ones are wrong in the stated way."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate import MISSPECIFICATIONS, Observation, OnlineDriftBounds, shifted, too_large, too_small
+from replan.estimate import (
+    MISSPECIFICATIONS,
+    DriftBoundedMLE,
+    Observation,
+    OnlineDriftBounds,
+    WithOnlineBounds,
+    shifted,
+    too_large,
+    too_small,
+)
 from replan.model import SlipKernel
 
 GROUND = SlipKernel((12, 12), 0.05)
+ONLINE_GROUND = SlipKernel((6, 6), 0.05)
 
 
 def fly(rng, slips, updates):
@@ -108,3 +119,46 @@ def test_misspecified_bounds():
     assert np.flatnonzero(shifted(bounds)).tolist() == [30, 31, 32, 33, 34]
     for wrong in MISSPECIFICATIONS.values():
         assert wrong(bounds).shape == bounds.shape
+
+
+def updates(seed):
+    rng, destinations, states, actions, last = (
+        np.random.default_rng(seed),
+        ONLINE_GROUND.destinations(),
+        [0],
+        [],
+        0,
+    )
+    for t in range(40):
+        actions.append(int(rng.choice([0, 2] if t % 9 else [1, 3])))
+        move = actions[-1] if rng.random() >= 0.2 else int(rng.integers(5))
+        states.append(int(destinations[states[-1], move]))
+        if t % 5 == 4:
+            before = states[-2] if t % 2 else None
+            yield Observation(t + 1, states[-1], before, actions[-1], tuple(actions[last:]))
+            last = t + 1
+
+
+def online():
+    return WithOnlineBounds(partial(DriftBoundedMLE, ONLINE_GROUND), OnlineDriftBounds(ONLINE_GROUND, 50))
+
+
+def test_the_estimate_is_that_of_an_estimator_told_the_bounds_found_so_far():
+    estimator, bounds, seen = online(), OnlineDriftBounds(ONLINE_GROUND, 50), []
+    for observation in updates(0):
+        kernel = estimator.estimate(observation)
+        seen.append(observation)
+        told = DriftBoundedMLE(ONLINE_GROUND, bounds.observe(observation))
+        for each in seen:
+            expected = told.estimate(each)
+        assert kernel.general().dense() == pytest.approx(expected.general().dense())
+
+
+def test_an_estimator_with_online_bounds_goes_on_alike_when_restored():
+    one, two = online(), online()
+    for k, observation in enumerate(updates(1)):
+        expected = one.estimate(observation)
+        if k < 4:
+            two.restore(one.save())
+        else:
+            assert np.array_equal(two.estimate(observation).probabilities, expected.probabilities)

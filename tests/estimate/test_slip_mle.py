@@ -7,8 +7,7 @@ import pytest
 
 from replan.errors import InputError
 from replan.estimate import Observation, PooledSlip
-from replan.estimate.slip_evidence import CELLS, GRID, Stretch, slip_evidence
-from replan.estimate.slip_profile import NO_EVIDENCE
+from replan.estimate.slip_evidence import CELLS, GRID, NO_EVIDENCE, Stretch, slip_evidence
 from replan.model import SlipKernel
 from replan.model.drift import piecewise
 

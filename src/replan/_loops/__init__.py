@@ -11,28 +11,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from replan._loops import (
         certificates,
-        family,
         general,
         grid_passes,
         interior_point,
-        overlap,
         parameter_range,
-        programme,
-        rollouts,
         segments,
         stencil,
     )
 
 __all__ = [
     "certificates",
-    "family",
     "general",
     "grid_passes",
     "interior_point",
-    "overlap",
     "parameter_range",
-    "programme",
-    "rollouts",
     "segments",
     "stencil",
 ]

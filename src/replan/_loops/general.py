@@ -1,4 +1,8 @@
-"""The loops behind `GeneralKernel`."""
+"""Loops over kernels that are lists of successors: backups, distributions, hypotheses, overlaps.
+
+A filter over H hypotheses, each with a distribution over S states, has an (H, S + 1) table; its last column
+holds each hypothesis's weight without the evidence of the steps.
+"""
 
 import numpy as np
 
@@ -116,3 +120,73 @@ def first_best(first, last, values, tolerance, out):
         for a in range(actions - 2, -1, -1):
             chosen = a if values[row, a] >= best - tolerance else chosen
         out[row] = chosen
+
+
+@jit
+def push_hypotheses(successors, probabilities, action, joint):
+    """(H, S + 1) after one step under an action; hypothesis h has the kernel h modulo G of (G, S, A, k)."""
+    hypotheses, states = joint.shape[0], joint.shape[1] - 1
+    kernels, width = probabilities.shape[0], successors.shape[1]
+    out = np.zeros((hypotheses, states + 1))
+    for h in range(hypotheses):
+        out[h, states] = joint[h, states]
+        if joint[h, states] == 0.0:
+            continue
+        g = h % kernels
+        for s in range(states):
+            mass = joint[h, s]
+            if mass != 0.0:
+                for k in range(width):
+                    out[h, successors[s, k]] += mass * probabilities[g, s, action, k]
+    return out
+
+
+@jit
+def move_hypotheses(targets, shares, joint):
+    """(H, C) with (H, m) shares of each row's mass moved to (H, m) target rows."""
+    hypotheses, columns = joint.shape
+    out = np.zeros((hypotheses, columns))
+    for h in range(hypotheses):
+        if joint[h, columns - 1] == 0.0:
+            continue
+        for i in range(targets.shape[1]):
+            share = shares[h, i]
+            if share != 0.0:
+                row = targets[h, i]
+                for c in range(columns):
+                    out[row, c] += share * joint[h, c]
+    return out
+
+
+@jit
+def chain_step(successors, probabilities, matrix):
+    """(S, S) matrix times the sparse rows."""
+    states, width = successors.shape
+    out = np.zeros(matrix.shape)
+    for row in range(matrix.shape[0]):
+        for s in range(states):
+            mass = matrix[row, s]
+            if mass != 0.0:
+                for k in range(width):
+                    out[row, successors[s, k]] += mass * probabilities[s, k]
+    return out
+
+
+@jit
+def least_overlap(first, second, at_most):
+    """Least shared mass of a row of one and a row of the other; a pair is left once it shares `at_most`.
+
+    Put the states with the most mass first: most pairs are then left early.
+    """
+    least = at_most
+    for i in range(first.shape[0]):
+        for j in range(second.shape[0]):
+            shared = 0.0
+            for s in range(first.shape[1]):
+                shared += min(first[i, s], second[j, s])
+                if shared >= least:
+                    break
+            least = min(least, shared)
+            if least == 0.0:
+                return 0.0
+    return least

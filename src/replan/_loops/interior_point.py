@@ -10,7 +10,7 @@ likelihood looks like a complementarity condition whose target is n_ij instead o
 serves both. It is block-tridiagonal once the last coordinate of every node is written as one minus the
 rest: a banded Cholesky factor of N (m - 1) rows, O(N m^3).
 
-`replan.estimate.chain` calls `solve`, `replan.estimate.pair` calls `reduce` and `build`. Arrays are flat
+`replan.estimate.pair` calls `solve`, `replan.estimate.pair` calls `reduce` and `build`. Arrays are flat
 (entry i, j at i m + j) and nothing is allocated, which keeps the time to compile low. These three functions
 state their types: loading this module compiles them or reads them from the cache, and no later call waits.
 """

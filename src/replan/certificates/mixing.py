@@ -38,7 +38,7 @@ class Chains:
 
     def extend(self, matrix: Array, t: int, policy: Indices) -> Array:
         """(S, S) the matrix with one more step, at time t."""
-        return _loops.overlap.chain_step(*policy_rows(self.kernel(t), policy), matrix)
+        return _loops.general.chain_step(*policy_rows(self.kernel(t), policy), matrix)
 
     def matrix(self, begin: int, steps: int, policies: Policies) -> Array:
         """(S, S) P^pi over [begin, begin + steps)."""
@@ -51,7 +51,7 @@ class Chains:
 def overlap(first: Array, second: Array, *, at_most: float = 1.0) -> float:
     """Least mass that a row of the first and a row of the second matrix share, or `at_most` if it is more."""
     order = np.argsort(-first.sum(axis=0))
-    return _loops.overlap.least_overlap(first[:, order], second[:, order], at_most)
+    return _loops.general.least_overlap(first[:, order], second[:, order], at_most)
 
 
 def overlap_coefficient(world: World, first: Policies, second: Policies, *, t: int, m: int) -> float:

@@ -44,7 +44,7 @@ def command(
         raise InputError("give --states, --actions and --drift-bound together, or neither size")
     if drift_bound is not None and not 0 <= drift_bound <= 1:
         raise InputError(f"--drift-bound must lie between 0 and 1, not {drift_bound}")
-    from replan.estimate.log_file import parse_duration
+    from replan.estimate.observations import parse_duration
     from replan.robots.logs.log_worlds import summarise_bag, summarise_table
 
     out = Path(f"{observations.stem}-world") if out is None else out
@@ -62,7 +62,7 @@ def command(
         ends = recording.poses[[0, -1], :2]
         answer = summarise_bag(log, cells, map_file, out, ends=ends, drift_bound=drift_bound)
     else:
-        from replan.estimate.log_file import read_log
+        from replan.estimate.observations import read_log
 
         names = None if columns is None else [name.strip() for name in columns.split(",")]
         log = read_log(observations, columns=names, step=seconds)
@@ -73,12 +73,12 @@ def command(
 
 
 def _draw(answer: dict[str, Any], out: Path) -> None:
-    from replan.estimate.drift_in_log import Window
+    from replan.estimate.drift_in_log import LogWindow
     from replan.report.drift_figure import drift_figure
 
     quantity = "slip" if answer["quantity"] == "slip" else "unusual steps"
     drift_figure(
-        [Window(**window) for window in answer["windows"]], out.with_suffix(".png"), quantity=quantity
+        [LogWindow(**window) for window in answer["windows"]], out.with_suffix(".png"), quantity=quantity
     )
 
 

@@ -1,24 +1,28 @@
 """Estimators: kernels learned from what updates reveal."""
 
-from replan.estimate.drift_bounded_mle import DriftBoundedMLE, PairEstimate
-from replan.estimate.drift_bounds import MISSPECIFICATIONS, OnlineDriftBounds, shifted, too_large, too_small
+from replan.estimate.drift_bounded_mle import DriftBoundedMLE, PairEstimate, estimate_file
+from replan.estimate.drift_bounds import (
+    MISSPECIFICATIONS,
+    OnlineDriftBounds,
+    WithOnlineBounds,
+    shifted,
+    too_large,
+    too_small,
+)
 from replan.estimate.estimator import Estimator, Observation, TrueKernel
 from replan.estimate.family_filter import FamilyFilter, ParameterEstimate
-from replan.estimate.filling import FILLINGS, Filling
-from replan.estimate.from_file import estimate_file
 from replan.estimate.observations import Transitions, read_transitions, transitions
-from replan.estimate.online import WithOnlineBounds
-from replan.estimate.pair import PairSolution, solve_pair
-from replan.estimate.slip_mle import EVIDENCE, Evidence, PooledSlip
-from replan.estimate.slip_profile import SlipEstimate
+from replan.estimate.pair import FILLINGS, Filling, PairSolution, solve_pair
+from replan.estimate.slip_evidence import SlipEstimate
+from replan.estimate.slip_mle import EVIDENCE_KINDS, EvidenceKind, PooledSlip
 
 __all__ = [
-    "EVIDENCE",
+    "EVIDENCE_KINDS",
     "FILLINGS",
     "MISSPECIFICATIONS",
     "DriftBoundedMLE",
     "Estimator",
-    "Evidence",
+    "EvidenceKind",
     "FamilyFilter",
     "Filling",
     "Observation",

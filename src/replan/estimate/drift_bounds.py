@@ -1,4 +1,4 @@
-"""Drift bounds epsilon_t found online from what updates reveal, and deliberately wrong ones for studies.
+"""Drift bounds epsilon_t: their sums, bounds found online, and deliberately wrong ones for studies.
 
 Online, the skip interval before each update yields a confidence interval for the average slip in it.
 From one interval to the next the average has then moved by no more than the distance of their far ends;
@@ -14,11 +14,56 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.estimate.estimator import Observation
-from replan.estimate.slip_evidence import SlipModel, stretches
-from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate
-from replan.model.kernel import Array
+from replan.estimate.estimator import Estimator, Observation
+from replan.estimate.slip_evidence import CONFIDENCE, NO_EVIDENCE, SlipEstimate, SlipModel, stretches
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
+
+
+def check_drift_bounds(bounds: ArrayLike, *, states: int, actions: int) -> Array:
+    """Return the bounds as an array of one number, (T-1,) or (T-1, S, A), or raise `InputError`."""
+    bounds = np.asarray(bounds, dtype=float)
+    if bounds.ndim not in (0, 1, 3) or (bounds.ndim == 3 and bounds.shape[1:] != (states, actions)):
+        raise InputError(f"drift bounds are one number, (T-1,) or (T-1, S, A), not {bounds.shape}")
+    wrong = ~(np.isfinite(bounds) & (bounds >= 0))
+    if wrong.any():
+        step = int(np.argwhere(wrong.reshape(len(bounds), -1).any(axis=1))[0, 0]) if bounds.ndim else 0
+        raise InputError(f"drift bound {step} is negative or not a number")
+    return bounds
+
+
+class DriftSums:
+    """One bound for every step, (T-1,) bounds, or (T-1, S, A) with a bound for each pair."""
+
+    def __init__(self, bounds: ArrayLike, *, states: int, actions: int) -> None:
+        self._bounds = check_drift_bounds(bounds, states=states, actions=actions)
+        self._sums = np.zeros((1, *self._bounds.shape[1:]))
+
+    def up_to(self, time: int, state: int, action: int) -> Array:
+        """(at least time + 1,) the sums from time 0 for one pair."""
+        sums = self._reach(time)
+        return sums if sums.ndim == 1 else np.ascontiguousarray(sums[:, state, action])
+
+    def between(self, earlier: Indices, later: int, states: Indices, actions: Indices) -> Array:
+        """(R,) greatest change of the entries of (R,) pairs since (R,) earlier times."""
+        sums = self._reach(later)
+        return (
+            sums[later] - sums[earlier]
+            if sums.ndim == 1
+            else (sums[later] - sums[earlier, :, :])[np.arange(len(states)), states, actions]
+        )
+
+    def _reach(self, time: int) -> Array:
+        if time >= len(self._sums):
+            if self._bounds.ndim == 0:
+                self._sums = self._bounds * np.arange(2 * time + 2)
+            elif time <= len(self._bounds):
+                self._sums = np.concatenate(
+                    [np.zeros((1, *self._bounds.shape[1:])), self._bounds.cumsum(axis=0)]
+                )
+            else:
+                raise InputError(f"t={time} lies beyond the drift bounds, which end at t={len(self._bounds)}")
+        return self._sums
 
 
 class OnlineDriftBounds:
@@ -123,3 +168,58 @@ MISSPECIFICATIONS: Mapping[str, Callable[[ArrayLike], Array]] = {
     "too-large": too_large,
     "shifted": shifted,
 }
+
+
+class WithOnlineBounds:
+    """An estimator that is made anew at every update with the bounds found by then, and learns from all.
+
+    `make` takes (T-1,) drift bounds.
+    """
+
+    def __init__(self, make: Callable[[Array], Estimator], online: OnlineDriftBounds) -> None:
+        self.make, self.online = make, online
+        self._seen: list[Observation] = []
+        make(online.bounds())  # compiles or loads what updates need
+
+    def estimate(self, observation: Observation) -> Kernel:
+        """Learn the bounds, then the kernel."""
+        self._seen.append(observation)
+        estimator = self.make(self.online.observe(observation))
+        return [estimator.estimate(seen) for seen in self._seen][-1]
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return the observations, and what is known of the bounds."""
+        rows = [
+            (
+                seen.time,
+                seen.state,
+                _number(seen.previous_state),
+                _number(seen.previous_action),
+                len(seen.commanded),
+            )
+            for seen in self._seen
+        ]
+        return {
+            "observations": np.array(rows, dtype=np.int64).reshape(-1, 5),
+            "commanded": np.array([a for seen in self._seen for a in seen.commanded], dtype=np.int64),
+            **{f"online_{name}": array for name, array in self.online.save().items()},
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Continue from the arrays of `save`."""
+        self._seen, commanded = [], arrays["commanded"].tolist()
+        for time, state, before, action, steps in arrays["observations"].tolist():
+            commands, commanded = tuple(commanded[:steps]), commanded[steps:]
+            self._seen.append(Observation(time, state, _known(before), _known(action), commands))
+        prefix = "online_"
+        self.online.restore(
+            {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+        )
+
+
+def _number(value: int | None) -> int:
+    return -1 if value is None else value
+
+
+def _known(number: int) -> int | None:
+    return None if number < 0 else number

@@ -17,8 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from replan.estimate.log_file import RobotLog
-from replan.estimate.observations import Transitions
+from replan.estimate.observations import RobotLog, Transitions
 from replan.model.kernel import Array, Indices
 
 CONFIDENCE = 0.95
@@ -29,7 +28,7 @@ MOST_NUMBERS = 20_000_000  # of the kernels that are made
 
 
 @dataclass(frozen=True)
-class Window:
+class LogWindow:
     """The share of unusual transitions in an interval of time."""
 
     begin: int
@@ -52,7 +51,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Drift:
+class DriftRate:
     """The fastest change from one window to the next, per step."""
 
     rate: float
@@ -93,7 +92,7 @@ def usual_outcomes(seen: Transitions, *, states: int, actions: int) -> Usual:
     return Usual("state and action", mode[pairs] != seen.next_states, counted, known)
 
 
-def windows(times: Indices, events: np.ndarray, *, last: int) -> list[Window]:
+def windows(times: Indices, events: np.ndarray, *, last: int) -> list[LogWindow]:
     """Cut the steps 0 to last - 1 into windows of about as many observations, and count events in each."""
     count = int(np.clip(len(times) // LEAST_PER_WINDOW, 1, MOST_WINDOWS))
     inner = np.quantile(times, np.linspace(0, 1, count + 1)[1:-1], method="lower") + 1
@@ -104,7 +103,7 @@ def windows(times: Indices, events: np.ndarray, *, last: int) -> list[Window]:
         if inside.any():
             hits, total = int(events[inside].sum()), int(inside.sum())
             low, high = interval(hits, total, together=len(edges) - 1)
-            found.append(Window(begin, end, total, hits / total, low, high))
+            found.append(LogWindow(begin, end, total, hits / total, low, high))
     return found
 
 
@@ -118,7 +117,7 @@ def interval(hits: int, count: int, *, together: int = 1) -> tuple[float, float]
     return low, high
 
 
-def drift_between(found: list[Window]) -> Drift:
+def drift_between(found: list[LogWindow]) -> DriftRate:
     """Return the fastest change per step and an interval for it."""
     rate = low = high = 0.0
     for one, other in pairwise(found):
@@ -126,15 +125,15 @@ def drift_between(found: list[Window]) -> Drift:
         rate = max(rate, abs(other.share - one.share) / steps)
         low = max(low, (other.low - one.high) / steps, (one.low - other.high) / steps)
         high = max(high, (other.high - one.low) / steps, (one.high - other.low) / steps)
-    return Drift(rate, low, min(high, 1.0))
+    return DriftRate(rate, low, min(high, 1.0))
 
 
-def share_at(found: list[Window], steps: Indices) -> Array:
+def share_at(found: list[LogWindow], steps: Indices) -> Array:
     """Return the share at each step, in straight lines between the middles of the windows."""
     return np.interp(steps, [window.centre for window in found], [window.share for window in found])
 
 
-def world_arrays(log: RobotLog, usual: Usual, found: list[Window], *, goal: int) -> dict[str, np.ndarray]:
+def world_arrays(log: RobotLog, usual: Usual, found: list[LogWindow], *, goal: int) -> dict[str, np.ndarray]:
     """Return the arrays of a world file: kernels step by step, and a reward that counts moves to the goal.
 
     A step leads to its usual destination but for the share of unusual ones, which go to the other successors

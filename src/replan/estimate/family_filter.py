@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from replan import _loops
 from replan.errors import InputError
-from replan.estimate.drift_sums import check_drift_bounds
+from replan.estimate.drift_bounds import check_drift_bounds
 from replan.estimate.estimator import Observation
 from replan.estimate.movement import Movement
-from replan.estimate.slip_evidence import UNLIKELY, Stretch, stretches
-from replan.estimate.slip_mle import Evidence, check_options
-from replan.estimate.slip_profile import CONFIDENCE
+from replan.estimate.slip_evidence import CONFIDENCE, UNLIKELY, Stretch, stretches
+from replan.estimate.slip_mle import EvidenceKind, check_options
 from replan.model.family import Family
 from replan.model.general_kernel import prepare_kernel
 from replan.model.kernel import Array, Kernel
@@ -59,7 +58,7 @@ class FamilyFilter:
         drift_bounds: ArrayLike,
         *,
         start: Kernel | None = None,
-        evidence: Evidence = "intervals",
+        evidence: EvidenceKind = "intervals",
         confidence: float = CONFIDENCE,
     ) -> None:
         check_options(evidence, confidence)
@@ -158,7 +157,7 @@ class FamilyFilter:
         joint[:, stretch.start] = joint[:, -1] = belief
         for k, action in enumerate(stretch.actions):
             joint = self._moved(joint, stretch.time + k)
-            joint = _loops.family.push(self._successors, self._probabilities, action, joint)
+            joint = _loops.general.push_hypotheses(self._successors, self._probabilities, action, joint)
         if joint[:, stretch.end].sum() < UNLIKELY:
             log.warning(
                 "t=%d: no parameters lead from s=%d to s=%d in %d steps; nothing is learned from them",
@@ -193,7 +192,7 @@ class FamilyFilter:
         """Compile or load what updates need."""
         prepare_kernel(self.family.mean(self.weights))
         joint = np.zeros((len(self._belief), self.states + 1))
-        _loops.family.push(self._successors, self._probabilities, 0, joint)
+        _loops.general.push_hypotheses(self._successors, self._probabilities, 0, joint)
         self._movement.move(joint, np.zeros(len(self.family.shape)), 1)
 
 

@@ -58,7 +58,7 @@ class Movement:
         key = tuple(bounds.tolist())
         if key not in self._targets:
             self._targets[key] = self._find_targets(bounds)
-        moved = _loops.family.move(*self._targets[key], np.ascontiguousarray(joint))
+        moved = _loops.general.move_hypotheses(*self._targets[key], np.ascontiguousarray(joint))
         kept = (1 - RENEWAL) ** steps
         by_pace = moved.reshape(len(self.prior), self.members, -1)
         renewed = (1 - kept) * self.prior[:, None, None] * by_pace.sum(axis=0)

@@ -13,21 +13,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.estimate.drift_sums import DriftSums
+from replan.estimate.drift_bounds import DriftSums
 from replan.estimate.estimator import Observation
-from replan.estimate.slip_evidence import CELLS, SlipModel, Stretch, stretches
-from replan.estimate.slip_profile import CONFIDENCE, NO_EVIDENCE, SlipEstimate, SlipProfile
+from replan.estimate.slip_evidence import (
+    CELLS,
+    CONFIDENCE,
+    NO_EVIDENCE,
+    SlipEstimate,
+    SlipModel,
+    SlipProfile,
+    Stretch,
+    stretches,
+)
 from replan.model.general_kernel import prepare_kernel
 from replan.model.kernel import Indices
 from replan.model.slip import SlipKernel
 
-Evidence = Literal["transitions", "intervals"]
-EVIDENCE: tuple[Evidence, ...] = ("transitions", "intervals")
+EvidenceKind = Literal["transitions", "intervals"]
+EVIDENCE_KINDS: tuple[EvidenceKind, ...] = ("transitions", "intervals")
 
 
 def check_options(evidence: str, confidence: float) -> None:
     """Raise an `InputError` for an unknown kind of evidence, or a confidence that is no probability."""
-    if evidence not in EVIDENCE:
+    if evidence not in EVIDENCE_KINDS:
         raise InputError(f'evidence must be "transitions" or "intervals", not {evidence!r}')
     if not 0 < confidence < 1:
         raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
@@ -46,13 +54,13 @@ class PooledSlip:
         nominal: SlipKernel,
         drift_bounds: ArrayLike,
         *,
-        evidence: Evidence = "transitions",
+        evidence: EvidenceKind = "transitions",
         terrain: ArrayLike | None = None,
         confidence: float = CONFIDENCE,
     ) -> None:
         check_options(evidence, confidence)
         self.nominal = nominal
-        self.evidence: Evidence = evidence
+        self.evidence: EvidenceKind = evidence
         self.confidence = confidence
         self.terrain = _classes(terrain, nominal.states)
         self._model = SlipModel(nominal)

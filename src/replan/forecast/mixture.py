@@ -2,14 +2,18 @@
 
 The models: the world stays as it is; it returns to the nominal kernel; where a family of models is declared,
 each of its parameters rises, falls or swings, else the world goes on as it moved, turns back, becomes more
-random or changes as nobody foretells (`replan.forecast.swapped_actions`); and it moves as given from outside.
+random or swaps its actions; and it moves as given from outside.
 Where nothing moves, one of the parameters may jump. At an update each model says what it would have foretold
 at the update before; the closer that comes to the estimate, the more it weighs. Weights depend on these two
 estimates and their times alone, from fixed priors, so that evaluation stays exact.
 
 Between updates drift bounds come in. The models then move by as much as these allow, that the world stays is
 believed less, and a rule that has settled on a time reconsiders it (`surprise`). Within a family drift goes
-on for as long again as it has lasted (`replan.forecast.lasting_drift`).
+on for as long again as it has lasted (`replan.forecast.trend`).
+
+Nothing announces a jump. No plan is made for one: it would be worse as long as the jump does not come.
+Look-ahead counts on them, since the drift bound of a jump reveals it at once: an update that is kept until
+then is spent where it is worth most.
 """
 
 from __future__ import annotations
@@ -22,13 +26,20 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
-from replan.forecast.family_moves import FamilyMoves
+from replan.forecast.from_family import FamilyMoves
 from replan.forecast.given import Given
-from replan.forecast.lasting_drift import held_bounds, lasting_bounds
-from replan.forecast.sudden_changes import sudden_changes
-from replan.forecast.swapped_actions import swapped_actions
-from replan.forecast.swings import swinging
-from replan.forecast.trend import STILL, Moved, moving, onwards, towards, towards_chance
+from replan.forecast.trend import (
+    STILL,
+    Moved,
+    held_bounds,
+    lasting_bounds,
+    moving,
+    onwards,
+    swapped_actions,
+    swinging,
+    towards,
+    towards_chance,
+)
 from replan.model.family import Family, SameMembers
 from replan.model.kernel import Array, Kernel, constant
 from replan.model.slip import SlipKernel
@@ -46,6 +57,9 @@ MOVES_PRIOR = 0.2
 """Shared by the rises, falls and swings of the parameters of a family."""
 GIVEN_PRIOR = 2.0
 """Weight of "as given" as a multiple of all others together: two thirds before anything is seen."""
+CHANCE = 0.6  # of a jump in the course of a whole mission
+SIZE = 0.5  # by which a probability changes in it
+TIMES = 3  # at which it may come, evenly spaced over the rest of the mission
 
 
 @dataclass(frozen=True)
@@ -193,3 +207,28 @@ def _equals_estimate(course: KernelAt, evidence: Evidence) -> bool:
 def _distance(one: Kernel, other: Kernel) -> float:
     """Return the mean over states and actions of the total variation."""
     return float(one.total_variation(other).mean())
+
+
+def sudden_changes(
+    evidence: Evidence, directions: Mapping[str, Moved], *, least: float
+) -> tuple[Future, ...]:
+    """Return one future for each time and direction in which a probability changes by more than `least`.
+
+    All directions have the same share of the chance of a jump; where nothing can move, there is no future.
+    """
+    now, end, kernel = len(evidence.drift_bounds), evidence.horizon, evidence.kernel
+    chance = 1 - (1 - CHANCE) ** ((end - now) / end)
+    times = [max(now + 1, now + int((end - now) * (k + 0.5) / TIMES)) for k in range(TIMES)]
+    weight = chance / (TIMES * len(directions))
+    jumped = {name: moved(SIZE) for name, moved in directions.items()}
+    return tuple(
+        Future(f"{name} at {time}", weight, _jumping(kernel, other, time), planned=False, revealed=time)
+        for time in dict.fromkeys(times)
+        if time < end
+        for name, other in jumped.items()
+        if other.entrywise_distance(kernel).max() > least
+    )
+
+
+def _jumping(kernel: Kernel, other: Kernel, time: int) -> KernelAt:
+    return lambda t: kernel if t < time else other

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from replan.estimate.drift_in_log import Window
+from replan.estimate.drift_in_log import LogWindow
 from replan.report.style import BLUE, new_figure, save_png, style
 
 
-def drift_figure(windows: Sequence[Window], path: Path, *, quantity: str) -> None:
+def drift_figure(windows: Sequence[LogWindow], path: Path, *, quantity: str) -> None:
     """Draw the windows of a log."""
     with style():
         figure = new_figure(height=2.4)

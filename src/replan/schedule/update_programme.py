@@ -81,7 +81,7 @@ class Programme:
         gained, spread = 0.0, np.zeros(self.values.shape[:2])
         for block, rows, places in self.table.blocks(time, seen):
             gained = gained + weights[places] @ block.gained[rows, : self.table.problem.horizon - time + 1]
-            _loops.programme.reach(
+            _loops.segments.reach(
                 time, rows, weights[places], block.steps, block.offsets, block.cells, block.masses,
                 self.table.candidate, spread,
             )  # fmt: skip
@@ -93,7 +93,7 @@ class Programme:
         found = np.full((len(self.states), horizon + 1, self.best.shape[1] - 1), -np.inf)
         for block, rows, places in table.blocks(table.begin, self.states):
             worth = found[places]
-            _loops.programme.candidate_values(
+            _loops.segments.candidate_values(
                 table.begin, rows, block.gained, block.offsets, block.cells, block.masses,
                 table.candidate, table.latest, table.problem.price, self.values, worth,
             )  # fmt: skip
@@ -190,7 +190,7 @@ class _Table:
                 self._share(np.flatnonzero(soon.any(axis=0)), u)
             spread = np.zeros_like(most)
             for block, rows, places in self.blocks(u, seen):
-                _loops.programme.reach(
+                _loops.segments.reach(
                     u, rows, most[u, seen[places]], block.steps, block.offsets, block.cells, block.masses,
                     self.candidate, spread,
                 )  # fmt: skip
@@ -200,7 +200,7 @@ class _Table:
     def fill_in(self, values: Array) -> None:
         """Make candidates of the times in between: interpolate values, or take the one that is known."""
         if self.times:
-            _loops.programme.fill_in(self.times[0], self.times[-1], self.stride, values)
+            _loops.segments.fill_in(self.times[0], self.times[-1], self.stride, values)
             self.candidate[self.times[0] : self.times[-1]] = True
 
     def best_next(self, time: int, states: Indices, values: Array, columns: int) -> tuple[Array, Indices]:
@@ -278,7 +278,7 @@ class _Table:
         """Raise (R, B + 1) `best` where a candidate for the next update is better."""
         value, at = best[places, 1:], chosen[places, 1:]
         if value.size:
-            _loops.programme.best_next(
+            _loops.segments.best_next(
                 time, rows, gained, block.offsets, block.cells, block.masses, self.candidate, self.latest,
                 self.problem.price, ahead, value, at,
             )  # fmt: skip

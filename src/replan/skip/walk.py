@@ -31,7 +31,7 @@ def sample_walk(
     """
     begin, maps = min(intervals), [each for each in intervals.values() if isinstance(each, MapPropagation)]
     states, gained = states.copy(), gained.copy()
-    _loops.rollouts.slip_walk(
+    _loops.stencil.slip_walk(
         *grid.shape,
         grid.blocked,
         grid.slip[begin:end],

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from replan.cli import app, run
 from replan.errors import InputError
 from replan.estimate.drift_in_log import drift_between, interval, usual_outcomes, windows
-from replan.estimate.log_file import parse_duration, read_log
-from replan.estimate.observations import transitions
+from replan.estimate.observations import parse_duration, read_log, transitions
 from replan.model import SlipKernel
 from replan.model.slip import MOVES
 from replan.robots.logs.bags import cell_log, read_bag

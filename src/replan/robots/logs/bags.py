@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.log_file import GAP, RobotLog
-from replan.estimate.observations import transitions
+from replan.estimate.observations import GAP, RobotLog, transitions
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.robots.planar_transforms import TransformTree, pose_of

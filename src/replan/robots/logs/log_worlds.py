@@ -12,15 +12,15 @@ import tomli_w
 
 from replan.errors import InputError
 from replan.estimate.drift_in_log import (
-    Drift,
-    Window,
+    DriftRate,
+    LogWindow,
     drift_between,
     share_at,
     usual_outcomes,
     windows,
     world_arrays,
 )
-from replan.estimate.log_file import RobotLog
+from replan.estimate.observations import RobotLog
 from replan.model.slip import SlipKernel
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import read_map
@@ -98,7 +98,7 @@ def map_cells(path: Path, *, cell: float, inflation: float) -> CellMap:
     return CellMap.cut(read_map(path), cell=cell, inflation=inflation)
 
 
-def _slip(window: Window) -> Window:
+def _slip(window: LogWindow) -> LogWindow:
     """Return the slip behind a share of unusual steps."""
     share, low, high = (min(part / BLIND_SPOT, 1.0) for part in (window.share, window.low, window.high))
     return replace(window, share=share, low=low, high=high)
@@ -109,7 +109,7 @@ def _mission(horizon: int) -> dict[str, Any]:
 
 
 def _answer(
-    log: RobotLog, facts: dict, found: list[Window], drift: Drift, bound: float, *, quantity: str
+    log: RobotLog, facts: dict, found: list[LogWindow], drift: DriftRate, bound: float, *, quantity: str
 ) -> dict:
     return {
         "transitions": len(log.seen),
