@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from replan import cli
+from replan.cli import COMMANDS, run
 
 
 def test_a_world_that_does_not_fit_into_memory_is_one_line(monkeypatch, capsys):
@@ -15,6 +16,27 @@ def test_a_world_that_does_not_fit_into_memory_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr("replan.worlds.settings.make_mission", full)
     assert cli.run(["regret", "two-burst", "--times", "1,17,33,49"]) == 2
     assert capsys.readouterr().err == "replan: there is not enough memory for a world of this size\n"
+
+
+LIGHT = """
+import sys
+from replan.cli import run
+assert run(sys.argv[1:]) == 0
+heavy = {"numpy", "scipy", "numba", "pydantic", "rich", "replan.commands"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_version_and_the_list_of_commands_load_no_command(option):
+    subprocess.run([sys.executable, "-c", LIGHT, option], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_takes_json(name, capsys):
+    assert run([name, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"Usage: replan {name}") and ("--json" in out or name == "benchmark")
 
 
 @pytest.mark.parametrize("seed", ["99999999999999999999", "-1"])

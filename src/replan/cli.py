@@ -1,4 +1,7 @@
-"""The command line. Each command is a file of `replan.commands`; errors are one line and exit status 2."""
+"""The command line. Errors are one line and exit status 2.
+
+A command is imported when it is called, so that `--version` and `--help` load nothing else.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +9,77 @@ import os
 import sys
 import sysconfig
 import traceback
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from replan import __version__
-from replan.commands import (
-    benchmark,
-    budget,
-    certify,
-    compare,
-    estimate,
-    explain,
-    explore,
-    export,
-    fly,
-    listing,
-    optimum,
-    regret,
-    reproduce,
-    results,
-    ros,
-    schedule,
-)
-from replan.commands import run as run_command
-from replan.errors import InputError
+from replan.errors import InputError, extra_of, missing_extra, require_extra
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, of click or of typer's copy
-app = typer.Typer(
-    name="replan",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+COMMANDS = {
+    "compare": ("study:compare", "Regret of several rules on several settings, and the least possible."),
+    "list": ("listing:list_names", "Names of settings, rules, worlds, estimators and forecasts."),
+    "regret": ("regret:regret", "Exact regret of a schedule or rule, and the loss of every step."),
+    "schedule": ("schedule:schedule", "Update times of one mission, and the reason of every decision."),
+    "optimum": ("budget:optimum", "The best schedules, and so the least regret of any rule."),
+    "benchmark": ("benchmark:app", "Score a rule on the frozen suite; verify and rank cards."),
+    "budget": ("budget:budget", "Regret of a rule for every budget, and the worth of one more update."),
+    "explain": ("regret:explain", "Regret split by cause: the state, the plan, the model."),
+    "certify": ("certify:certify", "Bounds on the regret of a schedule, or the budget of a promise."),
+    "estimate": ("estimate:estimate", "Kernels from observations, or a world from a robot's log."),
+    "reproduce": ("reproduce:reproduce", "Tables and figures of the paper, and further studies."),
+    "fly": ("fly:fly", "One Crazyflie flight, simulated or real."),
+    "calibrate": ("fly:calibrate", "The effect of wind on a Crazyflie, measured in simulated flights."),
+    "run": ("study:run", "Compute every cell of a study."),
+    "ros": ("ros:serve", "A scheduler that Nav2 asks whether its path still holds."),
+    "results": ("study:results", "SQL queries on the store of a run."),
+    "export": ("study:export", "The tables of a run as Parquet or CSV files."),
+    "explore": ("explore:explore", "Drag update times in a browser and see what they cost."),
+}
+"""Function of each command, in a module of `replan.commands`, and its line in the list of commands."""
+NEEDED = {"study": "study", "reproduce": "study", "benchmark": "study", "fly": "study", "explore": "app"}
+"""Extra of the installation that the commands of a module need."""
+PLAIN: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+}
+
+
+class LazyCommands(TyperGroup):
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, or None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        if module in NEEDED:
+            require_extra(NEEDED[module], f"replan {cmd_name}")
+        command = vars(import_module(f"replan.commands.{module}"))[name]
+        if isinstance(command, typer.Typer):
+            return typer.main.get_command(command)
+        from replan.commands.options import flat_command
+
+        single = typer.Typer(**PLAIN)
+        single.command(cmd_name)(flat_command(command))
+        return typer.main.get_command(single)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+app = typer.Typer(cls=LazyCommands, name="replan", **PLAIN)
 
 
 def _print_version(wanted: bool) -> None:
@@ -56,26 +96,6 @@ def _options(
     ] = False,
 ) -> None:
     """Schedules, exact regret, certificates and studies: when should a robot replan?"""
-
-
-app.command("compare")(compare.command)
-app.command("list")(listing.command)
-app.command("regret")(regret.command)
-app.command("schedule")(schedule.command)
-app.command("optimum")(optimum.command)
-app.add_typer(benchmark.app, name="benchmark")
-app.command("budget")(budget.command)
-app.command("explain")(explain.command)
-app.command("certify")(certify.command)
-app.command("estimate")(estimate.command)
-app.command("reproduce", help=reproduce.HELP)(reproduce.reproduce)
-app.command("fly")(fly.fly)
-app.command("calibrate")(fly.calibrate)
-app.command("run")(run_command.run)
-app.command("ros")(ros.command)
-app.command("results")(results.command)
-app.command("export")(export.command)
-app.command("explore")(explore.command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -100,6 +120,10 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         _refuse(f"cannot write or read ({error.strerror or error})")
         return _drop_output(status=2)
+    except ModuleNotFoundError as error:
+        if (extra := extra_of(str(error.name))) is None:
+            raise
+        return _refuse(missing_extra(f"replan {arguments[0]}", extra, str(error.name)))
     except USAGE_ERROR as error:
         return _refuse(error.format_message())  # pyright: ignore[reportAttributeAccessIssue]
     except Exception as error:
@@ -110,7 +134,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _line_of_the_user(error: Exception) -> str | None:
-    """Return the innermost line of a rule or world of the user's own that led to the error, if any did."""
+    """Return the innermost line outside replan and libraries that led to the error, None if there is none."""
     libraries = (Path(__file__).parent, *map(Path, (sys.prefix, sysconfig.get_path("stdlib"))))
     frames = reversed(traceback.extract_tb(error.__traceback__))
     places = ((Path(frame.filename), frame.lineno) for frame in frames)

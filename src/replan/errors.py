@@ -1,7 +1,8 @@
-"""The exception that replan raises for input it cannot use."""
+"""The exception that replan raises for input it cannot use, and for extras that are not installed."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 
 class InputError(ValueError):
@@ -14,3 +15,41 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if close := get_close_matches(word, names, n=2):
         return f": did you mean {' or '.join(close)}?"
     return f" (there are {', '.join(names)})" if names else " (there are none)"
+
+
+EXTRAS = {
+    "study": ("joblib", "duckdb", "matplotlib", "plotly"),
+    "gym": ("gymnasium",),
+    "ray": ("ray",),
+    "crazyflow": ("crazyflow",),
+    "cflib": ("cflib",),
+    "app": ("marimo",),
+    "mcap": ("mcap",),
+    "ros": ("cyclonedds", "rosbags"),
+    "ns-gym": ("ns_gym",),
+}
+"""Modules of each extra of the installation."""
+
+
+def require_extra(extra: str, purpose: str) -> None:
+    """Raise `InputError` if a module of an extra is not installed."""
+    if missing := [module for module in EXTRAS[extra] if not _is_installed(module)]:
+        raise InputError(missing_extra(purpose, extra, ", ".join(missing)))
+
+
+def missing_extra(purpose: str, extra: str, modules: str) -> str:
+    """Return the line that names an extra which is not installed."""
+    return f"{purpose} needs the extra '{extra}' ({modules}): pip install -e '.[{extra}]' in the checkout"
+
+
+def extra_of(module: str) -> str | None:
+    """Return the extra that installs a module, None if no extra does."""
+    top = module.partition(".")[0]
+    return next((extra for extra, modules in EXTRAS.items() if top in modules), None)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:
+        return False

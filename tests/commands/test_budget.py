@@ -61,19 +61,3 @@ def test_the_figure_is_written_and_the_lines_are_for_people(capsys, tmp_path):
 def test_what_cannot_be_is_one_line(capsys, arguments, word):
     assert run(["budget", *arguments]) == 2
     assert word in capsys.readouterr().err
-
-
-def test_every_pair_of_budgets_of_looks_and_plans(capsys, tmp_path):
-    picture = tmp_path / "pairs.png"
-    found = answer(
-        capsys, "nsbridge-05", "--rule", "periodic", "--looks", "2", "--plans", "3", "--out", str(picture)
-    )
-    pairs = {(pair["looks"], pair["plans"]): pair for pair in found["pairs"]}
-    assert sorted(pairs) == [(looks, plans) for looks in (1, 2) for plans in (1, 2, 3)]
-    assert all(pair["floor"] <= pair["regret"] + 1e-9 for pair in pairs.values())
-    assert picture.exists()
-
-
-def test_one_of_two_budgets_is_refused(capsys):
-    assert run(["budget", "nsbridge-05", "--looks", "2"]) == 2
-    assert "go together" in capsys.readouterr().err

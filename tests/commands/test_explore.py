@@ -5,7 +5,6 @@ import socket
 import pytest
 
 from replan.cli import run
-from replan.commands import explore
 
 
 @pytest.mark.parametrize(
@@ -40,11 +39,10 @@ def test_a_name_that_is_none_is_one_line(capsys):
 
 
 def test_without_marimo_the_extra_is_named(monkeypatch, capsys):
-    monkeypatch.setattr(explore, "find_spec", lambda name: None)
+    monkeypatch.setattr("replan.errors.EXTRAS", {"app": ("no_marimo",)})
     assert run(["explore", "two-burst", "--no-browser"]) == 2
-    assert (
-        capsys.readouterr().err == "replan: explore needs marimo: pip install -e '.[app]' in the checkout\n"
-    )
+    said = "replan explore needs the extra 'app' (no_marimo): pip install -e '.[app]' in the checkout"
+    assert capsys.readouterr().err == f"replan: {said}\n"
 
 
 def test_a_port_in_use_is_one_line(capsys):

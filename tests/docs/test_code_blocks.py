@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
@@ -15,7 +16,7 @@ import typer
 
 from doc_pages import PAGES, ROOT, Block, blocks, mentioned_commands, name
 from replan import load_setting, make_mission
-from replan.cli import app, run
+from replan.cli import COMMANDS, app, run
 from replan.schedule import RULES
 from replan.study import definition
 from replan.study.axes import Range, RuleAxis, SettingAxis
@@ -60,26 +61,30 @@ def test_every_block_of_a_page_runs_in_order_and_prints_what_is_shown(page, tmp_
 
 @pytest.mark.parametrize("page", [page for page in PAGES if mentioned_commands(page)], ids=name)
 def test_commands_that_a_page_mentions_exist_with_their_options(page):
-    commands = typer.main.get_command(app).commands
     for mention in mentioned_commands(page):
         command, *words = mention.split()[1:]
-        assert command in commands, mention
-        found = commands[command]
+        assert command in COMMANDS, mention
+        found = all_commands()[command]
         if command == "benchmark":
             found = found.commands.get(next(iter(words), ""), found.commands["score"])
         options = {option for each in found.params for option in each.opts} | {"--help"}
         assert {word for word in words if word.startswith("--")} <= options, mention
 
 
-def test_every_command_but_explore_takes_json():
-    commands = dict(typer.main.get_command(app).commands)
+def test_every_command_takes_json():
+    commands = all_commands()
     commands |= commands.pop("benchmark").commands
-    without = [
-        name
-        for name, command in commands.items()
-        if not any("--json" in option.opts for option in command.params)
-    ]
-    assert without == ["explore"]
+    assert all(any("--json" in option.opts for option in command.params) for command in commands.values())
+
+
+@cache
+def _commands() -> dict:
+    group = typer.main.get_command(app)
+    return {name: group.get_command(None, name) for name in COMMANDS}
+
+
+def all_commands() -> dict:
+    return dict(_commands())
 
 
 def test_every_key_of_a_study_is_on_its_page():

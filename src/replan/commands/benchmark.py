@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperGroup
 
-from replan.commands.common import Given, JsonOption, SetOption
-from replan.commands.engine_options import EngineOptions, computing_options
-from replan.commands.output import emit
+from replan.commands import Answer, Output
+from replan.commands.options import EngineOptions, SetOption, flat_command
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
-
-if TYPE_CHECKING:
-    from replan.study.definition import Study
-    from replan.study.records import Run
+from replan.report.benchmark_page import write_benchmark_page, write_leaderboard
+from replan.report.benchmark_tables import card_tables, leaderboard_tables, summary_record
+from replan.report.files import write_whole
+from replan.report.tables import Table
+from replan.schedule.registry import parse_parameters
+from replan.study.definition import Study
+from replan.study.records import Run
+from replan.study.rule_source import find_rule
+from replan.suite.benchmark import make_card
+from replan.suite.cards import Card, read_card, reference_cards
+from replan.suite.verification import incomparable, verify_card
+from replan.worlds.forecasts import ForecastKind
 
 SCORE = "score"
-DIFFERS = 1
 
 
 class DefaultGroup(TyperGroup):
@@ -44,10 +51,26 @@ def _benchmark() -> None:
     """Score a rule on the frozen suite: `replan benchmark RULE`. Verify and rank cards."""
 
 
-@app.command(SCORE)
-@computing_options
+@dataclass(frozen=True)
+class ScoreAnswer(Answer):
+    """The card of a rule."""
+
+    card: Card
+    file: Path
+    page: Path
+
+    def record(self) -> dict[str, Any]:
+        return {"card": str(self.file), "page": str(self.page), **summary_record(self.card)}
+
+    def lines(self) -> Iterable[str | Table]:
+        yield from card_tables(self.card)
+        yield f"card {self.file}, page {self.page}"
+
+
 def score(
     rule: Annotated[str, typer.Argument(help="A rule: its name, file.py:Class or package.module:Class.")],
+    engine: EngineOptions,
+    output: Output,
     assignments: SetOption = None,
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose one parameter set for all worlds on the tune part.")
@@ -59,20 +82,8 @@ def score(
         Path | None, typer.Option(help="File of the card; in the run's folder if not given.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run, card and page.")] = None,
-    as_json: JsonOption = False,
-    *,
-    computing: Given,
-) -> None:
+) -> ScoreAnswer:
     """Score a rule on the test part of the suite and write its card and a page; the same command goes on."""
-    from replan.report.benchmark_page import write_benchmark_page
-    from replan.report.benchmark_tables import card_tables, summary_record
-    from replan.report.files import write_whole
-    from replan.schedule.registry import parse_parameters
-    from replan.study.rule_source import find_rule
-    from replan.suite.benchmark import make_card
-    from replan.suite.cards import reference_cards
-    from replan.worlds.forecasts import ForecastKind
-
     if forecast not in get_args(ForecastKind):
         raise InputError(f"--forecast must be one of {', '.join(get_args(ForecastKind))}, not {forecast!r}")
     expected: ForecastKind = forecast  # pyright: ignore[reportAssignmentType]
@@ -80,95 +91,109 @@ def score(
     unusual = ["tuned"] * tune + [forecast] * (forecast != "frozen")
     slug = _slug([rule.rpartition(":")[2], *map("=".join, given.items()), *unusual], source.digest)
     folder = output_folder(out or Path("runs") / "benchmark" / slug)
-    options = EngineOptions(**computing)
-    found = make_card(source, given, _computing(folder, options, quiet=as_json), tune=tune, forecast=expected)
-    written = write_whole(card or folder / "card.json", found.text())
+    compute = _computing(folder, engine, quiet=output.as_json)
+    found = make_card(source, given, compute, tune=tune, forecast=expected)
+    file = write_whole(card or folder / "card.json", found.text())
     page = write_benchmark_page([found, *reference_cards()], folder, own=found)
-    if as_json:
-        answer = {"card": str(written), "page": str(page), **summary_record(found)}
-        emit(answer, as_json=True, lines=[])
-        return
-    for table in card_tables(found):
-        table.show()
-    typer.echo(f"card {written}, page {page}")
+    return ScoreAnswer(found, file, page)
 
 
-@app.command("verify")
-@computing_options
+@dataclass(frozen=True)
+class Verification(Answer):
+    """Cards, each with the differences that were found."""
+
+    findings: dict[Path, list[str]]
+    cards: dict[Path, Card]
+
+    @property
+    def status(self) -> int:
+        """1 if a card does not hold."""
+        return int(any(self.findings.values()))
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "cards": [
+                {"card": str(path), "holds": not found, "findings": found}
+                for path, found in self.findings.items()
+            ]
+        }
+
+    def lines(self) -> Iterable[str]:
+        for path, found in self.findings.items():
+            card = self.cards[path]
+            holds = f"holds: {len(card.worlds)} regrets of {card.name} recomputed"
+            yield from (f"{path}: {finding}" for finding in found or [holds])
+
+
 def verify(
     cards: Annotated[list[Path], typer.Argument(help="Cards, as JSON files.")],
+    engine: EngineOptions,
+    output: Output,
     rule: Annotated[
         str | None, typer.Option(help="Where the rule is, file.py:Class, if it does not come with replan.")
     ] = None,
     run_source: Annotated[
         bool, typer.Option("--run-source", help="Run the source text that a card holds.")
     ] = False,
-    as_json: JsonOption = False,
-    *,
-    computing: Given,
-) -> None:
-    """Recompute cards; exit status 1 where one does not hold, with one line for each difference."""
-    from replan.suite.cards import read_card
-    from replan.suite.verification import verify_card
-
-    answers, lines = [], []
-    options = EngineOptions(**computing)
+) -> Verification:
+    """Recompute cards; exit status 1 if one does not hold, with one line for each difference."""
+    found, read = {}, {}
     for path in cards:
-        card = read_card(path)
+        card = read[path] = read_card(path)
         if run_source and rule is None and card.source is not None:
             typer.echo(
                 f"running the source that {path} holds ({card.rule}, {len(card.source)} characters)", err=True
             )
         with TemporaryDirectory() as folder:
-            compute = _computing(Path(folder), options, quiet=as_json)
-            findings = verify_card(card, compute, rule=rule, run_source=run_source)
-        answers.append({"card": str(path), "holds": not findings, "findings": findings})
-        lines += [f"{path}: {finding}" for finding in findings] or [
-            f"{path}: holds: {len(card.worlds)} regrets of {card.name} recomputed"
-        ]
-    emit({"cards": answers}, as_json=as_json, lines=lines)
-    if not all(answer["holds"] for answer in answers):
-        raise typer.Exit(DIFFERS)
+            compute = _computing(Path(folder), engine, quiet=output.as_json)
+            found[path] = verify_card(card, compute, rule=rule, run_source=run_source)
+    return Verification(found, read)
 
 
-@app.command("leaderboard")
+@dataclass(frozen=True)
+class Leaderboard(Answer):
+    """Cards, ranked."""
+
+    cards: list[Card]
+    files: list[Path]
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "files": [str(path) for path in self.files],
+            "cards": [summary_record(card) for card in self.cards],
+        }
+
+    def lines(self) -> Iterable[str | Table]:
+        yield from leaderboard_tables(self.cards)
+        yield f"wrote {', '.join(str(path) for path in self.files)}"
+
+
 def leaderboard(
     cards: Annotated[
         list[Path] | None, typer.Argument(help="Cards beside those that come with replan.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figure and page.")] = Path("runs/leaderboard"),
-    as_json: JsonOption = False,
-) -> None:
+) -> Leaderboard:
     """Rank cards, best to worst, from the regrets that they state."""
-    from replan.report.benchmark_page import write_leaderboard
-    from replan.report.benchmark_tables import leaderboard_tables, summary_record
-    from replan.suite.cards import read_card, reference_cards
-    from replan.suite.verification import incomparable
-
     given = {path: read_card(path) for path in cards or []}
     for path, card in given.items():
         for finding in incomparable(card):
             raise InputError(f"{path}: {finding}")
-    found = [*reference_cards(), *given.values()]
-    files = write_leaderboard(found, output_folder(out))
-    if as_json:
-        emit(
-            {"files": [str(path) for path in files], "cards": [summary_record(card) for card in found]},
-            as_json=True,
-            lines=[],
-        )
-        return
-    for table in leaderboard_tables(found):
-        table.show()
-    typer.echo(f"wrote {', '.join(str(path) for path in files)}")
+    ranked = [*reference_cards(), *given.values()]
+    return Leaderboard(ranked, write_leaderboard(ranked, output_folder(out)))
 
 
-def _computing(folder: Path, options: EngineOptions, *, quiet: bool) -> Callable[[Study], Run]:
+app.command(SCORE)(flat_command(score))
+app.command("verify")(flat_command(verify))
+app.command("leaderboard")(flat_command(leaderboard))
+
+
+def _computing(folder: Path, engine: EngineOptions, *, quiet: bool) -> Callable[[Study], Run]:
     """Return a function that computes a study in a folder of its own."""
 
     def compute(study: Study) -> Run:
-        options.require_alone(study)
-        return computed_run(study, "", folder / study.name, engine=options, quiet=quiet)
+        engine.require_alone(study)
+        return computed_run(study, "", folder / study.name, engine=engine, quiet=quiet)
 
     return compute
 

@@ -1,44 +1,161 @@
-"""`replan budget`: how many updates a mission needs."""
+"""`replan optimum`: the least regret of any rule; `replan budget`: how many updates a mission needs."""
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import dataclass
 from math import inf, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from replan.commands.common import (
-    ExecutionOption,
-    Given,
-    JsonOption,
-    NamedMission,
-    SetOption,
-    SettingArgument,
-    choose_parameters,
-    forecast_options,
-)
-from replan.commands.output import emit
-from replan.commands.waiting import waiting
-from replan.errors import InputError
+from replan.commands import Answer, Output
+from replan.commands.missions import NamedMission, choose_parameters
+from replan.commands.options import MissionOptions, RobotOptions, RuleOption, SetOption, SettingArgument
+from replan.errors import InputError, require_extra
+from replan.evaluation import optimal_schedule
+from replan.evaluation.budget_curve import BudgetCurve, budget_curve
+from replan.evaluation.optimal_schedule import Optimum
+from replan.evaluation.scale import RegretScale, never_updating, regret_scale, regret_share
+from replan.execute.mission import Mission
+from replan.planning.backward_induction import oracle
+from replan.report.regret_words import scale_words
+from replan.schedule.budget import check_budget
 from replan.schedule.registry import parse_parameters
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from replan.evaluation.budget_curve import BudgetCurve
-    from replan.evaluation.look_plan_grid import LookPlanGrid
-    from replan.execute.mission import Mission
-    from replan.schedule.rule import Rule
+from replan.schedule.rule import Rule
+from replan.study.protocol import Bench, parameters
+from replan.study.rule_source import find_rule
 
 MOST = 12
 
 
-@forecast_options
-def command(
+@dataclass(frozen=True)
+class OptimumAnswer(Answer):
+    """The best schedules of a mission."""
+
+    named: NamedMission
+    best: Optimum
+    scale: RegretScale
+
+    def record(self) -> dict[str, Any]:
+        best = self.best
+        return {
+            **self.named.record(),
+            "oracle_return": best.oracle_return,
+            **self.scale.record(best.feedback_regret),
+            "fixed": {
+                "times": best.fixed_times,
+                "regret": best.fixed_regret,
+                "label": best.fixed_label,
+                "expected_updates": len(best.fixed_times),
+                "objective": best.fixed_objective,
+            },
+            "feedback": {
+                "regret": best.feedback_regret,
+                "expected_updates": best.feedback_updates,
+                "objective": best.feedback_objective,
+            },
+        }
+
+    def lines(self) -> list[str]:
+        best = self.best
+        times = ", ".join(map(str, best.fixed_times)) or "no time"
+        return [
+            f"best fixed times  {best.fixed_regret:z.4f}   at {times} ({best.fixed_label})",
+            f"best possible     {best.feedback_regret:z.4f}   each next time chosen by the state just seen",
+            f"   {scale_words(best.feedback_regret, self.scale)}",
+            *self.named.objective_lines(best.feedback_objective, best.feedback_updates),
+            *self.named.lines(),
+        ]
+
+
+def optimum(mission: MissionOptions, output: Output) -> OptimumAnswer:
+    """Print the best fixed schedule, and the best one that may depend on the states seen."""
+    named = NamedMission.from_options(mission)
+    with output.waiting() as doing:
+        doing("searching for the best update times")
+        best = optimal_schedule.optimum(named.mission)
+        scale = regret_scale(named.mission, best_possible=best.feedback_regret)
+    return OptimumAnswer(named, best, scale)
+
+
+@dataclass(frozen=True)
+class BudgetAnswer(Answer):
+    """The regret of a rule for every budget."""
+
+    named: NamedMission
+    curve: BudgetCurve
+    never: float
+    regret: float | None
+    """The regret that was asked for."""
+    price: float | None
+    """The price that was asked for."""
+
+    @property
+    def smallest_budget(self) -> int | None:
+        """The smallest budget with no more than the regret asked for."""
+        return None if self.regret is None else self.curve.smallest_budget(self.regret)
+
+    @property
+    def budget_at_price(self) -> int | None:
+        """The best budget at the price asked for."""
+        return None if self.price is None else self.curve.budget_at_price(self.price, never=self.never)
+
+    def budgets(self) -> list[dict[str, Any]]:
+        """Return one row for each budget."""
+        curve = self.curve
+        floors = [None] * len(curve.rules) if curve.floors is None else curve.floors
+        columns = zip(curve.rules, curve.regrets, floors, curve.worth, strict=True)
+        return [
+            {
+                "budget": budget,
+                "regret": value,
+                "floor": floor,
+                "regret_share": regret_share(value, self.never),
+                "worth": None if isnan(worth) else worth,
+                "parameters": parameters(rule),
+            }
+            for budget, (rule, value, floor, worth) in enumerate(columns, start=1)
+        ]
+
+    def record(self) -> dict[str, Any]:
+        record = {
+            **self.named.record(),
+            "rule": self.curve.rules[0].name,
+            "never_updating": self.never,
+            "budgets": self.budgets(),
+        }
+        if self.regret is not None:
+            record["smallest_budget"] = self.smallest_budget
+        if self.price is not None:
+            record["budget_at_price"] = self.budget_at_price
+        return record
+
+    def lines(self) -> list[str]:
+        lines = [
+            f"budget  {self.curve.rules[0].name:>16}  of never updating  best possible  one more is worth"
+        ]
+        for row in self.budgets():
+            floor, worth = ("" if row[key] is None else f"{row[key]:z.4f}" for key in ("floor", "worth"))
+            share = "" if row["regret_share"] is None else f"{row['regret_share']:.0%}"
+            figures = f"{row['regret']:>z16.4f}  {share:>17}  {floor:>13}  {worth:>17}"
+            lines.append(f"{row['budget']:>6}  {figures}".rstrip())
+        if self.regret is not None:
+            found = self.smallest_budget
+            least = f"more than {len(self.curve.rules)} updates" if found is None else _updates(found)
+            lines.append(f"regret of at most {self.regret:g}: {least}")
+        if self.price is not None:
+            found = self.budget_at_price
+            words = _updates(found) if found else "no update: each costs more than it is worth"
+            lines.append(f"price of {self.price:g} an update: {words}")
+        return [*lines, *self.named.lines()]
+
+
+def budget(
     setting: SettingArgument,
-    rule: Annotated[str, typer.Option(help="The update rule.")] = "lookahead",
+    robot: RobotOptions,
+    output: Output,
+    rule: RuleOption = "lookahead",
     assignments: SetOption = None,
     most: Annotated[
         int | None, typer.Option(help=f"The largest budget; {MOST} or T - 1 if not given.")
@@ -47,167 +164,51 @@ def command(
         float | None, typer.Option(help="Name the smallest budget with no more regret.")
     ] = None,
     price: Annotated[
-        float | None, typer.Option(help="Name the best budget if an update costs so much reward.")
+        float | None, typer.Option(help="Name the best budget if an update costs this much reward.")
     ] = None,
     floor: Annotated[
         bool, typer.Option("--floor/--no-floor", help="Compute the least possible regret too.")
     ] = True,
-    looks: Annotated[
-        int | None, typer.Option(help="With --plans: the most looks, where looks and plans are spent apart.")
-    ] = None,
-    plans: Annotated[
-        int | None, typer.Option(help="With --looks: the most plans, where looks and plans are spent apart.")
-    ] = None,
-    execution: ExecutionOption = "map",
     out: Annotated[Path | None, typer.Option(help="A PNG file for the figure.")] = None,
-    as_json: JsonOption = False,
-    *,
-    expecting: Given,
-) -> None:
-    """Print the regret of a rule for every budget, the floor, and what one more update is worth.
-
-    With --looks and --plans for every pair of budgets; --out draws a heat map.
-    """
-    from replan.evaluation.budget_curve import budget_curve
-    from replan.evaluation.look_plan_grid import look_plan_grid
-    from replan.evaluation.scale import never_updating
-    from replan.planning import oracle
-    from replan.report.look_plan_tables import look_plan_figure
-    from replan.schedule.budget import check_budget
-    from replan.study.protocol import Bench
-    from replan.study.rule_source import find_rule
-
+) -> BudgetAnswer:
+    """Print the regret of a rule for every budget, the floor, and what one more update is worth."""
     for name, value in (("--regret", regret), ("--price", price)):
         if value is not None and not 0 <= value < inf:
             raise InputError(f"{name} must be a number of at least 0, not {value}")
-    named = NamedMission.of(setting, execution, expecting=expecting)
+    if out is not None:
+        require_extra("study", "budget --out")
+    if out is not None and out.suffix != ".png":
+        raise InputError(f"--out must be a .png file, not {out}")
+    named = NamedMission.of(setting, robot)
     mission = named.mission
     most = min(MOST, mission.horizon - 1) if most is None else most
     check_budget(most, mission.horizon, name="--most")
     best = oracle(mission.world)
     source, given = find_rule(rule), parse_parameters(assignments or [])
-    if looks is not None or plans is not None:
-        if looks is None or plans is None or regret is not None or price is not None:
-            raise InputError("--looks and --plans go together, and not with --regret or --price")
-        with waiting(quiet=as_json) as doing:
-            doing(f"{looks} by {plans} budgets of looks and plans")
-            grid = look_plan_grid(
-                mission,
-                lambda apart: choose_parameters(lambda: Bench(apart), source, given).rule,
-                range(1, check_budget(looks, mission.horizon, name="--looks") + 1),
-                range(1, check_budget(plans, mission.horizon, name="--plans") + 1),
-                floor=floor,
-                best=best,
-            )
-        if out is not None:
-            _save(look_plan_figure(grid, title=f"{setting}, {execution}"), out)
-        emit({**named.record(), **_pairs(grid)}, as_json=as_json, lines=[*_table(grid), *named.lines()])
-        return
-    with waiting(quiet=as_json) as doing:
+    with output.waiting() as doing:
 
         def rule_for(spending: Mission) -> Rule:
             doing(f"budget {spending.budget} of {most}")
             return choose_parameters(lambda: Bench(spending), source, given).rule
 
         curve = budget_curve(mission, rule_for, most=most, floor=floor, best=best)
-    never = never_updating(mission, best=best)
-    answer: dict[str, Any] = {
-        **named.record(),
-        "rule": curve.rules[0].name,
-        "never_updating": never,
-        "budgets": _budgets(curve, never),
-    }
-    if regret is not None:
-        answer["smallest_budget"] = curve.smallest_budget(regret)
-    if price is not None:
-        answer["budget_at_price"] = curve.budget_at_price(price, never=never)
+    answer = BudgetAnswer(named, curve, never_updating(mission, best=best), regret, price)
     if out is not None:
-        _draw(curve, setting, execution, answer, out)
-    emit(answer, as_json=as_json, lines=[*_lines(answer, regret, price), *named.lines()])
-
-
-def _budgets(curve: BudgetCurve, never: float) -> list[dict[str, Any]]:
-    from replan.evaluation.scale import regret_share
-    from replan.study.protocol import parameters
-
-    return [
-        {
-            "budget": index + 1,
-            "regret": value,
-            "floor": None if curve.floors is None else curve.floors[index],
-            "best_possible": None if curve.floors is None else curve.floors[index],
-            "regret_share": regret_share(value, never),
-            "worth": None if isnan(worth) else worth,
-            "parameters": parameters(rule),
-        }
-        for index, (rule, value, worth) in enumerate(
-            zip(curve.rules, curve.regrets, curve.worth, strict=True)
-        )
-    ]
-
-
-def _lines(answer: dict[str, Any], regret: float | None, price: float | None) -> list[str]:
-    lines = [f"budget  {answer['rule']:>16}  of never updating  best possible  one more is worth"]
-    for row in answer["budgets"]:
-        floor, worth = ("" if row[key] is None else f"{row[key]:z.4f}" for key in ("floor", "worth"))
-        share = "" if row["regret_share"] is None else f"{row['regret_share']:.0%}"
-        figures = f"{row['regret']:>z16.4f}  {share:>17}  {floor:>13}  {worth:>17}"
-        lines.append(f"{row['budget']:>6}  {figures}".rstrip())
-    if regret is not None:
-        found = answer["smallest_budget"]
-        least = f"more than {len(answer['budgets'])} updates" if found is None else _updates(found)
-        lines.append(f"regret of at most {regret:g}: {least}")
-    if price is not None:
-        found = answer["budget_at_price"]
-        words = _updates(found) if found else "no update: each costs more than it is worth"
-        lines.append(f"price of {price:g} an update: {words}")
-    return lines
+        _draw(answer, out)
+    return answer
 
 
 def _updates(budget: int) -> str:
     return f"{budget} update" + ("s" if budget > 1 else "")
 
 
-def _draw(curve: BudgetCurve, setting: str, execution: str, answer: dict[str, Any], path: Path) -> None:
+def _draw(answer: BudgetAnswer, path: Path) -> None:
     from replan.report.budget_figure import budget_figure
-
-    chosen = answer.get("smallest_budget") or answer.get("budget_at_price")
-    _save(budget_figure(curve, title=f"{setting}, {execution}", chosen=chosen), path)
-
-
-def _pairs(grid: LookPlanGrid) -> dict[str, Any]:
-    from replan.study.protocol import parameters
-
-    pairs = []
-    for index, (looks, plans) in enumerate(product(grid.looks, grid.plans)):
-        row = {"looks": looks, "plans": plans, "regret": grid.regrets.flat[index]}
-        if grid.optima is not None:
-            best = grid.optima[looks, plans]
-            row |= {"floor": best.regret, "label": best.label, "plan_times": best.plans}
-        pairs.append(row | {"parameters": parameters(grid.rules[index])})
-    return {"rule": grid.rules[0].name, "pairs": pairs, "plans_per_look": grid.plans_per_look.tolist()}
-
-
-def _table(grid: LookPlanGrid) -> list[str]:
-    """Return the regrets as lines, looks to the right and plans downwards."""
-    tables = {f"regret of {grid.rules[0].name}": grid.regrets}
-    if grid.floors is not None:
-        tables["least found"] = grid.floors
-    lines = []
-    for words, values in tables.items():
-        lines.append(f"{words}, looks to the right, plans downwards")
-        lines.append(" " * 6 + "".join(f"{looks:>9}" for looks in grid.looks))
-        for plans, column in zip(grid.plans, values.T, strict=True):
-            lines.append(f"{plans:>6}" + "".join(f"{value:>z9.4f}" for value in column))
-    return lines
-
-
-def _save(figure: Figure, path: Path) -> None:
     from replan.report.style import save_png
 
-    if path.suffix != ".png":
-        raise InputError(f"--out must be a .png file, not {path}")
+    title = f"{answer.named.setting}, {answer.named.mission.execution}"
+    chosen = answer.smallest_budget or answer.budget_at_price
     try:
-        save_png(figure, path)
+        save_png(budget_figure(answer.curve, title=title, chosen=chosen), path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None

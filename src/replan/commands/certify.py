@@ -2,37 +2,129 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replan.commands.common import (
-    ExecutionOption,
-    Given,
-    JsonOption,
-    NamedMission,
-    RuleOption,
-    SetOption,
-    SettingArgument,
-    TimesOption,
-    VerboseOption,
-    chosen_rule,
-    forecast_options,
-)
-from replan.commands.output import emit
-from replan.commands.waiting import waiting
+from replan.certificates.certificate import Certificate, Tightening
+from replan.certificates.certificate import certify as certified_regret
+from replan.certificates.frequencies import learned_estimates
+from replan.certificates.in_advance import ADVANCE
+from replan.certificates.mission_legs import OnEstimates
+from replan.certificates.promised_budget import Promise
+from replan.certificates.promised_budget import promise as find_promise
+from replan.certificates.regret_bound import Theorem, theorem
+from replan.commands import Answer, Output
+from replan.commands.missions import ChosenRule, NamedMission
+from replan.commands.options import RobotOptions, RuleOptions, SettingArgument, VerboseOption
 from replan.errors import InputError
+from replan.estimate.observations import read_transitions
+from replan.evaluation.exact import regret
+from replan.evaluation.scale import RegretScale, regret_scale
+from replan.execute.mission import Mission
 from replan.report.regret_words import scale_words
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.rule import Rule
 
 
-@forecast_options
-def command(
+@dataclass(frozen=True)
+class CertificateAnswer(Answer):
+    """The certificate of a schedule or rule, with the paper's bound."""
+
+    named: NamedMission
+    chosen: ChosenRule
+    certificate: Certificate
+    bound: Theorem
+    regret: float
+    scale: RegretScale
+    seed: int
+    verbose: bool
+
+    def record(self) -> dict[str, Any]:
+        certificate, bound = self.certificate, self.bound
+        return {
+            **self.named.record(),
+            **self.chosen.record,
+            "regret": self.regret,
+            **self.scale.record(self.regret),
+            "certificate": certificate.value,
+            "dynamic_certificate": certificate.dynamic,
+            "when": certificate.when,
+            "estimates": certificate.estimates,
+            "probability": certificate.probability,
+            "assumed": certificate.assumed,
+            "contradiction": certificate.contradiction,
+            "times": certificate.times,
+            "times_of_one_mission": certificate.one_of_many,
+            "theorem": {
+                **{name: vars(bound)[name] for name in ("total", "terms", "alpha", "m", "diameter", "says")},
+                "printed": {name: vars(bound.printed)[name] for name in ("total", "alpha", "m")},
+            },
+        }
+
+    def lines(self) -> list[str]:
+        certificate, bound = self.certificate, self.bound
+        lines = [
+            f"regret          {self.regret:z.4f}: {scale_words(self.regret, self.scale)}",
+            f"certificate     {certificate.value:z.4f}: no world that fits what is assumed loses more, "
+            f"as can be told {certificate.when}",
+            f"paper's bound   {bound.total:.4g}" if bound.m else f"paper's bound   none: {bound.says}",
+        ]
+        if self.verbose:
+            lines += [
+                f"   {bound.says}; as the paper prints it, which is false: {bound.printed.total:.4g}",
+                f"estimates: {certificate.estimates}",
+            ]
+        lines += [f"assumed: {assumed}" for assumed in certificate.assumed]
+        if certificate.one_of_many:
+            times = ", ".join(map(str, certificate.times))
+            lines += [
+                f"all of this is of updating at {times}, as the mission with seed {self.seed} does;",
+                "   the rule's times depend on what it sees or draws: another mission may take others",
+            ]
+        if certificate.contradiction:
+            lines.append(f"nothing is promised: {certificate.contradiction}")
+        return [*lines, *self.named.lines()]
+
+
+@dataclass(frozen=True)
+class PromiseAnswer(Answer):
+    """The budget that certifies a regret in advance."""
+
+    named: NamedMission
+    amount: float
+    promised: Promise
+
+    def record(self) -> dict[str, Any]:
+        promised = self.promised
+        return {
+            **self.named.record(),
+            "promise": self.amount,
+            "budget": promised.budget,
+            "times": promised.times,
+            "certificate": promised.certificate.value,
+            "when": promised.certificate.when,
+            "assumed": promised.certificate.assumed,
+            "tried": promised.tried,
+        }
+
+    def lines(self) -> list[str]:
+        certificate, times = self.promised.certificate, ", ".join(map(str, self.promised.times))
+        return [
+            f"{self.promised.budget} updates at {times}, the smallest budget found,",
+            f"certify, {certificate.when}, that regret is at most {certificate.value:z.4f}",
+            *(f"assumed: {assumed}" for assumed in certificate.assumed),
+            *self.named.lines(),
+        ]
+
+
+def certify(
     setting: SettingArgument,
-    times: TimesOption = None,
-    rule: RuleOption = None,
-    assignments: SetOption = None,
+    robot: RobotOptions,
+    rule: RuleOptions,
+    output: Output,
     promise: Annotated[
         float | None, typer.Option(help="Find a small budget that certifies in advance at most this regret.")
     ] = None,
@@ -46,129 +138,52 @@ def command(
     delta: Annotated[
         float | None, typer.Option(help="With --observations: probability that the promise fails; 0.05.")
     ] = None,
-    execution: ExecutionOption = "map",
-    seed: Annotated[int | None, typer.Option(help="Seed of random draws; 0 if not given.")] = None,
     verbose: VerboseOption = False,
-    as_json: JsonOption = False,
-    *,
-    expecting: Given,
-) -> None:
+) -> CertificateAnswer | PromiseAnswer:
     """Print the certificate of a schedule or rule with the paper's bound, or the budget of a promise."""
-    named = NamedMission.of(setting, execution, expecting=expecting)
-    mission, head = named.mission, named.record()
+    named = NamedMission.of(setting, robot)
     if delta is not None and observations is None:
         raise InputError("--delta belongs to --observations")
     if promise is not None:
-        if any(option is not None for option in (times, rule, assignments or None, seed, observations)):
+        if rule != RuleOptions() or observations is not None:
             raise InputError(
                 "--promise finds its own schedule: leave --times, --rule, --set, --seed, --observations out"
             )
-        answer, lines = _promise(mission, promise, boxes=boxes, quiet=as_json)
-    else:
-        with waiting(quiet=as_json) as doing:
-            doing("choosing the rule's parameters")
-            chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed or 0)
-            head |= chosen.record
-            seen = None if observations is None else (observations, 0.05 if delta is None else delta)
-            doing("computing the certificate")
-            answer, lines = _certificate(
-                mission, chosen.rule, seed or 0, boxes=boxes, seen=seen, verbose=verbose
-            )
-    emit(head | answer, as_json=as_json, lines=[*lines, *named.lines()])
+        return _promise(named, promise, boxes=boxes, quiet=output.as_json)
+    with output.waiting() as doing:
+        doing("choosing the rule's parameters")
+        chosen, seed = ChosenRule.from_options(rule, named.mission), rule.seed
+        doing("computing the certificate")
+        mission, estimates = named.mission, None
+        if observations is not None:
+            mission, estimates = _on_observations(mission, chosen.rule, observations, delta)
+        found = certified_regret(
+            named.mission,
+            chosen.rule,
+            tightening=Tightening(structure=False if boxes else None),
+            seed=seed,
+            estimates=estimates,
+        )
+        loss, scale = regret(mission, FixedTimes(found.times)), regret_scale(named.mission)
+        bound = theorem(named.mission, found.times)
+    return CertificateAnswer(named, chosen, found, bound, loss, scale, seed, verbose)
 
 
-def _certificate(
-    mission, rule, seed: int, *, boxes: bool, seen: tuple[Path, float] | None, verbose: bool
-) -> tuple[dict[str, Any], list[str]]:
-    from replan.certificates import Tightening, certify, theorem
-    from replan.evaluation.exact import regret
-    from replan.evaluation.scale import regret_scale
-    from replan.schedule import FixedTimes
-
-    tightening = Tightening(structure=False if boxes else None)
-    robot, estimates = (mission, None) if seen is None else _on_observations(mission, rule, *seen)
-    certificate = certify(mission, rule, tightening=tightening, seed=seed, estimates=estimates)
-    true, scale = regret(robot, FixedTimes(certificate.times)), regret_scale(mission)
-    bound = theorem(mission, certificate.times)
-    answer = {
-        "regret": true,
-        **scale.record(true),
-        "certificate": certificate.value,
-        "dynamic_certificate": certificate.dynamic,
-        "when": certificate.when,
-        "estimates": certificate.estimates,
-        "probability": certificate.probability,
-        "assumed": certificate.assumed,
-        "contradiction": certificate.contradiction,
-        "times": certificate.times,
-        "times_of_one_mission": certificate.one_of_many,
-        "theorem": {
-            "total": bound.total,
-            "terms": bound.terms,
-            "alpha": bound.alpha,
-            "m": bound.m,
-            "diameter": bound.diameter,
-            "says": bound.says,
-            "printed": {"total": bound.printed.total, "alpha": bound.printed.alpha, "m": bound.printed.m},
-        },
-    }
-    lines = [
-        f"regret          {true:z.4f}: {scale_words(true, scale)}",
-        f"certificate     {certificate.value:z.4f}: no world that fits what is assumed loses more, "
-        f"as can be told {certificate.when}",
-        f"paper's bound   {bound.total:.4g}" if bound.m else f"paper's bound   none: {bound.says}",
-    ]
-    if verbose:
-        lines += [
-            f"   {bound.says}; as the paper prints it, which is false: {bound.printed.total:.4g}",
-            f"estimates: {certificate.estimates}",
-        ]
-    lines += [f"assumed: {assumed}" for assumed in certificate.assumed]
-    if certificate.one_of_many:
-        times = ", ".join(str(t) for t in certificate.times)
-        lines.append(f"all of this is of updating at {times}, as the mission with seed {seed} does;")
-        lines.append("   the rule's times depend on what it sees or draws: another mission may take others")
-    if certificate.contradiction:
-        lines.append(f"nothing is promised: {certificate.contradiction}")
-    return answer, lines
-
-
-def _on_observations(mission, rule, path: Path, delta: float):
-    """The mission of the robot that plans on frequencies of transitions, and its estimates."""
-    from replan.certificates import learned_estimates
-    from replan.certificates.mission_legs import OnEstimates
-    from replan.estimate import read_transitions
-    from replan.schedule import FixedTimes
-
+def _on_observations(mission: Mission, rule: Rule, path: Path, delta: float | None):
+    """Return the mission of the robot that plans on frequencies of transitions, and its estimates."""
     if not isinstance(rule, FixedTimes):
         raise InputError("--observations needs --times: what is learned decides the times of a rule")
-    estimates = learned_estimates(read_transitions(path), mission.world, rule.times, delta=delta)
+    failing = 0.05 if delta is None else delta
+    estimates = learned_estimates(read_transitions(path), mission.world, rule.times, delta=failing)
     return OnEstimates.of(mission, estimates), estimates
 
 
-def _promise(mission, amount: float, *, boxes: bool, quiet: bool) -> tuple[dict[str, Any], list[str]]:
-    from replan.certificates import promise
-    from replan.certificates.in_advance import ADVANCE
-
+def _promise(named: NamedMission, amount: float, *, boxes: bool, quiet: bool) -> PromiseAnswer:
     def tell(budget: int, value: float) -> None:
         if not quiet:
             typer.echo(f"tried a budget of {budget}: at most {value:z.4f}", err=True)
 
     tightening = replace(ADVANCE, structure=False if boxes else None)
-    promised = promise(mission, amount, tightening=tightening, progress=tell)
-    answer = {
-        "promise": amount,
-        "budget": promised.budget,
-        "times": promised.times,
-        "certificate": promised.certificate.value,
-        "when": promised.certificate.when,
-        "assumed": promised.certificate.assumed,
-        "tried": promised.tried,
-    }
-    times = ", ".join(str(t) for t in promised.times)
-    lines = [
-        f"{promised.budget} updates at {times}, the smallest budget found,",
-        f"certify, {promised.certificate.when}, that regret is at most {promised.certificate.value:z.4f}",
-        *(f"assumed: {assumed}" for assumed in promised.certificate.assumed),
-    ]
-    return answer, lines
+    return PromiseAnswer(
+        named, amount, find_promise(named.mission, amount, tightening=tightening, progress=tell)
+    )

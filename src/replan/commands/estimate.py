@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from replan.commands.common import JsonOption
-from replan.commands.output import emit
-from replan.errors import InputError
+from replan.commands import PlainAnswer
+from replan.errors import InputError, require_extra
 
 BAGS = (".db3", ".mcap")
 
 
-def command(
+def estimate(
     observations: Annotated[Path, typer.Argument(help="A CSV file with the columns t,s,a,next, or a bag.")],
     states: Annotated[int | None, typer.Option(help="Number of states S.")] = None,
     actions: Annotated[int | None, typer.Option(help="Number of actions A.")] = None,
@@ -30,20 +29,22 @@ def command(
     pose_topic: Annotated[str | None, typer.Option(help="For a bag: topic of poses.")] = None,
     command_topic: Annotated[str | None, typer.Option(help="For a bag: topic of velocities.")] = None,
     out: Annotated[Path | None, typer.Option(help="Files written, without their suffix.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> PlainAnswer:
     """Estimate kernels, or without --states, --actions and --drift-bound a world with its drift.
 
     With all three: print the most likely kernels at the times observed; any state may follow any other.
     Without: summarise the log, suggest a bound, and write a world, a setting and a figure.
     """
     if states is not None and actions is not None and drift_bound is not None:
-        _kernels(observations, states, actions, drift_bound, as_json)
-        return
+        from replan.estimate.drift_bounded_mle import estimate_file
+
+        found = estimate_file(observations, states=states, actions=actions, drift_bound=drift_bound)
+        return PlainAnswer(found, _kernel_lines(found))
     if states is not None or actions is not None:
         raise InputError("give --states, --actions and --drift-bound together, or neither size")
     if drift_bound is not None and not 0 <= drift_bound <= 1:
         raise InputError(f"--drift-bound must lie between 0 and 1, not {drift_bound}")
+    require_extra("study", "estimating a world")
     from replan.estimate.observations import parse_duration
     from replan.robots.logs.log_worlds import summarise_bag, summarise_table
 
@@ -69,52 +70,48 @@ def command(
         answer = summarise_table(log, out, goal=goal, drift_bound=drift_bound)
     _draw(answer, out)
     answer["files"] = [str(out.with_suffix(suffix)) for suffix in (".npz", ".toml", ".png")]
-    emit(answer, as_json=as_json, lines=_lines(answer))
+    return PlainAnswer(answer, _log_lines(answer))
+
+
+def _quantity(summary: dict[str, Any]) -> str:
+    return "slip" if summary["quantity"] == "slip" else "unusual steps"
 
 
 def _draw(answer: dict[str, Any], out: Path) -> None:
     from replan.estimate.drift_in_log import LogWindow
     from replan.report.drift_figure import drift_figure
 
-    quantity = "slip" if answer["quantity"] == "slip" else "unusual steps"
-    drift_figure(
-        [LogWindow(**window) for window in answer["windows"]], out.with_suffix(".png"), quantity=quantity
-    )
+    shown = [LogWindow(**window) for window in answer["windows"]]
+    drift_figure(shown, out.with_suffix(".png"), quantity=_quantity(answer))
 
 
-def _lines(answer: dict[str, Any]) -> list[str]:
-    size = (
-        f"{answer['states']} states and {answer['actions']} actions"
-        if "states" in answer
-        else f"{answer['cells'][0]} x {answer['cells'][1]} cells"
-    )
-    first, last, drift = answer["windows"][0], answer["windows"][-1], answer["drift"]
-    what = "slip" if answer["quantity"] == "slip" else "unusual steps"
-    return [
-        f"{answer['transitions']} transitions of {size} in {answer['steps']} steps of {answer['step']:.6g}",
-        f"{answer['runs']} runs, {answer['gaps']} gaps, {answer['jumps']} jumps",
-        *(
-            f"{what:<15} {window['share']:.3f}   [{window['low']:.3f}, {window['high']:.3f}]"
-            f"   in steps {window['begin']} to {window['end'] - 1}"
-            for window in ([first, last] if len(answer["windows"]) > 1 else [first])
-        ),
-        f"drift per step  {drift['rate']:.5f}   [{drift['low']:.5f}, {drift['high']:.5f}]   at its fastest",
-        f"drift bound     {answer['drift_bound']:.5f}   (suggested: no window changed faster, with 95 %)",
-        f"world, setting and figure: {', '.join(answer['files'])}",
-        f"try: replan regret {answer['files'][1]} --rule periodic",
-    ]
-
-
-def _kernels(observations: Path, states: int, actions: int, drift_bound: float, as_json: bool) -> None:
-    from replan.estimate import estimate_file
-
-    answer = estimate_file(observations, states=states, actions=actions, drift_bound=drift_bound)
-    lines = [
-        f"log-likelihood {answer['log_likelihood']:.9g},"
-        f" certified to within {answer['gap']:.2g} of the greatest"
-    ]
-    for kernel in answer["kernels"]:
+def _kernel_lines(found: dict[str, Any]) -> list[str]:
+    likelihood = f"log-likelihood {found['log_likelihood']:.9g}"
+    lines = [f"{likelihood}, certified to within {found['gap']:.2g} of the greatest"]
+    for kernel in found["kernels"]:
         likely = zip(kernel["next"], kernel["probabilities"], strict=True)
         shown = ", ".join(f"{s}: {p:.4f}" for s, p in likely)
         lines.append(f"t={kernel['t']} s={kernel['s']} a={kernel['a']}  {shown}")
-    emit(answer, as_json=as_json, lines=lines)
+    return lines
+
+
+def _log_lines(found: dict[str, Any]) -> list[str]:
+    size = (
+        f"{found['states']} states and {found['actions']} actions"
+        if "states" in found
+        else f"{found['cells'][0]} x {found['cells'][1]} cells"
+    )
+    windows, drift = found["windows"], found["drift"]
+    return [
+        f"{found['transitions']} transitions of {size} in {found['steps']} steps of {found['step']:.6g}",
+        f"{found['runs']} runs, {found['gaps']} gaps, {found['jumps']} jumps",
+        *(
+            f"{_quantity(found):<15} {window['share']:.3f}   [{window['low']:.3f}, {window['high']:.3f}]"
+            f"   in steps {window['begin']} to {window['end'] - 1}"
+            for window in ([windows[0], windows[-1]] if len(windows) > 1 else windows)
+        ),
+        f"drift per step  {drift['rate']:.5f}   [{drift['low']:.5f}, {drift['high']:.5f}]   at its fastest",
+        f"drift bound     {found['drift_bound']:.5f}   (suggested: no window changed faster, with 95 %)",
+        f"world, setting and figure: {', '.join(found['files'])}",
+        f"try: replan regret {found['files'][1]} --rule periodic",
+    ]

@@ -5,31 +5,28 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from replan import explore as package
+from replan.commands import PlainAnswer
 from replan.errors import InputError
+from replan.explore.link import open_screen
 
 HOST = "127.0.0.1"
 
 
-def command(
+def explore(
     setting: Annotated[
         str,
         typer.Argument(help="A setting or saved screen (TOML), a link, or the name of a built-in setting."),
     ] = "two-burst",
     port: Annotated[int, typer.Option(help="Port on this machine.")] = 2718,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
-) -> int:
+) -> PlainAnswer:
     """Serve the explorer as a page on this machine until Ctrl-C."""
-    if find_spec("marimo") is None:
-        raise InputError("explore needs marimo: pip install -e '.[app]' in the checkout")
-    from replan import explore as package
-    from replan.explore.link import open_screen
-
     open_screen(setting)
     _check_port(port)
     path = Path(setting)
@@ -37,7 +34,7 @@ def command(
     app = Path(str(package.__file__)).parent / "app.py"
     command = [sys.executable, "-m", "marimo", "run", str(app), "--host", HOST, "--port", str(port)]
     command += ["--no-token", *([] if browser else ["--headless"]), "--", "--open", source]
-    return subprocess.run(command, check=False).returncode
+    return PlainAnswer({"setting": setting}, [], subprocess.run(command, check=False).returncode)
 
 
 def _check_port(port: int) -> None:

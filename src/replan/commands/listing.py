@@ -1,42 +1,61 @@
-"""`replan list`: the settings, rules, worlds and estimators that can be named."""
+"""`replan list`: the settings, rules, worlds, estimators and forecasts that can be named."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any
 
 import typer
 
-from replan.commands.common import JsonOption
-from replan.commands.output import emit
+from replan.commands import Answer
 from replan.errors import InputError, did_you_mean
+from replan.forecast.base import Frozen
+from replan.forecast.from_family import FromFamily
+from replan.forecast.given import Given
+from replan.forecast.mixture import Mixture
+from replan.forecast.trend import Trend
+from replan.study.estimators import ESTIMATORS
+from replan.study.rule_source import RULES
 from replan.worlds.parameters import Parameters
+from replan.worlds.settings import builtin_settings, load_setting, world_types
 
-Entry = dict[str, Any]  # name, description, and parameters where there are any
+FORECASTS = {"frozen": Frozen, "trend": Trend, "mixture": Mixture, "given": Given, "family": FromFamily}
+Entry = dict[str, Any]
+"""Name, description, and parameters if there are any."""
 
 
-def command(
+@dataclass(frozen=True)
+class Listing(Answer):
+    """Names of each kind."""
+
+    entries: dict[str, list[Entry]]
+
+    def record(self) -> dict[str, Any]:
+        return self.entries
+
+    def lines(self) -> list[str]:
+        lines: list[str] = []
+        for kind, entries in self.entries.items():
+            lines += [f"{kind}:"] if len(self.entries) > 1 else []
+            width = max(18, *(len(entry["name"]) for entry in entries))
+            lines += [line for entry in entries for line in _lines(entry, width)]
+        return lines
+
+
+def list_names(
     kind: Annotated[
-        str | None, typer.Argument(help="settings, rules, worlds or estimators; all if not given.")
+        str | None, typer.Argument(help="settings, rules, worlds, estimators or forecasts; all if not given.")
     ] = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Listing:
     """Print names with one line each, and their parameters with the defaults."""
     if kind is not None and kind not in KINDS:
         raise InputError(f"there is no list of {kind!r}{did_you_mean(kind, KINDS)}")
-    answer = {name: list(entries()) for name, entries in KINDS.items() if kind in (None, name)}
-    lines: list[str] = []
-    for name, entries in answer.items():
-        lines += [f"{name}:"] if kind is None else []
-        width = max(18, *(len(entry["name"]) for entry in entries))
-        lines += [line for entry in entries for line in _lines(entry, width)]
-    emit(answer, as_json=as_json, lines=lines)
+    return Listing({name: list(entries()) for name, entries in KINDS.items() if kind in (None, name)})
 
 
 def _settings() -> Iterator[Entry]:
-    from replan.worlds.settings import builtin_settings, load_setting
-
     for name in builtin_settings():
         setting = load_setting(name)
         sizes = {key: value for key, value in setting if isinstance(value, int)}
@@ -46,10 +65,6 @@ def _settings() -> Iterator[Entry]:
 
 
 def _rules() -> Iterator[Entry]:
-    from dataclasses import MISSING, fields
-
-    from replan.study.rule_source import RULES
-
     for name, kind in RULES.items():
         parameters = [
             _parameter(field.name, field.default, required=field.default is MISSING)
@@ -60,8 +75,6 @@ def _rules() -> Iterator[Entry]:
 
 
 def _worlds() -> Iterator[Entry]:
-    from replan.worlds.settings import world_types
-
     for name, world in world_types().items():
         yield {"name": name, "description": _first_line(world), "parameters": list(_fields(world))}
 
@@ -83,10 +96,13 @@ def _parameter(name: str, default: Any, *, required: bool) -> Entry:
 
 
 def _estimators() -> Iterator[Entry]:
-    from replan.study.estimators import ESTIMATORS
-
     for name, make in ESTIMATORS.items():
         yield {"name": name, "description": _first_line(make)}
+
+
+def _forecasts() -> Iterator[Entry]:
+    for name, forecast in FORECASTS.items():
+        yield {"name": name, "description": _first_line(forecast)}
 
 
 KINDS: dict[str, Callable[[], Iterator[Entry]]] = {
@@ -94,6 +110,7 @@ KINDS: dict[str, Callable[[], Iterator[Entry]]] = {
     "rules": _rules,
     "worlds": _worlds,
     "estimators": _estimators,
+    "forecasts": _forecasts,
 }
 
 

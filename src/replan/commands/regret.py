@@ -1,140 +1,182 @@
-"""`replan regret`: the regret of a schedule or rule, exactly and, if asked, by rollouts."""
+"""`replan regret`: the regret of a schedule or rule; `replan explain`: its causes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
-from replan.commands.common import (
-    AtMostOption,
-    ExecutionOption,
-    Given,
-    JsonOption,
-    NamedMission,
-    RuleOption,
-    SeedOption,
-    SetOption,
-    SettingArgument,
-    TimesOption,
-    VerboseOption,
-    chosen_rule,
-    forecast_options,
-    spending_options,
-    spent,
-    spent_lines,
-)
-from replan.commands.output import emit
-from replan.commands.waiting import waiting
+from replan.commands import Answer, Output
+from replan.commands.missions import ChosenRule, NamedMission
+from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
 from replan.errors import InputError
+from replan.evaluation import exact
+from replan.evaluation.decomposition import Decomposition, decompose
+from replan.evaluation.exact import Evaluation, Steps, reach_and_oracle
+from replan.evaluation.rollouts import SampledRegret, oracle_rollout, rollout, sampled_regret
+from replan.evaluation.scale import RegretScale, best_objective, regret_scale
+from replan.evaluation.visited_steps import draws_times
+from replan.execute.mission import Mission
+from replan.planning.backward_induction import Oracle, oracle
 from replan.report.regret_words import scale_words
 from replan.schedule.rule import Need, Rule
 
-if TYPE_CHECKING:
-    from replan.evaluation.exact import Evaluation, Steps
-    from replan.evaluation.rollouts import SampledRegret
-    from replan.execute.mission import Mission
-    from replan.planning import Oracle
-
 MOST_ROLLOUTS = 100_000_000
+PARTS = {"state": "not seeing the state", "plan": "the stale plan", "model": "the wrong model"}
 
 
-@forecast_options
-@spending_options
-def command(
-    setting: SettingArgument,
-    times: TimesOption = None,
-    rule: RuleOption = None,
-    assignments: SetOption = None,
-    execution: ExecutionOption = "map",
-    at_most: AtMostOption = False,
+@dataclass(frozen=True)
+class RegretAnswer(Answer):
+    """The regret of a rule on a mission."""
+
+    named: NamedMission
+    chosen: ChosenRule
+    evaluation: Evaluation
+    scale: RegretScale
+    best_objective: float | None
+    times: list[int]
+    notes: dict[str, str]
+    sampled: SampledRegret | None
+    verbose: bool
+
+    def record(self) -> dict[str, Any]:
+        found = self.evaluation
+        return {
+            **self.named.record(),
+            **self.chosen.record,
+            "regret": found.regret,
+            **self.scale.record(found.regret),
+            "dynamic_regret": found.dynamic_regret,
+            "oracle_return": found.oracle_return,
+            "return": found.expected_return,
+            "expected_updates": found.expected_updates,
+            "objective": found.objective,
+            "best_objective": self.best_objective,
+            "times": self.times,
+            **self.notes,
+            "steps": _steps(found.steps),
+            **({} if self.sampled is None else {"rollouts": vars(self.sampled)}),
+        }
+
+    def lines(self) -> list[str]:
+        found, note = self.evaluation, self.notes.get("times_note")
+        lines = [
+            *self.chosen.lines(verbose=self.verbose),
+            f"regret          {found.regret:.4f}: {scale_words(found.regret, self.scale)}",
+            *self.named.objective_lines(found.objective, found.expected_updates, self.best_objective),
+            f"update times    {', '.join(map(str, self.times)) or 'none'}"
+            + (f"   ({note})" if note is not None else ""),
+            *(self._further() if self.verbose else []),
+        ]
+        if self.sampled is not None:
+            deviation = f"{self.sampled.regret:.4f} +- {self.sampled.standard_error:.4f}"
+            lines.append(f"sampled         {deviation}   ({self.sampled.n} rollouts)")
+        return [*lines, *self.named.lines()]
+
+    def _further(self) -> list[str]:
+        found = self.evaluation
+        dynamic = "" if found.dynamic_regret is None else f"{found.dynamic_regret:.4f}   (worst start)"
+        lost = found.steps.update_loss.sum(), found.steps.skip_loss.sum()
+        return [
+            f"return          {found.expected_return:.4f}   (oracle {found.oracle_return:.4f})",
+            f"dynamic regret  {self.notes.get('dynamic_regret_note', dynamic)}",
+            f"lost at updates {lost[0]:.4f}, at skips {lost[1]:.4f}",
+        ]
+
+
+def regret(
+    mission: MissionOptions,
+    rule: RuleOptions,
+    output: Output,
     rollouts: Annotated[int | None, typer.Option(help="Sample this many rollouts as well.")] = None,
-    seed: SeedOption = 0,
     verbose: VerboseOption = False,
-    as_json: JsonOption = False,
-    *,
-    spending: Given,
-    expecting: Given,
-) -> None:
+) -> RegretAnswer:
     """Print the exact regret of a schedule or rule, how it compares, and the loss of every step."""
-    from replan.evaluation.exact import evaluate, reach_and_oracle
-    from replan.evaluation.scale import best_objective, regret_scale
-
     if rollouts is not None and rollouts < 2:
         raise InputError(f"--rollouts must be at least 2, not {rollouts}")
     if rollouts is not None and rollouts > MOST_ROLLOUTS:
         raise InputError(f"--rollouts must be at most {MOST_ROLLOUTS}")
-    named = NamedMission.of(setting, execution, at_most=at_most, expecting=expecting, spending=spending)
-    mission = named.mission
-    with waiting(quiet=as_json) as doing:
+    named, seed = NamedMission.from_options(mission), rule.seed
+    with output.waiting() as doing:
         doing("solving the world for the oracle")
-        reach, best = reach_and_oracle(mission, None)
+        reach, best = reach_and_oracle(named.mission, None)
         doing("choosing the rule's parameters")
-        chosen = chosen_rule(mission, times=times, rule=rule, assignments=assignments, seed=seed)
+        chosen = ChosenRule.from_options(rule, named.mission)
         doing("computing the regret of every step")
-        exact = evaluate(reach, chosen.rule, best=best)
-        update_times = _times(reach, chosen.rule, seed)
+        evaluation = exact.evaluate(reach, chosen.rule, best=best)
+        times = _times(reach, chosen.rule, seed)
         doing("computing the best possible")
         scale = regret_scale(reach, best=best)
-        most = None if mission.prices is None else best_objective(mission)
-        notes = _notes(mission, chosen.rule, exact, seed)
-    answer: dict[str, Any] = {
-        **named.record(),
-        **chosen.record,
-        "regret": exact.regret,
-        **scale.record(exact.regret),
-        "dynamic_regret": exact.dynamic_regret,
-        "oracle_return": exact.oracle_return,
-        "return": exact.expected_return,
-        **spent(exact),
-        "best_objective": most,
-        "times": update_times,
-        **notes,
-        "steps": _steps(exact.steps),
-    }
-    lines = [
-        *chosen.lines(verbose=verbose),
-        f"regret          {exact.regret:.4f}: {scale_words(exact.regret, scale)}",
-        *spent_lines(
-            mission.prices,
-            exact.objective,
-            exact.expected_looks,
-            exact.expected_plans,
-            together=exact.updates_are_both,
-            best=most,
-        ),
-        f"update times    {', '.join(str(t) for t in update_times) or 'none'}"
-        + (f"   ({notes['times_note']})" if "times_note" in notes else ""),
-        *(_further(exact, notes) if verbose else []),
-    ]
-    if rollouts is not None:
-        with waiting(quiet=as_json) as doing:
+        most = None if named.mission.prices is None else best_objective(named.mission)
+        notes = _notes(named.mission, chosen.rule, evaluation, seed)
+        sampled = None
+        if rollouts is not None:
             doing(f"sampling {rollouts} rollouts")
             sampled = _sampled(reach, chosen.rule, best, range(seed, seed + rollouts))
-        answer["rollouts"] = vars(sampled)
-        lines.append(
-            f"sampled         {sampled.regret:.4f} +- {sampled.standard_error:.4f}   ({rollouts} rollouts)"
-        )
-    emit(answer, as_json=as_json, lines=[*lines, *named.lines()])
+    return RegretAnswer(named, chosen, evaluation, scale, most, times, notes, sampled, verbose)
 
 
-def _further(exact: Evaluation, notes: dict[str, str]) -> list[str]:
-    dynamic = "" if exact.dynamic_regret is None else f"{exact.dynamic_regret:.4f}   (worst start)"
-    return [
-        f"return          {exact.expected_return:.4f}   (oracle {exact.oracle_return:.4f})",
-        f"dynamic regret  {notes.get('dynamic_regret_note', dynamic)}",
-        f"lost at updates {exact.steps.update_loss.sum():.4f}, at skips {exact.steps.skip_loss.sum():.4f}",
-    ]
+@dataclass(frozen=True)
+class Explanation(Answer):
+    """The causes of a rule's regret."""
+
+    named: NamedMission
+    chosen: ChosenRule
+    parts: Decomposition
+    scale: RegretScale
+    verbose: bool
+
+    def record(self) -> dict[str, Any]:
+        parts = self.parts
+        best = max(parts.combinations.values())
+        combinations = [
+            {**removed._asdict(), "regret": best - value} for removed, value in parts.combinations.items()
+        ]
+        return {
+            **self.named.record(),
+            **self.chosen.record,
+            "regret": parts.regret,
+            **self.scale.record(parts.regret),
+            "parts": {name: vars(parts)[name] for name in PARTS},
+            "shares": parts.shares,
+            "combinations": combinations,
+        }
+
+    def lines(self) -> list[str]:
+        parts = self.parts
+        return [
+            *self.chosen.lines(verbose=self.verbose),
+            f"regret          {parts.regret:.4f}: {scale_words(parts.regret, self.scale)}",
+            "of which",
+            *(
+                f"  {vars(parts)[name]:8.4f}  {parts.shares[name]:6.1%}  {words}"
+                for name, words in PARTS.items()
+            ),
+            *self.named.lines(),
+        ]
 
 
-def _notes(mission: Mission, rule: Rule, exact: Evaluation, seed: int) -> dict[str, str]:
+def explain(
+    mission: MissionOptions, rule: RuleOptions, output: Output, verbose: VerboseOption = False
+) -> Explanation:
+    """Split regret into the cost of not seeing the state, of the stale plan and of the wrong model."""
+    named = NamedMission.from_options(mission)
+    with output.waiting() as doing:
+        doing("choosing the rule's parameters")
+        chosen = ChosenRule.from_options(rule, named.mission)
+        doing("splitting the regret")
+        values = oracle(named.mission.world)
+        parts = decompose(named.mission, chosen.rule, best=values)
+        return Explanation(named, chosen, parts, regret_scale(named.mission, best=values), verbose)
+
+
+def _notes(mission: Mission, rule: Rule, evaluation: Evaluation, seed: int) -> dict[str, str]:
     """Return remarks on figures that are missing, or that hold for one seed only."""
-    from replan.evaluation.exact import ALL_STARTS_LIMIT
-    from replan.evaluation.visited_steps import draws_times
-
     notes = {}
-    if exact.dynamic_regret is None:
-        why = "looks and plans are apart" if mission.apart else f"more than {ALL_STARTS_LIMIT} states"
+    if evaluation.dynamic_regret is None:
+        why = f"more than {exact.ALL_STARTS_LIMIT} states"
         notes["dynamic_regret_note"] = f"not computed: {why}, so the given start alone"
     if draws_times(mission, rule):
         notes["times_note"] = f"one draw, seed {seed}; the regret is the mean over all draws"
@@ -147,20 +189,12 @@ def _notes(mission: Mission, rule: Rule, exact: Evaluation, seed: int) -> dict[s
 
 def _times(mission: Mission, rule: Rule, seed: int) -> list[int]:
     """Return the update times of one mission."""
-    import numpy as np
-
-    from replan.evaluation.rollouts import rollout
-
     updates = rollout(mission, rule, [seed], trace=True).updates
     assert updates is not None
     return np.flatnonzero(updates[0]).tolist()
 
 
 def _sampled(mission: Mission, rule: Rule, best: Oracle, seeds: range) -> SampledRegret:
-    import numpy as np
-
-    from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
-
     drawn = np.array(seeds)
     most = oracle_rollout(mission.world, drawn, best=best, ties=mission.ties)
     return sampled_regret(most, rollout(mission, rule, drawn).returns)

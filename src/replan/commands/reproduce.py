@@ -1,4 +1,4 @@
-"""`replan reproduce`: the paper's tables and figures with its numbers beside ours, and what lies past.
+"""`replan reproduce`: the paper's tables and figures with its numbers beside ours, and further studies.
 
 Every part is a study that comes with replan and tables over its records. Its store lies in OUT/runs/STUDY,
 and the same command goes on with it.
@@ -6,20 +6,26 @@ and the same command goes on with it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from replan.commands.common import JsonOption
-from replan.commands.engine_options import EngineOptions
-from replan.commands.output import emit
+from replan.commands import Answer, Output
+from replan.commands.options import EngineOptions
 from replan.errors import InputError, did_you_mean
-
-if TYPE_CHECKING:
-    from replan.study.definition import Study
-    from replan.study.records import Run
+from replan.report.page import sentence, write_page
+from replan.report.reproduction import write_reproduction
+from replan.report.tables import Table
+from replan.robots.crazyflie.flight_report import table_3
+from replan.study import definition
+from replan.study.definition import Study
+from replan.study.progress import counted
+from replan.study.records import Run, read_run
+from replan.study.runner import run_study
+from replan.study.store import FILE
 
 
 @dataclass(frozen=True)
@@ -54,23 +60,46 @@ PARTS = {
         ("forecast", "forecast-totals"),
     ),
 }
-HELP = "\n".join(
-    [
-        "Tables and figures of the paper with its numbers beside ours, and what lies past it.",
-        "",
-        "\b",
-        *(f"{name:<17}{part.makes}: {part.takes}" for name, part in PARTS.items()),
-        "",
-        "Every part writes its tables, its cells as CSV and the page report.html into OUT. Times are rough,",
-        "on two cores. Stopped by Ctrl-C, the same command goes on from where it was.",
-    ]
-)
-PAST = "lookahead"  # study with which Table 1 ends
-RUNS = "runs"  # folder inside the results for the stores
+PAST = "lookahead"
+"""Study with which Table 1 ends."""
+RUNS = "runs"
+"""Folder inside the results for the stores."""
 STOPPED = 130
 
 
+@dataclass(frozen=True)
+class Reproduction(Answer):
+    """The tables and figures of a part."""
+
+    part: str
+    folder: Path
+    run: Run
+    past: Run | None
+    tables: Mapping[str, Sequence[Table]]
+
+    @property
+    def files(self) -> list[str]:
+        """Names of the files in the folder."""
+        return sorted(path.name for path in self.folder.iterdir() if path.is_file())
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "part": self.part,
+            "out": str(self.folder),
+            "files": self.files,
+            "records": self.run.records,
+        }
+
+    def lines(self) -> Iterable[str | Table]:
+        for name in PARTS[self.part].shown or (self.part,):
+            yield from self.tables[name]
+        if self.past is not None:
+            yield f"\n{sentence(self.run, self.past)}"
+        yield f"\n{len(self.files)} files in {self.folder}: {', '.join(self.files)}"
+
+
 def reproduce(
+    output: Output,
     part: Annotated[str, typer.Argument(help="One of the parts above.")] = "all",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
     search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",
@@ -80,8 +109,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of flights: wind and draws.")] = 0,
     seeds: Annotated[int, typer.Option(help="Held-out seeds of `learning`, at most 1000.")] = 1000,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
-    as_json: JsonOption = False,
-) -> None:
+) -> Reproduction:
     """Write the tables and figures of a part."""
     if part not in PARTS:
         raise InputError(f"there is no part {part!r}{did_you_mean(part, PARTS)}")
@@ -89,11 +117,6 @@ def reproduce(
         raise InputError(f"--search must be paper or equal, not {search!r}")
     if not 2 <= seeds <= 1000:
         raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
-    from replan.report.page import sentence, write_page
-    from replan.report.reproduction import write_reproduction
-    from replan.robots.crazyflie.flight_report import table_3
-    from replan.study.definition import load_study
-
     folder, study, replaced = output_folder(out), PARTS[part].study, {}
     if study == "table1" and search == "equal":
         study = "table1-equal"
@@ -101,13 +124,14 @@ def reproduce(
         replaced = {"seeds": {"first": 0, "count": seeds}}
     elif study.startswith("table3"):
         replaced = {"trial": seed} if layouts is None else {"layouts": layouts, "trial": seed}
-    loaded, text = load_study(study, **replaced)
     engine = EngineOptions(workers=workers)
-    run = computed_run(loaded, text, folder / RUNS / study, engine=engine, quiet=as_json)
-    past = None
-    if study == "table1":
-        loaded, text = load_study(PAST)
-        past = computed_run(loaded, text, folder / RUNS / PAST, engine=engine, quiet=as_json)
+
+    def computed(name: str, **replaced: Any) -> Run:
+        loaded, text = definition.load_study(name, **replaced)
+        return computed_run(loaded, text, folder / RUNS / name, engine=engine, quiet=output.as_json)
+
+    run = computed(study, **replaced)
+    past = computed(PAST) if study == "table1" else None
     try:
         tables = write_reproduction(run, folder, past=past, figures=part not in ("table1", "table2"))
         shown = run if study.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
@@ -121,22 +145,24 @@ def reproduce(
         )
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
-    files = sorted(path.name for path in folder.iterdir() if path.is_file())
-    if as_json:
-        emit(
-            {"part": part, "out": str(folder), "files": files, "records": run.records}, as_json=True, lines=[]
-        )
-        return
-    for name in PARTS[part].shown or (part,):
-        for table in tables[name]:
-            table.show()
-    if past is not None:
-        typer.echo(f"\n{sentence(run, past)}")
-    typer.echo(f"\n{len(files)} files in {folder}: {', '.join(files)}")
+    return Reproduction(part, folder, run, past, tables)
+
+
+reproduce.__doc__ = "\n".join(
+    [
+        "Write tables and figures of the paper with its numbers beside ours, and further studies.",
+        "",
+        "\b",
+        *(f"{name:<17}{part.makes}: {part.takes}" for name, part in PARTS.items()),
+        "",
+        "Every part writes its tables, its cells as CSV and the page report.html into OUT. Times are rough,",
+        "on two cores. Stopped by Ctrl-C, the same command goes on from where it was.",
+    ]
+)
 
 
 def output_folder(path: Path) -> Path:
-    """Return the folder, made if need be; an `InputError` where it cannot be written."""
+    """Create the folder if needed and return it. Raises `InputError` if it is not writable."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         probe = path / ".replan-probe"
@@ -148,11 +174,7 @@ def output_folder(path: Path) -> Path:
 
 
 def computed_run(study: Study, text: str, store: Path, *, engine: EngineOptions, quiet: bool) -> Run:
-    """Compute the cells of a study that the store in this folder does not hold; returns its records."""
-    from replan.study.progress import counted
-    from replan.study.records import read_run
-    from replan.study.runner import run_study
-
+    """Compute the cells of a study that are not in the store yet, and return the run."""
     report = run_study(study, text, store, engine=engine.make, resume=True, quiet=quiet)
     if report.stopped and report.missing:
         typer.echo(f"{counted(report.missing, 'cell')} to go; the same command goes on from there", err=True)
@@ -166,10 +188,7 @@ def computed_run(study: Study, text: str, store: Path, *, engine: EngineOptions,
 
 
 def _stored(folder: Path, *studies: str) -> Run | None:
-    """The first of these studies that is complete in the folder; a broken store is left out with one line."""
-    from replan.study.records import read_run
-    from replan.study.store import FILE
-
+    """Return the first study that is complete in the folder. A broken store is reported and skipped."""
     for study in studies:
         if (folder / RUNS / study / FILE).exists():
             try:

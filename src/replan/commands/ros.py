@@ -9,15 +9,15 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.common import JsonOption, SetOption
-from replan.commands.output import emit
-from replan.errors import InputError
+from replan.commands import PlainAnswer
+from replan.commands.options import SetOption
+from replan.errors import InputError, require_extra
 from replan.schedule.registry import parse_parameters
 
 VERSIONS = ("1.3", "1.4", "1.5")
 
 
-def command(
+def serve(
     setting: Annotated[Path, typer.Argument(help='A TOML file with world = "map".')],
     rule: Annotated[str | None, typer.Option(help="The update rule; else that of [scheduler].")] = None,
     assignments: SetOption = None,
@@ -43,8 +43,7 @@ def command(
     node_name: Annotated[str | None, typer.Option(help="Show as a node of this name.")] = None,
     distro: Annotated[str | None, typer.Option(help="humble or jazzy, with --node-name.")] = None,
     use_sim_time: Annotated[bool, typer.Option("--use-sim-time", help="Take the time from /clock.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> PlainAnswer:
     """Answer Nav2's IsPathValid with "no" when an update is due; stop with Ctrl-C."""
     if nav2 not in VERSIONS:
         raise InputError(f"--nav2 must be one of {', '.join(VERSIONS)}, not {nav2!r}")
@@ -62,13 +61,9 @@ def command(
         patience=patience,
         read_map=not map_topic,
     )
-    try:
-        from replan.robots.ros2.dds import Bus
-        from replan.robots.ros2.node import Names, Ros2Scheduler
-    except ImportError as error:
-        raise InputError(
-            f"replan ros needs the extra 'ros': pip install -e '.[ros]' in the checkout ({error})"
-        ) from None
+    require_extra("ros", "replan ros")
+    from replan.robots.ros2.dds import Bus
+    from replan.robots.ros2.node import Names, Ros2Scheduler
     from replan.robots.ros2.scheduler_service import SchedulerService
 
     def make_service(publish, clock) -> SchedulerService:
@@ -97,8 +92,9 @@ def command(
     resumed = " (going on with a saved mission)" if robot.service.resumed else ""
     _say(f"answering {service} for Nav2 {nav2}{resumed}")
     _until_stopped(robot, bus)
-    counts = {"calls": robot.service.calls, "refused": robot.refused, "resumed": robot.service.resumed}
-    emit(counts, as_json=as_json, lines=[f"{robot.service.calls} calls answered, {robot.refused} refused"])
+    calls, refused = robot.service.calls, robot.refused
+    counts = {"calls": calls, "refused": refused, "resumed": robot.service.resumed}
+    return PlainAnswer(counts, [f"{calls} calls answered, {refused} refused"])
 
 
 def _until_stopped(robot, bus) -> None:

@@ -1,0 +1,123 @@
+"""The mission and the rule that the options of a command name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from replan.commands.options import MissionOptions, RobotOptions, RuleOptions, SpendingOptions
+from replan.errors import InputError
+from replan.evaluation.visited_steps import draws_times
+from replan.execute.mission import Mission
+from replan.report.regret_words import acting_words
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.registry import parse_parameters
+from replan.schedule.rule import Rule
+from replan.study.protocol import Bench, Choice, choose
+from replan.study.rule_source import RuleSource, find_rule
+from replan.worlds import settings
+
+
+@dataclass(frozen=True)
+class NamedMission:
+    """The mission that a command is about."""
+
+    setting: str
+    mission: Mission
+    notes: list[str]
+    """Remarks on the setting that may surprise."""
+
+    @classmethod
+    def of(
+        cls,
+        setting: str,
+        robot: RobotOptions,
+        spending: SpendingOptions | None = None,
+        *,
+        at_most: bool = False,
+    ) -> NamedMission:
+        """Return the mission of a setting with the options of a command."""
+        loaded = settings.load_setting(setting)
+        mission = settings.make_mission(
+            loaded,
+            execution=robot.execution,  # pyright: ignore[reportArgumentType]
+            forecast=robot.forecast_parameters(),
+            **({} if spending is None else spending.given()),
+        )
+        if at_most:
+            mission = replace(mission, spend_all=False)
+        return cls(setting, mission, settings.setting_notes(loaded, mission.world))
+
+    @classmethod
+    def from_options(cls, options: MissionOptions) -> NamedMission:
+        """Return the mission that the options name."""
+        return cls.of(options.setting, options.robot, options.spending, at_most=options.at_most)
+
+    def record(self) -> dict[str, Any]:
+        mission = self.mission
+        return {
+            "setting": self.setting,
+            "execution": mission.execution,
+            "forecast": mission.forecast.name,
+            "ties": str(mission.ties),
+            "spend_all": mission.config.must_spend,
+            "notes": self.notes,
+        }
+
+    def lines(self) -> list[str]:
+        return [acting_words(self.mission), *(f"note: {note}" for note in self.notes)]
+
+    def objective_lines(self, objective: float, updates: float, best: float | None = None) -> list[str]:
+        """Return the line on the objective if updates have a price."""
+        price = None if self.mission.prices is None else self.mission.prices.update
+        if price is None:
+            return []
+        compared = "" if best is None else f"; best possible {best:.4f}"
+        return [f"objective       {objective:.4f}   ({updates:.2f} updates at {price:g}{compared})"]
+
+
+@dataclass(frozen=True)
+class ChosenRule:
+    """A rule, with its name, hyper-parameters and how they were chosen as plain data."""
+
+    rule: Rule
+    record: dict[str, Any]
+
+    @classmethod
+    def from_options(cls, options: RuleOptions, mission: Mission) -> ChosenRule:
+        """Return the rule that --times, or --rule and --set, name; validation chooses what is not given."""
+        if (options.times is None) == (options.rule is None):
+            raise InputError("give either --times or --rule")
+        if options.rule is None:
+            return cls(FixedTimes(mission.check_times(options.parsed_times())), {"rule": "fixed"})
+        source = find_rule(options.rule)
+        choice = choose_parameters(
+            lambda: Bench(mission), source, parse_parameters(options.assignments or [])
+        )
+        record = choice.record() | source.record()
+        if draws_times(mission, choice.rule):
+            record["seed"] = options.seed
+        return cls(choice.rule, record)
+
+    def lines(self, *, verbose: bool) -> list[str]:
+        """Return the rule, and with `verbose` its parameters, as a line; no line for given times."""
+        if "parameters" not in self.record:
+            return []
+        parameters = self.record["parameters"].items() if verbose else ()
+        given = [f"{name} {_short(value)}" for name, value in parameters if value is not None]
+        tried = self.record.get("validation")
+        origin = f"   (parameters: best of {tried['candidates']} on other missions)" if tried else ""
+        return [f"rule            {', '.join([self.record['rule'], *given])}{origin}"]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:
+    """Return the rule with the given parameters; validation chooses the others of a registered rule."""
+    rule = source.make(**given)
+    if source.text is not None:
+        return Choice(rule, None, 1, 1)
+    return choose(bench(), source.name, given=given)

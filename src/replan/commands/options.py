@@ -1,0 +1,223 @@
+"""Options that several commands share, each with its default and help in one place.
+
+A group of options is a frozen dataclass whose fields are annotated as Typer's options. A command takes the
+group as one parameter, and `flat_command` gives it the options in their place, along with those of `Output`,
+which every command has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from replan.commands import Answer, Output
+from replan.errors import InputError
+
+if TYPE_CHECKING:
+    from replan.study.definition import Study
+    from replan.study.engine import Engine
+    from replan.worlds.forecasts import ForecastParameters
+
+SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
+ExecutionOption = Annotated[str, typer.Option(help="How the robot acts between updates: map or belief.")]
+RuleOption = Annotated[
+    str, typer.Option("--rule", help="The update rule: its name, file.py:Class or package.module:Class.")
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A hyper-parameter of the rule, key=value.")
+]
+SeedOption = Annotated[int, typer.Option(min=0, max=2**62, help="Seed of random draws.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Print parameters, further figures and what they assume.")
+]
+
+
+@dataclass(frozen=True)
+class RobotOptions:
+    """How the robot acts and what it expects."""
+
+    execution: ExecutionOption = "map"
+    forecast: Annotated[
+        str | None,
+        typer.Option(help="What the robot expects: frozen, trend, mixture, given, family or family-ahead."),
+    ] = None
+    forecast_file: Annotated[
+        str | None, typer.Option(help="An .npz file with the kernels of the given forecast.")
+    ] = None
+    forecast_error: Annotated[
+        float | None, typer.Option(help="Forecast (1 + this) times the true change since the update.")
+    ] = None
+    forecast_late: Annotated[int | None, typer.Option(help="Steps by which the forecast lags behind.")] = None
+    forecast_noise: Annotated[
+        float | None, typer.Option(help="Multiply every forecast probability by exp(this x N).")
+    ] = None
+    forecast_seed: Annotated[int | None, typer.Option(help="Seed of the forecast's noise.")] = None
+
+    def __post_init__(self) -> None:
+        check_execution(self.execution)
+
+    def forecast_parameters(self) -> ForecastParameters | None:
+        """Return the forecast that the options describe; None stands for that of the setting."""
+        from replan.worlds.forecasts import ForecastParameters
+
+        options = {name: value for name, value in vars(self).items() if name.startswith("forecast")}
+        given = {name: value for name, value in options.items() if value is not None}
+        if not given:
+            return None
+        try:
+            kind = given.pop("forecast", "given")
+            return ForecastParameters(
+                kind=kind, **{name.removeprefix("forecast_"): value for name, value in given.items()}
+            )
+        except InputError as error:
+            raise InputError(f"--forecast: {error}") from None
+
+
+@dataclass(frozen=True)
+class SpendingOptions:
+    """Options that replace a setting's budget."""
+
+    budget: Annotated[
+        int | None,
+        typer.Option(help="Updates in place of the setting's; with a price the most that are made."),
+    ] = None
+    price: Annotated[
+        float | None, typer.Option(help="Price of an update in units of reward, in place of a budget.")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that were given, by the name of the setting's key."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class MissionOptions:
+    """Options that name a mission."""
+
+    setting: SettingArgument
+    robot: RobotOptions
+    spending: SpendingOptions
+    at_most: Annotated[
+        bool, typer.Option("--at-most", help="Updates may be left over; otherwise the whole budget is spent.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """Options that name a schedule or a rule."""
+
+    times: Annotated[
+        str | None, typer.Option(help="Update times, as 1,17,33,49; with a price any, or none.")
+    ] = None
+    rule: Annotated[
+        str | None, typer.Option(help="The update rule: its name, file.py:Class or package.module:Class.")
+    ] = None
+    assignments: SetOption = None
+    seed: SeedOption = 0
+
+    def __post_init__(self) -> None:
+        if self.times is not None and self.assignments:
+            raise InputError("--set goes with --rule, not with --times")
+
+    def parsed_times(self) -> list[int]:
+        """Return the update times in a text such as "1,17,33,49", or no times for "none"."""
+        assert self.times is not None
+        if self.times.strip() == "none":
+            return []
+        try:
+            return [int(part) for part in self.times.split(",")]
+        except ValueError:
+            raise InputError(f"--times takes whole numbers with commas between, not {self.times!r}") from None
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Options that say where cells are computed."""
+
+    engine: Annotated[str, typer.Option(help="Where cells are computed: local or ray.")] = "local"
+    address: Annotated[str | None, typer.Option(help="The Ray cluster to use; else one is started.")] = None
+    workers: Annotated[int | None, typer.Option(help="Processes, or cores of the Ray cluster.")] = None
+    working_dir: Annotated[
+        Path | None, typer.Option(help="Folder sent to the Ray cluster, for rules that import its files.")
+    ] = None
+
+    def make(self) -> Engine:
+        """Return the engine."""
+        from replan.study.engine import make_engine
+
+        folder = None if self.working_dir is None else str(self.working_dir)
+        return make_engine(self.engine, workers=self.workers, address=self.address, working_dir=folder)
+
+    def require_alone(self, study: Study) -> None:
+        """Raise `InputError` if a rule imports files beside it that would not reach the workers."""
+        from replan.study.cells import require_alone
+
+        if self.engine == "ray" and self.working_dir is None:
+            require_alone(study)
+
+    def words(self) -> list[str]:
+        """Return the options as they are typed."""
+        return [
+            word
+            for name, value in vars(self).items()
+            if value not in (None, "local")
+            for word in (f"--{name.replace('_', '-')}", str(value))
+        ]
+
+
+def check_execution(text: str) -> str:
+    """Return the execution. Raises `InputError` if it is neither map nor belief."""
+    if text not in ("map", "belief"):
+        raise InputError(f"--execution must be map or belief, not {text!r}")
+    return text
+
+
+def flat_command(command: Callable[..., Answer]) -> Callable[..., int]:
+    """Return a function for Typer: groups of options become options, and the answer is shown."""
+    hints = get_type_hints(command, include_extras=True)
+    hints.pop("return")
+    defaults = {name: each.default for name, each in signature(command).parameters.items()}
+
+    @wraps(command)
+    def flat(**options: Any) -> int:
+        output = _gather(Output, options)
+        given = {"output": output, **{name: _gather(hint, options, name) for name, hint in hints.items()}}
+        answer = command(**{name: given[name] for name in hints})
+        output.show(answer)
+        return answer.status
+
+    taken = {name: hint for name, hint in hints.items() if hint is not Output}
+    parameters = [
+        each for name, hint in taken.items() for each in _parameters(name, hint, defaults[name])
+    ] + _parameters("output", Output)
+    flat.__signature__ = Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    flat.__annotations__ = {each.name: each.annotation for each in parameters}
+    return flat
+
+
+def _parameters(name: str, hint: Any, default: Any = Parameter.empty) -> list[Parameter]:
+    """Return the options of a group, or the one option that is not a group."""
+    if not is_dataclass(hint):
+        return [Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)]
+    hints = get_type_hints(hint, include_extras=True)
+    defaults = {field.name: field.default for field in fields(hint)}
+    return [
+        parameter
+        for field, default in defaults.items()
+        for parameter in _parameters(field, hints[field], Parameter.empty if default is MISSING else default)
+    ]
+
+
+def _gather(hint: Any, options: dict[str, Any], name: str = "") -> Any:
+    """Return the value of an option, or the group made of its options."""
+    if not is_dataclass(hint):
+        return options[name]
+    hints = get_type_hints(hint, include_extras=True)
+    values = {field.name: _gather(hints[field.name], options, field.name) for field in fields(hint)}
+    return hint(**values)  # pyright: ignore[reportCallIssue]

@@ -1,0 +1,262 @@
+"""`replan run` and `compare`: compute studies; `replan results` and `export`: read their stores."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
+
+import typer
+
+from replan.commands import Answer, Output, PlainAnswer
+from replan.commands.options import EngineOptions, RobotOptions, SpendingOptions
+from replan.commands.reproduce import computed_run, output_folder
+from replan.errors import InputError
+from replan.report.page import write_page
+from replan.report.study_tables import regret_tables, write_study_tables
+from replan.report.tables import Table
+from replan.robots.crazyflie.flight_report import table_3
+from replan.study import definition
+from replan.study.cells import BEST_POSSIBLE
+from replan.study.definition import Study
+from replan.study.progress import counted
+from replan.study.records import Record, Run, read_run
+from replan.study.rule_source import find_rule
+from replan.study.runner import Report, run_study
+from replan.study.store import Store
+from replan.worlds.settings import PAPER_SETTINGS
+
+FAILURES_SHOWN = 20
+STOPPED = 130
+OVERVIEW = """
+    select setting, label as rule, execution, forecast,
+        columns('exact_regret|regret_share|sampled_regret|standard_error'), parameters
+    from cells join results using (cell) order by position
+"""  # columns(...) also reads stores that lack one of them
+RunArgument = Annotated[Path, typer.Argument(help="The folder of a run.")]
+
+
+@dataclass(frozen=True)
+class RunAnswer(Answer):
+    """The cells of a study that were computed."""
+
+    folder: Path
+    report: Report
+    tables: list[Path]
+    resume: str
+    """Command that goes on with the run."""
+
+    @property
+    def status(self) -> int:
+        """1 if cells failed, 130 if Ctrl-C stopped the run."""
+        return STOPPED if self.report.stopped and self.report.missing else int(self.report.failed > 0)
+
+    def record(self) -> dict[str, Any]:
+        report = self.report
+        return {
+            "run": str(self.folder),
+            "cells": report.cells,
+            "stored_before": report.stored_before,
+            "computed": report.computed,
+            "failed": report.failed,
+            "missing": report.missing,
+            "failures": [
+                dict(zip(("setting", "rule", "reason"), row, strict=True)) for row in report.failures
+            ],
+            "stopped": report.stopped,
+            "seconds": report.seconds,
+            "tables": [str(path) for path in self.tables],
+            "resume": self.resume if report.missing or report.failed else None,
+        }
+
+    def lines(self) -> list[str]:
+        report = self.report
+        hidden = len(report.failures) - FAILURES_SHOWN
+        return [
+            f"{counted(report.cells, 'cell')}: {report.computed} computed in {report.seconds:.1f} s, "
+            f"{report.stored_before} were stored before, {report.failed} failed",
+            *(
+                f"failed: {rule} on {setting}: {why}"
+                for setting, rule, why in report.failures[:FAILURES_SHOWN]
+            ),
+            *([f"... {hidden} more: select * from failures"] if hidden > 0 else []),
+            *(f"wrote {path}" for path in self.tables),
+            *(
+                [f"stopped, {counted(report.missing, 'cell')} to go; go on with: {self.resume}"]
+                if report.stopped
+                else []
+            ),
+        ]
+
+
+def run(
+    study: Annotated[str, typer.Argument(help="A TOML file, or the name of a study that comes with replan.")],
+    engine: EngineOptions,
+    output: Output,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/NAME if not given.")] = None,
+    page: Annotated[bool, typer.Option(help="Draw the page; without it only tables are written.")] = True,
+) -> RunAnswer:
+    """Compute every cell of a study; exit status 1 if cells failed, 130 if Ctrl-C stopped it."""
+    loaded, text = definition.load_study(study)
+    engine.require_alone(loaded)
+    folder = out or Path("runs") / loaded.name
+    report = run_study(loaded, text, folder, engine=engine.make, resume=resume, quiet=output.as_json)
+    tables: list[Path] = []
+    if not report.stopped:
+        with output.waiting() as doing:
+            doing("reading the results and writing tables")
+            done = read_run(folder)
+            tables = write_study_tables(done, folder / "tables")
+            if page:
+                tables.append(write_page(done, folder, more=table_3(done), doing=doing))
+    words = [*engine.words(), *([] if page else ["--no-page"])]
+    again = shlex.join(["replan", "run", study, "--out", str(folder), "--resume", *words])
+    return RunAnswer(folder, report, tables, again)
+
+
+@dataclass(frozen=True)
+class Comparison(Answer):
+    """Every rule on every setting."""
+
+    execution: str
+    study: Study
+    run: Run
+    page: Path
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "execution": self.execution,
+            "rules": [axis.rule for axis in self.study.blocks[0].rules],
+            "settings": [self._row(*each) for each in self.run.by_setting().items()],
+            "page": str(self.page),
+        }
+
+    def _row(self, setting: str, rules: dict[str, Record]) -> dict[str, Any]:
+        best = rules.pop(BEST_POSSIBLE)
+        return {
+            "setting": setting,
+            "ties": self.run.settings[setting].ties,
+            "best_possible": best["exact_regret"],
+            **{f"best_{key}": value for key, value in _spent(best).items()},
+            "results": [_result(record) for record in rules.values()],
+        }
+
+    def lines(self) -> Iterable[str | Table]:
+        yield from regret_tables(self.run)
+        chosen = "Parameters of rules that come with replan are chosen on the validation seeds."
+        yield f"{chosen} Page: {self.page}"
+
+
+def compare(
+    rules: Annotated[list[str], typer.Argument(help="Rules: names, file.py:Class or package.module:Class.")],
+    robot: RobotOptions,
+    spending: SpendingOptions,
+    output: Output,
+    settings: Annotated[
+        str | None, typer.Option(help="Settings, as two-burst,own.toml; the paper's if not given.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("runs/compare"),
+    workers: Annotated[int, typer.Option(help="Processes.")] = 2,
+) -> Comparison:
+    """Print the regret of every rule on every setting, with parameters that validation chooses there."""
+    for rule in rules:
+        find_rule(rule).make()
+    forecast, vary = robot.forecast_parameters(), {key: [value] for key, value in spending.given().items()}
+    study = definition.parse_study(
+        {
+            "name": "compare",
+            "settings": [{"base": name, "vary": vary} for name in _names(settings)],
+            "rules": list(dict.fromkeys(rules)),
+            "executions": [robot.execution],
+            "forecasts": [] if forecast is None else [forecast.model_dump(exclude_none=True)],
+            "measure": ["exact", "optimum"],
+        },
+        where="compare",
+    )
+    engine = EngineOptions(workers=workers)
+    with TemporaryDirectory() as folder:
+        done = computed_run(study, "", Path(folder), engine=engine, quiet=output.as_json)
+    with output.waiting() as doing:
+        page = write_page(done, out, doing=doing)
+    return Comparison(robot.execution, study, done, page)
+
+
+def _names(text: str | None) -> list[str]:
+    if text is None:
+        return list(PAPER_SETTINGS)
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise InputError(f"--settings takes names with commas between, not {text!r}")
+    return list(dict.fromkeys(names))
+
+
+def _result(record: Record) -> dict[str, Any]:
+    chosen = {} if record["validation"] is None else {"validation": record["validation"]}
+    return {
+        "rule": record["rule"],
+        "parameters": record["parameters"],
+        **chosen,
+        "source": record["registered_rule"],
+        "source_sha256": record["digest"],
+        "regret": record["exact_regret"],
+        "regret_share": record["regret_share"],
+        **_spent(record),
+    }
+
+
+def _spent(record: Record) -> dict[str, Any]:
+    """Return the objective and the expected updates, if they were measured."""
+    names = ("expected_updates", "objective")
+    return {name: record[name] for name in names if record[name] is not None}
+
+
+@dataclass(frozen=True)
+class QueryAnswer(Answer):
+    """The rows of a query."""
+
+    columns: list[str]
+    rows: list[tuple]
+
+    def record(self) -> dict[str, Any]:
+        plain = (int, float, str, bool, list, dict, type(None))
+        rows = [[value if isinstance(value, plain) else str(value) for value in row] for row in self.rows]
+        return {"columns": self.columns, "rows": rows}
+
+    def lines(self) -> list[str]:
+        cells = [self.columns, *([_shown(value) for value in row] for row in self.rows)]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(self.columns))]
+        return [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in cells
+        ]
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def results(
+    run: RunArgument,
+    query: Annotated[str | None, typer.Argument(help="SQL; the regret of every cell if not given.")] = None,
+) -> QueryAnswer:
+    """Print the answer of a query on the tables meta, settings, cells, results, samples, decisions, ..."""
+    with Store.open(run) as store:
+        return QueryAnswer(*store.query(query or OVERVIEW, isolated=True))
+
+
+def export(
+    run: RunArgument,
+    form: Annotated[Literal["parquet", "csv"], typer.Option("--format", help="Parquet or CSV.")] = "parquet",
+    out: Annotated[Path | None, typer.Option(help="Folder for the files; RUN/FORMAT if not given.")] = None,
+) -> PlainAnswer:
+    """Write every table of a run as a file, Parquet unless CSV is asked for."""
+    with Store.open(run) as store:
+        files = [str(path) for path in store.export(output_folder(out or run / form), form)]
+    facts = {"run": str(run), "format": form, "files": files}
+    return PlainAnswer(facts, [f"wrote {path}" for path in files])
