@@ -14,6 +14,7 @@ from replan.evaluation import regret
 from replan.execute import Mission
 from replan.model import GeneralKernel, Reward, World, constant
 from replan.schedule import FixedTimes
+from replan.worlds.slip_grid import rover
 
 UNIFORM = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
 
@@ -201,3 +202,9 @@ def test_transitions_after_the_horizon_are_refused():
     mission = mission_in(coins(0.9, 0.98), horizon=10)
     with pytest.raises(InputError, match="t=10"):
         learned_estimates(transitions([(10, 0, 0, 0)]), mission.world, (1,), delta=0.1)
+
+
+def test_a_family_whose_parameter_changes_nothing_is_certified():
+    world = rover(1, [0.1, 0.2, 0.3])
+    estimates = learned_estimates(transitions([[0, 0, 0, 0]]), world, (1,), delta=0.05)
+    assert certify(Mission(world, 1, planning_horizon=2), (1,), estimates=estimates).value == 0.0

@@ -12,6 +12,7 @@ from replan.execute.simulated_robot import SimulatedRobot
 from replan.forecast import Evidence, FromFamily, mean_kernel
 from replan.model import Family, SlipKernel
 from replan.schedule import Periodic
+from replan.worlds.crosswind import Crosswind
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.thin_ice import failure_rates
@@ -119,3 +120,23 @@ def test_an_agent_goes_on_from_a_snapshot_as_it_would_have(tmp_path):
         actions = {agent.act() for agent in going}
         assert len(actions) == 1 and np.array_equal(going[-1].plan.policy, one.plan.policy)
         robot.do(actions.pop())
+
+
+@pytest.mark.parametrize("turn", [200, 270, -200])
+def test_an_angle_that_crosses_the_end_of_its_range_moves_the_short_way_round(turn):
+    world = Crosswind(horizon=30, wind={"turn": turn, "turn_begin": 3, "turn_steps": 20}).build()
+    forecast = FromFamily(world.family, world.drift_bounds)
+    for now in range(3, 24):
+        earlier = (now - 1, world.kernel(now - 2))
+        seen = Evidence(now, 30, world.kernel(now - 1), world.kernel(0), world.drift_bounds[:now], earlier)
+        likeliest = max(forecast.futures(seen), key=lambda future: future.weight)
+        if now > 5:
+            assert likeliest.name == ("angle falls" if turn > 0 else "angle rises")
+
+
+def test_a_parameter_that_moves_farther_than_its_bound_is_logged_and_goes_on_that_way(caplog):
+    bounds = np.full(WORLD.horizon - 1, 1e-3)
+    seen = Evidence(4, WORLD.horizon, WORLD.family.member(0.9), WORLD.family.member(0.1), bounds[:4])
+    futures = FromFamily(WORLD.family, bounds).futures(seen)
+    assert max(futures, key=lambda future: future.weight).name == "failure rate rises"
+    assert "failure rate moved by 0.787 in 3 steps" in caplog.text

@@ -1,5 +1,7 @@
 """Worlds from plain arrays, drift profiles by hand, and the checker."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -77,7 +79,8 @@ def test_npz_files(tmp_path):
 
 def test_possible_successors_are_read_and_sorted(tmp_path):
     given = [[1, 0, 3, 3], [1, 2, 0, 3], [2, 2, 3, 3], [3, 3, 3, 3]]
-    np.savez(tmp_path / "own.npz", kernels=dense(0), rewards=np.zeros(4), possible_successors=given)
+    stays = np.tile(np.eye(4)[:, None, :], (1, 2, 1))
+    np.savez(tmp_path / "own.npz", kernels=stays, rewards=np.zeros(4), possible_successors=given)
     lists = load_npz(tmp_path / "own.npz", horizon=3).declared_successors
     np.testing.assert_array_equal(lists, [[0, 1, 3, 3], [0, 1, 2, 3], [2, 3, 3, 3], [3, 3, 3, 3]])
 
@@ -99,7 +102,9 @@ def test_the_checker_finds_steps_to_states_that_are_not_declared_possible():
     many = np.tile(np.eye(4)[:, None, :], (3, 1, 2, 1))
     many[2, 1, 1] = [0.5, 0.5, 0, 0]
     own = np.arange(4)[:, None]
-    found = check_world(from_arrays(many, np.zeros(4), declared_successors=own))
+    with pytest.raises(InputError, match="not declared possible at t=2, s=1, a=1"):
+        from_arrays(many, np.zeros(4), declared_successors=own)
+    found = check_world(replace(from_arrays(many, np.zeros(4)), declared_successors=own))
     assert [str(each) for each in found] == [
         "a step leads to a state that is not declared possible at t=2, s=1, a=1"
     ]
@@ -138,7 +143,8 @@ def test_bounds_that_make_no_sense(bounds):
 def broken(change, *, t=2):
     many = np.stack([dense(0) for _ in range(4)])
     change(many[t])
-    return from_arrays(many, np.zeros(4))
+    kernels = [GeneralKernel.from_dense(step) for step in many]
+    return World(4, kernels.__getitem__, constant(Reward(next_state=np.zeros(4))))
 
 
 @pytest.mark.parametrize(
@@ -154,6 +160,16 @@ def broken(change, *, t=2):
 )
 def test_the_checker_names_time_state_and_action(change, said):
     assert said in [str(finding) for finding in check_world(broken(change))]
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.5])
+def test_arrays_whose_rows_are_no_distributions_are_refused_where_the_world_is_made(tmp_path, scale):
+    said = f"probabilities sum to {scale:g}, not 1, at t=0, s=0, a=0"
+    with pytest.raises(InputError, match=said):
+        from_arrays(scale * dense(0), np.zeros(4), horizon=4)
+    np.savez(tmp_path / "half.npz", kernels=scale * dense(0), rewards=np.zeros(4))
+    with pytest.raises(InputError, match=f"half.npz: {said}"):
+        load_npz(tmp_path / "half.npz", horizon=4)
 
 
 def test_the_checker_finds_drift_above_its_bound_and_bad_rewards():

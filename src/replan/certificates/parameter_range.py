@@ -76,7 +76,7 @@ class ParameterRange:
             reach = self._reach(self.known.drift(estimate.time, t))
             if estimate.radius is not None:
                 tells = self.steepness > 0
-                reach += float((estimate.radius[tells] / self.steepness[tells]).min())
+                reach += float((estimate.radius[tells] / self.steepness[tells]).min(initial=1.0))
             low, high = max(low, at - reach), min(high, at + reach)
         return low, high
 

@@ -9,6 +9,7 @@ makes likely.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from functools import reduce
 from itertools import product
@@ -28,12 +29,16 @@ PACES = {
 They are symmetric: a parameter that turns back has the opposite pace.
 """
 RENEWAL = 0.02
+IMPOSSIBLE = 700.0  # powers of e by which a move is too unlikely to be one of a known pace
+
+log = logging.getLogger(__name__)
 
 
 class Movement:
     """Hypotheses (pace, member), pace by pace: H = P G rows, and how their weights move."""
 
     def __init__(self, family: Family) -> None:
+        self.names, self.circular = tuple(family.values), family.circular
         self.positions, self.shape = family.positions, family.shape
         self.members = int(np.prod(self.shape))
         self.paces, self.pace_prior = PACES[len(self.shape)]
@@ -75,14 +80,21 @@ class Movement:
     def after_move(self, before: Array, after: Array, allowed: Array, steps: int) -> Array:
         """(H,) weights from (G,) weights of members before and after `steps` steps with (d,) bounds in all.
 
-        The pace that took them there is known to about half the distance between paces.
+        The pace that took them there is known to about half the distance between paces. A parameter that
+        moved much farther than its bound allows is logged, and has the pace that comes closest.
         """
         prior, width = np.ones(()), (self.paces[1] - self.paces[0]) / 2
-        for axis, (along, bound) in enumerate(zip(self.positions, allowed, strict=True)):
+        for axis, bound in enumerate(allowed):
             likely = np.ones(len(self.paces))
             if bound > 0:
-                start, end = (self._along(weights, axis) @ along for weights in (before, after))
-                likely = np.exp(-0.5 * (((end - start) / bound - self.paces) / width) ** 2)
+                moved = self._change(before, after, axis)
+                apart = 0.5 * ((moved / bound - self.paces) / width) ** 2
+                if apart.min() > IMPOSSIBLE:
+                    log.warning(
+                        "%s moved by %.3g in %d steps whose drift bounds allow %.3g",
+                        *(self.names[axis], moved, steps, bound),
+                    )
+                likely = np.exp(apart.min() - apart)
             kept = (1 - RENEWAL) ** steps
             weights = self.pace_prior * likely
             prior = np.multiply.outer(prior, kept * weights / weights.sum() + (1 - kept) * self.pace_prior)
@@ -95,6 +107,14 @@ class Movement:
         by_pace = np.repeat(by_pace.reshape(len(self.prior), -1), self.members, axis=0)
         for direction in product((-1, 0, 1), repeat=len(self.shape)):
             yield direction, (by_pace == direction).all(axis=1)
+
+    def _change(self, before: Array, after: Array, axis: int) -> float:
+        """Return how far one parameter moved; on a circle, the shorter way round."""
+        along = self.positions[axis]
+        moved = float(self._along(after, axis) @ along) - float(self._along(before, axis) @ along)
+        if self.circular[axis] and abs(moved) > along[-1] * (0.5 + 1e-9):
+            return moved - np.copysign(along[-1], moved)
+        return moved
 
     def _along(self, weights: Array, axis: int) -> Array:
         """(g,) weights of the values of one parameter."""

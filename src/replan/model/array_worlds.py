@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from zipfile import BadZipFile
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
+from replan.model.checks import require_valid
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
 from replan.model.machine import require_memory
@@ -38,7 +40,8 @@ def from_arrays(
     `kernels`: (S, A, S) for one, (T, S, A, S) for one per step; or a list of A sparse (S, S) matrices, or a
     list of T such lists. `rewards`: (S,) of the next state, (S, A) of state and action, or T of either; or a
     list of one or T `Reward`, which is needed where (T, S) could also be (S, A).
-    `declared_successors`: (S, k) where steps can lead, at any time.
+    `declared_successors`: (S, k) where steps can lead, at any time. Raises an `InputError` that names the
+    first row that is no distribution, or leads elsewhere; drift bounds are taken as stated.
     """
     steps = _kernels(kernels)
     horizon = horizon if horizon is not None else len(steps)
@@ -52,7 +55,9 @@ def from_arrays(
     _check_range(parts, horizon)
     bounds = None if stated_bounds is None else np.asarray(stated_bounds, dtype=float)
     lists = None if declared_successors is None else np.asarray(declared_successors)
-    return World(horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists)
+    world = World(horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists)
+    require_valid(replace(world, stated_bounds=None))
+    return world
 
 
 def load_npz(path: str | Path, *, horizon: int | None = None) -> World:

@@ -213,6 +213,14 @@ class Family:
         axes = range(len(self.shape))
         return np.stack([(self._neighbour_distances(axis) > 1e-12).any(axis=tuple(axes)) for axis in axes])
 
+    @cached_property
+    def circular(self) -> tuple[bool, ...]:
+        """Whether each parameter is an angle: its first and last value give the same kernel."""
+        probabilities = self.stacked[1]
+        grid = probabilities.reshape(*self.shape, *probabilities.shape[1:])
+        ends = [np.take(grid, [0, -1], axis=axis) for axis in range(len(self.shape))]
+        return tuple(bool(np.ptp(each, axis=axis).max() < 1e-12) for axis, each in enumerate(ends))
+
     def mean(self, weights: Array) -> Kernel:
         """Return the mean of the members under (G,) weights that add up to 1."""
         if self.is_slip:
