@@ -24,14 +24,15 @@ CONSTANT, DECIDED, FORWARDED = "/constant", "/decided", "/forwarded"
 def rows() -> list[Row]:
     from replan.robots.ros2 import messages
     from replan.robots.ros2.dds import Bus
-    from replan.robots.ros2.is_path_valid import Request13, Response13
+    from replan.robots.ros2.messages import REQUESTS, RESPONSES
 
     with ExitStack() as stack:
         for service in (CONSTANT, DECIDED, FORWARDED):
             stack.enter_context(_server(service))
         bus = Bus(DOMAIN, localhost=True)
         clients = {
-            service: bus.client(service, Request13, Response13) for service in (CONSTANT, DECIDED, FORWARDED)
+            service: bus.client(service, REQUESTS["1.3"], RESPONSES["1.3"])
+            for service in (CONSTANT, DECIDED, FORWARDED)
         }
         plan = bus.publisher("/plan", messages.Path)
         while not all(client.ready for client in clients.values()):
@@ -39,7 +40,7 @@ def rows() -> list[Row]:
         poses = [
             messages.PoseStamped(pose=messages.Pose(messages.Point(1 + k / 20, 1.0))) for k in range(POSES)
         ]
-        request = Request13(path=messages.Path(messages.Header(frame_id="map"), poses))
+        request = REQUESTS["1.3"](path=messages.Path(messages.Header(frame_id="map"), poses))
         for _ in range(20):
             plan(messages.Path(messages.Header(frame_id="map"), poses))
             bus.spin(0.05)
@@ -113,7 +114,7 @@ def _serve(service: str) -> None:
     import threading
 
     from replan.robots.ros2.dds import Bus
-    from replan.robots.ros2.is_path_valid import Request13, Response13
+    from replan.robots.ros2.messages import REQUESTS, RESPONSES
     from replan.robots.ros2.node import Names, Ros2Scheduler
     from replan.robots.ros2.scheduler_service import SchedulerService
 
@@ -121,7 +122,12 @@ def _serve(service: str) -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     bus = Bus(DOMAIN, localhost=True)
     if service == CONSTANT:
-        reply = bus.serve(service, Request13, Response13, lambda call: reply(call, Response13(is_valid=True)))
+        reply = bus.serve(
+            service,
+            REQUESTS["1.3"],
+            RESPONSES["1.3"],
+            lambda call: reply(call, RESPONSES["1.3"](is_valid=True)),
+        )
         while not stop.is_set():
             bus.spin(0.1)
     else:

@@ -32,7 +32,7 @@ from pathlib import Path as File
 import numpy as np
 
 from replan.model.slip import MOVES
-from replan.robots.ros2 import is_path_valid, messages
+from replan.robots.ros2 import messages
 from replan.robots.ros2.dds import Bus
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap
@@ -156,7 +156,7 @@ class Scheduler:
         self._clock = bus.publisher("/clock", messages.Clock)
         self._pose = bus.publisher("/amcl_pose", messages.PoseWithCovarianceStamped)
         self._plan = bus.publisher("/plan", messages.Path)
-        self._valid = bus.client("/replan/is_path_valid", is_path_valid.Request13, is_path_valid.Response13)
+        self._valid = bus.client("/replan/is_path_valid", messages.REQUESTS["1.3"], messages.RESPONSES["1.3"])
         self._status = bus.client("/replan/status", messages.TriggerRequest, messages.TriggerResponse)
         self._paths = 0
         grid = aisles()
@@ -175,7 +175,7 @@ class Scheduler:
         """Ask whether the path is still valid."""
         self._show(robot, second)
         path = messages.Path(messages.Header(frame_id="map"), [messages.PoseStamped() for _ in robot.path])
-        pending = self._valid.call(is_path_valid.Request13(path=path))
+        pending = self._valid.call(messages.REQUESTS["1.3"](path=path))
         self._until(pending.done)
         return not pending.result().is_valid
 
@@ -184,7 +184,7 @@ class Scheduler:
         self._paths += 1
         points = robot.cells.positions_of(robot.path).tolist()
         poses = [messages.PoseStamped(pose=messages.Pose(messages.Point(x, y))) for x, y in points]
-        stamp = messages.Time.of(self.offset + second + self._paths * 1e-3)
+        stamp = messages.make_stamp(self.offset + second + self._paths * 1e-3)
         self._show(robot, second)
         while self._state().get("paths", 0) < self._paths:
             self._plan(messages.Path(messages.Header(stamp, "map"), poses))
@@ -195,7 +195,7 @@ class Scheduler:
         pose = messages.PoseWithCovariance(messages.Pose(messages.Point(x, y)))
         while self._state().get("time", 0.0) < now:
             self._pose(messages.PoseWithCovarianceStamped(messages.Header(frame_id="map"), pose))
-            self._clock(messages.Clock(messages.Time.of(now)))
+            self._clock(messages.Clock(messages.make_stamp(now)))
 
     def _state(self) -> dict:
         pending = self._status.call(messages.TriggerRequest())

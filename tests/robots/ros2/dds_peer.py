@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from replan.robots.ros2 import is_path_valid, messages
+from replan.robots.ros2 import messages
 from replan.robots.ros2.dds import Bus
 
 PATIENT = 30.0  # seconds until a wait is given up, on a machine however busy
@@ -54,7 +54,7 @@ class Robot:
         self.bus.close()
 
     def client(self, service, nav2):
-        return self.bus.client(service, is_path_valid.REQUESTS[nav2], is_path_valid.RESPONSES[nav2])
+        return self.bus.client(service, messages.REQUESTS[nav2], messages.RESPONSES[nav2])
 
     def wait(self, ready):
         """Pass on messages until the condition holds."""
@@ -72,7 +72,7 @@ class Robot:
 
     def ask(self, poses=3):
         path = path_message([(1.25, 1.25)] * poses)
-        return self.reply(self.validity.call(is_path_valid.REQUESTS[self.nav2](path=path)))
+        return self.reply(self.validity.call(messages.REQUESTS[self.nav2](path=path)))
 
     def status(self):
         return json.loads(self.reply(self.status_client.call(messages.TriggerRequest())).message)
@@ -95,7 +95,7 @@ class Robot:
 
 def path_message(points, stamp=0.0):
     poses = [messages.PoseStamped(pose=messages.Pose(messages.Point(x, y))) for x, y in points]
-    return messages.Path(messages.Header(messages.Time.of(stamp), "map"), poses)
+    return messages.Path(messages.Header(messages.make_stamp(stamp), "map"), poses)
 
 
 class Process:

@@ -6,7 +6,7 @@ import random
 import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from replan.robots.ros2 import is_path_valid, messages
+from replan.robots.ros2 import messages
 
 MESSAGES = {
     "std_msgs/msg/Bool": messages.Bool,
@@ -29,9 +29,9 @@ FROM_13 = "bool is_valid\nint32[] invalid_pose_indices\n"
 SERVICES = [
     (messages.TriggerRequest, "uint8 structure_needs_at_least_one_member\n"),
     (messages.TriggerResponse, "bool success\nstring message\n"),
-    *((is_path_valid.REQUESTS[version], fields) for version, fields in REQUESTS.items()),
-    (is_path_valid.Response13, FROM_13),
-    (is_path_valid.Response15, "bool success\n" + FROM_13),
+    *((messages.REQUESTS[version], fields) for version, fields in REQUESTS.items()),
+    (messages.RESPONSES["1.3"], FROM_13),
+    (messages.RESPONSES["1.5"], "bool success\n" + FROM_13),
 ]
 
 
@@ -119,27 +119,27 @@ def test_the_type_hash_tells_the_versions_of_nav2_apart(version):
     store.fielddefs["nav2_msgs/srv/IsPathValid_Request"] = store.fielddefs[
         "nav2_msgs/msg/IsPathValid_Request"
     ]
-    assert is_path_valid.TYPE_HASHES[store.hash_rihs01("nav2_msgs/srv/IsPathValid_Request")] == version
+    assert messages.TYPE_HASHES[store.hash_rihs01("nav2_msgs/srv/IsPathValid_Request")] == version
 
 
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("version", REQUESTS)
 def test_the_shape_of_a_request_is_told_from_its_bytes(version, seed):
-    request = filled(is_path_valid.REQUESTS[version], random.Random(seed))
+    request = filled(messages.REQUESTS[version], random.Random(seed))
     data = request.serialize()
-    assert is_path_valid.shape_of(data) == version
+    assert messages.shape_of(data) == version
     padded = data + b"\0" * (-len(data) % 4)
-    assert is_path_valid.shape_of(padded) == version
+    assert messages.shape_of(padded) == version
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_request_cut_within_its_path_has_no_shape(seed):
-    data = filled(is_path_valid.Request15, random.Random(seed)).serialize()
-    path_end = len(is_path_valid.Request13(path=is_path_valid.Request15.deserialize(data).path).serialize())
+    data = filled(messages.REQUESTS["1.5"], random.Random(seed)).serialize()
+    path_end = len(messages.REQUESTS["1.3"](path=messages.REQUESTS["1.5"].deserialize(data).path).serialize())
     for end in range(path_end):
-        assert is_path_valid.shape_of(data[:end]) is None
+        assert messages.shape_of(data[:end]) is None
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.5, 1_700_000_000.25, 12.999999999])
 def test_times_survive_the_change_of_units(seconds):
-    assert messages.Time.of(seconds).seconds == pytest.approx(seconds, abs=1e-6)
+    assert messages.seconds_of(messages.make_stamp(seconds)) == pytest.approx(seconds, abs=1e-6)

@@ -10,10 +10,9 @@ from cyclonedds.qos import Policy, Qos
 from tests.robots.ros2.conftest import AWAY, TEXT
 from tests.robots.ros2.dds_peer import Robot, own_domain, path_message, running
 
-from replan.robots.ros2 import dds, is_path_valid, messages
+from replan.robots.ros2 import dds, messages
 from replan.robots.ros2.dds import Bus
-from replan.robots.ros2.is_path_valid import RESPONSES
-from replan.robots.ros2.node_graph import graph_types
+from replan.robots.ros2.messages import RESPONSES
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def test_each_shape_of_the_service_is_answered_and_another_is_refused_aloud(serv
     assert {value.key for value in shown.values} >= {"reason", "rule", "budget_left"}
     foreign = robot.client("/replan/is_path_valid", "1.3")  # the type of the oldest, the bytes of another
     robot.wait(lambda: foreign._writer.get_matched_subscriptions())
-    lost = foreign.call(is_path_valid.REQUESTS[other](path=path_message(AWAY)))
+    lost = foreign.call(messages.REQUESTS[other](path=path_message(AWAY)))
     robot.wait(lambda: any(array.status[0].level == 2 for array in robot.heard["diagnostics"]))
     assert f"--nav2 {other}" in robot.heard["diagnostics"][-1].status[0].message
     assert robot.ask().is_valid
@@ -80,14 +79,14 @@ def test_each_shape_of_the_service_is_answered_and_another_is_refused_aloud(serv
 
 
 def test_the_type_hash_of_a_client_counts_even_where_its_bytes_would_fit(serve, monkeypatch):
-    other = next(key for key, version in is_path_valid.TYPE_HASHES.items() if version == "1.4")
+    other = next(key for key, version in messages.TYPE_HASHES.items() if version == "1.4")
     process, robot = serve("--planner", "")
     marked = Policy.Userdata(f"clientid=1;typehash={other};".encode())
     plain = dds._service_qos
     monkeypatch.setattr(dds, "_service_qos", lambda key: Qos(marked, base=plain(key)))
     hashed = robot.client("/replan/is_path_valid", "1.3")
     robot.wait(lambda: hashed.ready)
-    lost = hashed.call(is_path_valid.Request13(path=path_message(AWAY)))
+    lost = hashed.call(messages.REQUESTS["1.3"](path=path_message(AWAY)))
     robot.wait(lambda: any(array.status[0].level == 2 for array in robot.heard["diagnostics"]))
     assert robot.ask().is_valid
     assert not lost.done()
@@ -98,11 +97,11 @@ def test_the_planners_own_check_is_asked_and_its_no_is_passed_on(setting, domain
     seen, found = [], []
 
     def check(call):
-        seen.append(is_path_valid.Request13.deserialize(call.data))
+        seen.append(messages.REQUESTS["1.3"].deserialize(call.data))
         reply(call, RESPONSES["1.3"](is_valid=not found, invalid_pose_indices=found))
 
     with Robot(domain) as robot:
-        reply = robot.bus.serve("/is_path_valid", is_path_valid.Request13, RESPONSES["1.3"], check)
+        reply = robot.bus.serve("/is_path_valid", messages.REQUESTS["1.3"], RESPONSES["1.3"], check)
         with running(setting, domain, "--planner-limit", 20):
             robot.ready()
             for _ in range(10):  # until the two have discovered each other
@@ -118,7 +117,7 @@ def test_the_planners_own_check_is_asked_and_its_no_is_passed_on(setting, domain
 
 def test_a_thousand_calls_and_none_is_lost(serve):
     server, robot = serve("--planner", "")
-    request = is_path_valid.Request13(path=path_message(AWAY))
+    request = messages.REQUESTS["1.3"](path=path_message(AWAY))
     pending = []
     for _ in range(1000):
         pending.append(robot.validity.call(request))
@@ -137,7 +136,7 @@ def test_without_an_answer_of_the_planner_the_path_is_invalid_and_who_leaves_mea
     for _ in range(3):
         with Robot(domain) as leaving:
             leaving.ready()
-            leaving.validity.call(is_path_valid.Request13(path=path_message(AWAY)))
+            leaving.validity.call(messages.REQUESTS["1.3"](path=path_message(AWAY)))
     assert not robot.ask().is_valid
     assert server.process.poll() is None
 
@@ -154,7 +153,7 @@ def test_killed_and_restarted_it_goes_on_with_its_mission_and_its_clients(serve,
     end = time.monotonic() + 30
     while True:  # calls to the dead server are lost; one to the new server is answered
         assert time.monotonic() < end
-        pending = robot.validity.call(is_path_valid.Request13(path=path_message(AWAY)))
+        pending = robot.validity.call(messages.REQUESTS["1.3"](path=path_message(AWAY)))
         robot.bus.spin(0.2)
         robot.bus.spin(0.2)
         if pending.done():
@@ -238,7 +237,7 @@ SOURCES = {"pose": _pose, "tf": _transforms, "odometry": _odometry}
     ("distro", "size"), [pytest.param("humble", 24, marks=pytest.mark.slow), ("jazzy", 16)]
 )
 def test_it_shows_as_a_node_if_asked_to(setting, domain, distro, size):
-    participant = graph_types(size)[2]
+    participant = messages.message_type("rmw_dds_common/msg/ParticipantEntitiesInfo", distro)
     bus, heard = Bus(domain, localhost=True), []
     bus._reader("ros_discovery_info", participant, dds._topic_qos(latched=True), heard.append)
     with running(setting, domain, "--planner", "", "--node-name", "replan", "--distro", distro) as server:

@@ -1,263 +1,207 @@
-"""ROS 2 messages and services as DDS types (extra `ros`).
+"""ROS 2 messages and services as DDS types, made of the definitions that `rosbags` has (extra `ros`).
 
-Each class has the fields of the ROS definition in order; its type name is the one that ROS 2 gives it on the
-wire. A request or response begins with the identity of the call (`guid`, `seq`), which the reply repeats.
+`messages.Path` is the class of nav_msgs/msg/Path, made when it is first named; its type name is the one that
+ROS 2 gives it on the wire. A request or response begins with the identity of the call (`guid`, `seq`), which
+the reply repeats.
+
+Nav2's service IsPathValid has three wire shapes under one type name, so a server that expects another shape
+than the client sends can misread it without noticing. `shape_of` tells the shape of a request from its bytes,
+and `TYPE_HASHES` from the hash that ROS 2 Jazzy and later attach to an endpoint.
 """
 
+import struct
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache, partial
+from types import new_class
+from typing import Any, Literal
 
-from cyclonedds.idl import IdlStruct
-from cyclonedds.idl.types import (
-    array,
-    byte,
-    float32,
-    float64,
-    int8,
-    int32,
-    int64,
-    sequence,
-    uint8,
-    uint32,
-    uint64,
+from cyclonedds.idl import IdlStruct, types
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+Nav2 = Literal["1.3", "1.4", "1.5"]
+Distro = Literal["humble", "jazzy"]
+
+#: The RIHS01 hash of `nav2_msgs/srv/IsPathValid_Request` in each version.
+TYPE_HASHES: dict[str, Nav2] = {
+    "RIHS01_2581491c3b0e2c7caf695a54ae0f7006e420c495abd5b0355d2e79b5b2168888": "1.3",
+    "RIHS01_9772a741cdb6800ec3216d3e337984f847572d394b15e1b8a373cdbe9ffa785c": "1.4",
+    "RIHS01_b3f3b2f615b36aa25e1de624a83c765b2e37dbc37f0382e49b6179be179f0e51": "1.5",
+}
+
+
+_PACKAGES = (
+    "builtin_interfaces",
+    "std_msgs",
+    "geometry_msgs",
+    "nav_msgs",
+    "tf2_msgs",
+    "rosgraph_msgs",
+    "diagnostic_msgs",
 )
+_STORES = {"humble": Stores.ROS2_HUMBLE, "jazzy": Stores.ROS2_JAZZY}
+_NUMBERS = {"char": types.uint8, "bool": bool, "string": str}
+_DEFAULTS = {"bool": False, "string": "", "float32": 0.0, "float64": 0.0}
+_IDENTITY = "uint64 guid\nint64 seq\n"
+_PATH_13 = "nav_msgs/Path path\n"
+_PATH_14 = f"{_PATH_13}uint8 max_cost\nbool consider_unknown_as_obstacle\n"
+_PATH_15 = (
+    f"{_PATH_14}string layer_name\nstring footprint\nbool stop_at_first_collision\n"
+    "float64 max_lookahead_distance\n"
+)
+_VALID = "bool is_valid\nint32[] invalid_pose_indices\n"
 
 
-def wire_name(ros_type: str) -> str:
-    """Return the DDS name of a ROS type: geometry_msgs/msg/Point is geometry_msgs::msg::dds_::Point_."""
+def __getattr__(name: str) -> Any:
+    for package in _PACKAGES:
+        if f"{package}/msg/{name}" in _definitions("jazzy"):
+            return message_type(f"{package}/msg/{name}")
+    raise AttributeError(f"no ROS message {name!r} in {', '.join(_PACKAGES)}")
+
+
+@cache
+def message_type(ros_type: str, distro: Distro = "jazzy") -> Any:
+    """Return the DDS class of a ROS message such as nav_msgs/msg/Path, all of whose fields have defaults."""
+    _, fields = _definitions(distro)[ros_type]
+    return _dds_class(ros_type, fields, distro)
+
+
+def _service_message(ros_type: str, text: str) -> Any:
+    """Return the DDS class of a request or response with the fields of `text`."""
+    ((_, fields),) = get_types_from_msg(_IDENTITY + text, "service/msg/Message").values()
+    return _dds_class(ros_type, fields, "jazzy")
+
+
+@cache
+def _definitions(distro: Distro) -> Any:
+    return get_typestore(_STORES[distro]).fielddefs
+
+
+def _dds_class(ros_type: str, fields: Any, distro: Distro) -> Any:
     package, kind, name = ros_type.split("/")
-    return f"{package}::{kind}::dds_::{name}_"
+    parts = {part: _type_and_default(description, distro) for part, description in fields}
+
+    def body(namespace: dict[str, Any]) -> None:
+        namespace["__annotations__"] = {part: made for part, (made, _) in parts.items()}
+        namespace |= {part: field(default_factory=default) for part, (_, default) in parts.items()}
+
+    wire_name = f"{package}::{kind}::dds_::{name}_"
+    return dataclass(new_class(name, (IdlStruct,), {"typename": wire_name}, body))
 
 
-def empty() -> Any:
-    """Return the default of a sequence."""
-    return []
+def _type_and_default(description: Any, distro: Distro) -> tuple[Any, Any]:
+    """Return the DDS type of a field that rosbags describes, and a function that makes its default."""
+    kind, inner = description
+    if kind.name == "NAME":
+        made = message_type(inner, distro)
+        return made, made
+    if kind.name == "BASE":
+        name = inner[0]
+        return _NUMBERS.get(name) or vars(types)[name], partial(_DEFAULTS.get, name, 0)
+    element, default = _type_and_default(inner[0], distro)
+    if kind.name == "ARRAY":
+        return types.array[element, inner[1]], lambda: [default() for _ in range(inner[1])]
+    return types.sequence[element], list
 
 
-def _no_covariance() -> Any:
-    return [0.0] * 36
+TriggerRequest = _service_message("std_srvs/srv/Trigger_Request", "uint8 structure_needs_at_least_one_member")
+TriggerResponse = _service_message("std_srvs/srv/Trigger_Response", "bool success\nstring message")
+REQUESTS: dict[Nav2, Any] = {
+    "1.3": _service_message("nav2_msgs/srv/IsPathValid_Request", _PATH_13),  # Humble to Jazzy
+    "1.4": _service_message("nav2_msgs/srv/IsPathValid_Request", _PATH_14),  # Kilted
+    "1.5": _service_message("nav2_msgs/srv/IsPathValid_Request", _PATH_15),
+}
+RESPONSES: dict[Nav2, Any] = {
+    "1.3": _service_message("nav2_msgs/srv/IsPathValid_Response", _VALID),
+    "1.4": _service_message("nav2_msgs/srv/IsPathValid_Response", _VALID),
+    "1.5": _service_message("nav2_msgs/srv/IsPathValid_Response", f"bool success\n{_VALID}"),
+}
 
 
-@dataclass
-class Time(IdlStruct, typename=wire_name("builtin_interfaces/msg/Time")):
-    """A point in time; `nanosec` counts from `sec`."""
+def make_stamp(seconds: float) -> Any:
+    """Return the builtin_interfaces/Time nearest to a number of seconds."""
+    sec, nanosec = divmod(round(seconds * 1e9), 1_000_000_000)
+    return message_type("builtin_interfaces/msg/Time")(sec, nanosec)
 
-    sec: int32 = 0
-    nanosec: uint32 = 0
+
+def seconds_of(stamp: Any) -> float:
+    """Return a builtin_interfaces/Time in seconds."""
+    return stamp.sec + stamp.nanosec * 1e-9
+
+
+def shape_of(data: bytes) -> Nav2 | None:
+    """Return the version whose shape a serialised request has, None if it is none of them.
+
+    What follows the path decides: nothing in 1.3, two bytes in 1.4, strings and a number in 1.5.
+    """
+    try:
+        walk = _Walk(data)
+        walk.skip(16)
+        _skip_path(walk)
+        rest = walk.left
+        if rest < 4:
+            return "1.3" if rest == 0 else "1.4"
+        walk.skip(2)
+        if walk.left < 4 and not any(walk.rest):
+            return "1.4"
+        walk.string()
+        walk.string()
+        walk.skip(1)
+        walk.align(8)
+        walk.skip(8)
+    except (struct.error, ValueError):
+        return None
+    return "1.5" if walk.left < 4 else None
+
+
+class _Walk:
+    """A position in serialised data (plain CDR, XCDR1), after its four bytes of encapsulation."""
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) < 4 or data[0] != 0 or data[1] not in (0, 1):
+            raise ValueError("not plain CDR")
+        self._data, self._at = data[4:], 0
+        self._unsigned = struct.Struct("<I" if data[1] == 1 else ">I")
 
     @property
-    def seconds(self) -> float:
-        """The time in seconds."""
-        return self.sec + self.nanosec * 1e-9
-
-    @classmethod
-    def of(cls, seconds: float) -> "Time":
-        """Return the time nearest to a number of seconds."""
-        nanoseconds = round(seconds * 1e9)
-        return cls(nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000)
-
-
-@dataclass
-class Header(IdlStruct, typename=wire_name("std_msgs/msg/Header")):
-    """Time and frame of a message."""
-
-    stamp: Time = field(default_factory=Time)
-    frame_id: str = ""
-
-
-@dataclass
-class Bool(IdlStruct, typename=wire_name("std_msgs/msg/Bool")):
-    """A truth value."""
-
-    data: bool = False
-
-
-@dataclass
-class Clock(IdlStruct, typename=wire_name("rosgraph_msgs/msg/Clock")):
-    """The time of a simulation."""
-
-    clock: Time = field(default_factory=Time)
-
-
-@dataclass
-class Point(IdlStruct, typename=wire_name("geometry_msgs/msg/Point")):
-    """A position in metres."""
-
-    x: float64 = 0.0
-    y: float64 = 0.0
-    z: float64 = 0.0
-
-
-@dataclass
-class Vector3(IdlStruct, typename=wire_name("geometry_msgs/msg/Vector3")):
-    """A vector in free space."""
-
-    x: float64 = 0.0
-    y: float64 = 0.0
-    z: float64 = 0.0
-
-
-@dataclass
-class Quaternion(IdlStruct, typename=wire_name("geometry_msgs/msg/Quaternion")):
-    """An orientation."""
-
-    x: float64 = 0.0
-    y: float64 = 0.0
-    z: float64 = 0.0
-    w: float64 = 1.0
-
-
-@dataclass
-class Pose(IdlStruct, typename=wire_name("geometry_msgs/msg/Pose")):
-    """Position and orientation."""
-
-    position: Point = field(default_factory=Point)
-    orientation: Quaternion = field(default_factory=Quaternion)
-
-
-@dataclass
-class PoseStamped(IdlStruct, typename=wire_name("geometry_msgs/msg/PoseStamped")):
-    """A pose with time and frame."""
-
-    header: Header = field(default_factory=Header)
-    pose: Pose = field(default_factory=Pose)
-
-
-@dataclass
-class PoseWithCovariance(IdlStruct, typename=wire_name("geometry_msgs/msg/PoseWithCovariance")):
-    """A pose and the covariance of x, y, z and the rotations about them, row by row."""
-
-    pose: Pose = field(default_factory=Pose)
-    covariance: array[float64, 36] = field(default_factory=_no_covariance)
-
-
-@dataclass
-class PoseWithCovarianceStamped(IdlStruct, typename=wire_name("geometry_msgs/msg/PoseWithCovarianceStamped")):
-    """A pose estimate with its covariance, as a localiser publishes it."""
-
-    header: Header = field(default_factory=Header)
-    pose: PoseWithCovariance = field(default_factory=PoseWithCovariance)
-
-
-@dataclass
-class Twist(IdlStruct, typename=wire_name("geometry_msgs/msg/Twist")):
-    """Linear and angular velocity."""
-
-    linear: Vector3 = field(default_factory=Vector3)
-    angular: Vector3 = field(default_factory=Vector3)
-
-
-@dataclass
-class TwistWithCovariance(IdlStruct, typename=wire_name("geometry_msgs/msg/TwistWithCovariance")):
-    """A velocity and its covariance."""
-
-    twist: Twist = field(default_factory=Twist)
-    covariance: array[float64, 36] = field(default_factory=_no_covariance)
-
-
-@dataclass
-class Transform(IdlStruct, typename=wire_name("geometry_msgs/msg/Transform")):
-    """Translation and rotation from one frame to another."""
-
-    translation: Vector3 = field(default_factory=Vector3)
-    rotation: Quaternion = field(default_factory=Quaternion)
-
-
-@dataclass
-class TransformStamped(IdlStruct, typename=wire_name("geometry_msgs/msg/TransformStamped")):
-    """The pose of `child_frame_id` in the header's frame."""
-
-    header: Header = field(default_factory=Header)
-    child_frame_id: str = ""
-    transform: Transform = field(default_factory=Transform)
-
-
-@dataclass
-class TFMessage(IdlStruct, typename=wire_name("tf2_msgs/msg/TFMessage")):
-    """A list of transforms."""
-
-    transforms: sequence[TransformStamped] = field(default_factory=empty)
-
-
-@dataclass
-class Odometry(IdlStruct, typename=wire_name("nav_msgs/msg/Odometry")):
-    """Pose and velocity from odometry."""
-
-    header: Header = field(default_factory=Header)
-    child_frame_id: str = ""
-    pose: PoseWithCovariance = field(default_factory=PoseWithCovariance)
-    twist: TwistWithCovariance = field(default_factory=TwistWithCovariance)
-
-
-@dataclass
-class Path(IdlStruct, typename=wire_name("nav_msgs/msg/Path")):
-    """A list of poses to follow."""
-
-    header: Header = field(default_factory=Header)
-    poses: sequence[PoseStamped] = field(default_factory=empty)
-
-
-@dataclass
-class MapMetaData(IdlStruct, typename=wire_name("nav_msgs/msg/MapMetaData")):
-    """Size, resolution and place of an occupancy grid."""
-
-    map_load_time: Time = field(default_factory=Time)
-    resolution: float32 = 0.0
-    width: uint32 = 0
-    height: uint32 = 0
-    origin: Pose = field(default_factory=Pose)
-
-
-@dataclass
-class OccupancyGrid(IdlStruct, typename=wire_name("nav_msgs/msg/OccupancyGrid")):
-    """Occupancy in percent, -1 where unknown, row by row from the origin."""
-
-    header: Header = field(default_factory=Header)
-    info: MapMetaData = field(default_factory=MapMetaData)
-    data: sequence[int8] = field(default_factory=empty)
-
-
-@dataclass
-class KeyValue(IdlStruct, typename=wire_name("diagnostic_msgs/msg/KeyValue")):
-    """A value with a name."""
-
-    key: str = ""
-    value: str = ""
-
-
-@dataclass
-class DiagnosticStatus(IdlStruct, typename=wire_name("diagnostic_msgs/msg/DiagnosticStatus")):
-    """The state of one component: 0 is fine, 1 a warning, 2 an error, 3 stale."""
-
-    level: byte = 0
-    name: str = ""
-    message: str = ""
-    hardware_id: str = ""
-    values: sequence[KeyValue] = field(default_factory=empty)
-
-
-@dataclass
-class DiagnosticArray(IdlStruct, typename=wire_name("diagnostic_msgs/msg/DiagnosticArray")):
-    """The states of several components."""
-
-    header: Header = field(default_factory=Header)
-    status: sequence[DiagnosticStatus] = field(default_factory=empty)
-
-
-@dataclass
-class TriggerRequest(IdlStruct, typename=wire_name("std_srvs/srv/Trigger_Request")):
-    """A request without arguments, which is one unused byte on the wire."""
-
-    guid: uint64 = 0
-    seq: int64 = 0
-    structure_needs_at_least_one_member: uint8 = 0
-
-
-@dataclass
-class TriggerResponse(IdlStruct, typename=wire_name("std_srvs/srv/Trigger_Response")):
-    """Whether it worked, and a text."""
-
-    guid: uint64 = 0
-    seq: int64 = 0
-    success: bool = False
-    message: str = ""
+    def rest(self) -> bytes:
+        return self._data[self._at :]
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._at
+
+    def align(self, size: int) -> None:
+        self._at += -self._at % size
+
+    def skip(self, size: int) -> None:
+        self._at += size
+        if self._at > len(self._data):
+            raise ValueError("the data end too early")
+
+    def unsigned(self) -> int:
+        self.align(4)
+        (value,) = self._unsigned.unpack_from(self._data, self._at)
+        self._at += 4
+        return value
+
+    def string(self) -> None:
+        size = self.unsigned()
+        self.skip(size)
+        if size and self._data[self._at - 1] != 0:
+            raise ValueError("a string without an end")
+
+    def header(self) -> None:
+        self.align(4)
+        self.skip(8)
+        self.string()
+
+
+def _skip_path(walk: _Walk) -> None:
+    walk.header()
+    count = walk.unsigned()
+    if count * 72 > walk.left:
+        raise ValueError("more poses than data")
+    for _ in range(count):
+        walk.header()
+        walk.align(8)
+        walk.skip(56)

@@ -16,13 +16,11 @@ from replan.errors import InputError
 from replan.robots.planar_transforms import TransformTree, pose_of
 from replan.robots.ros2 import messages
 from replan.robots.ros2.dds import Bus
-from replan.robots.ros2.is_path_valid import REQUESTS, RESPONSES, TYPE_HASHES, Nav2, shape_of
-from replan.robots.ros2.node_graph import Distro, announce
+from replan.robots.ros2.messages import REQUESTS, RESPONSES, TYPE_HASHES, Distro, Nav2, shape_of
 from replan.robots.ros2.scheduler_service import Report, SchedulerService
 from replan.robots.ros2.service_calls import Call
 from replan.worlds.map_file import OccupancyMap
 
-ros: Any = messages  # type checkers cannot see through the sequence types of cyclonedds
 PoseSource = Literal["pose", "tf", "odometry"]
 OLDEST: Nav2 = "1.3"
 TICK = 1.0  # seconds between looks at the clock, at most
@@ -57,14 +55,15 @@ class Ros2Scheduler:
         node: tuple[str, Distro] | None = None,
         log: Callable[[str], None] = print,
     ) -> None:
-        self.bus, self.names, self.nav2, self.refused = bus, names, nav2, 0
+        self.bus, self.names, self.refused = bus, names, 0
+        self.nav2: Nav2 = nav2
         self._log, self._tree = log, TransformTree()
         self._hashed: dict[int, str | None] = {}  # version of each client by its type hash
         self._last_refused = (0, 0)
         self._answering: set[threading.Thread] = set()
         self._sim_time = 0.0 if sim_time else None
-        self._diagnostics = bus.publisher("/diagnostics", ros.DiagnosticArray)
-        self._due = bus.publisher("/replan/due", ros.Bool, latched=True)
+        self._diagnostics = bus.publisher("/diagnostics", messages.DiagnosticArray)
+        self._due = bus.publisher("/replan/due", messages.Bool, latched=True)
         self.service = make_service(self._publish, self._now)
         self._planner = None
         if names.planner:
@@ -97,26 +96,31 @@ class Ros2Scheduler:
 
     def _subscribe(self) -> None:
         names = self.names
-        self.bus.subscribe(names.plan, ros.Path, self._on_path)
+        self.bus.subscribe(names.plan, messages.Path, self._on_path)
         if names.map:
-            self.bus.subscribe(names.map, ros.OccupancyGrid, self._on_map, latched=True)
+            self.bus.subscribe(names.map, messages.OccupancyGrid, self._on_map, latched=True)
         if names.pose_from == "pose":
-            self.bus.subscribe(names.pose, ros.PoseWithCovarianceStamped, self._on_pose, reliable=False)
+            self.bus.subscribe(names.pose, messages.PoseWithCovarianceStamped, self._on_pose, reliable=False)
         else:
             for topic, latched in (("/tf", False), ("/tf_static", True)):
                 self.bus.subscribe(
-                    topic, ros.TFMessage, self._on_transforms, latched=latched, reliable=latched, depth=100
+                    topic,
+                    messages.TFMessage,
+                    self._on_transforms,
+                    latched=latched,
+                    reliable=latched,
+                    depth=100,
                 )
         if names.pose_from == "odometry":
-            self.bus.subscribe(names.odometry, ros.Odometry, self._on_pose, reliable=False)
+            self.bus.subscribe(names.odometry, messages.Odometry, self._on_pose, reliable=False)
         if self._sim_time is not None:
-            self.bus.subscribe("/clock", ros.Clock, self._on_clock, reliable=False, depth=1)
+            self.bus.subscribe("/clock", messages.Clock, self._on_clock, reliable=False, depth=1)
 
     def _now(self) -> float:
         return time.time() if self._sim_time is None else self._sim_time
 
     def _on_clock(self, message: Any) -> None:
-        self._sim_time = message.clock.seconds
+        self._sim_time = messages.seconds_of(message.clock)
 
     def _on_pose(self, message: Any) -> None:
         """Take a pose with covariance, of a localiser or of odometry."""
@@ -141,7 +145,7 @@ class Ros2Scheduler:
             self._trouble(f"a path in the frame {message.header.frame_id!r}, not {self.names.map_frame!r}")
             return
         points = np.array([(p.pose.position.x, p.pose.position.y) for p in message.poses]).reshape(-1, 2)
-        self.service.on_path(points, message.header.stamp.seconds)
+        self.service.on_path(points, messages.seconds_of(message.header.stamp))
 
     def _on_map(self, message: Any) -> None:
         info = message.info
@@ -171,6 +175,8 @@ class Ros2Scheduler:
             pending = self._planner.forward(call) if self._planner.ready else Future()
         answer = self.service.answer(pending)
         response = RESPONSES[self.nav2](is_valid=answer.valid, invalid_pose_indices=answer.invalid_poses)
+        if self.nav2 == "1.5":
+            response.success = True
         self._reply(call, response)
         self._answering.discard(threading.current_thread())
 
@@ -193,19 +199,42 @@ class Ros2Scheduler:
             def answer() -> None:
                 in_time, status = self.service.status()
                 text = json.dumps(status, default=float)
-                reply(call, ros.TriggerResponse(success=in_time and success(status), message=text))
+                reply(call, messages.TriggerResponse(success=in_time and success(status), message=text))
 
             threading.Thread(target=answer, daemon=True).start()
 
-        reply = self.bus.serve(name, ros.TriggerRequest, ros.TriggerResponse, handle)
+        reply = self.bus.serve(name, messages.TriggerRequest, messages.TriggerResponse, handle)
 
     def _publish(self, report: Report) -> None:
-        values = [ros.KeyValue(name, text) for name, text in report.values.items()]
-        status = ros.DiagnosticStatus(report.level, "replan", report.message, "", values)
-        self._diagnostics(ros.DiagnosticArray(ros.Header(ros.Time.of(self._now())), [status]))
-        self._due(ros.Bool(report.due))
+        values = [messages.KeyValue(name, text) for name, text in report.values.items()]
+        status = messages.DiagnosticStatus(report.level, "replan", report.message, "", values)
+        self._diagnostics(
+            messages.DiagnosticArray(messages.Header(messages.make_stamp(self._now())), [status])
+        )
+        self._due(messages.Bool(report.due))
 
     def _trouble(self, text: str) -> None:
         if self.service.trouble != text:
             self.service.trouble = text
             self._log(text)
+
+
+def announce(bus: Bus, name: str, distro: Distro) -> None:
+    """Publish all endpoints of the bus as those of one node of ROS 2's graph.
+
+    ROS 2 learns of nodes from the topic `ros_discovery_info`. The identities in it have 16 bytes in Jazzy and
+    24 in Humble; the wrong size disturbs other nodes' view of the graph.
+    """
+    gid, node, participant = (
+        messages.message_type(f"rmw_dds_common/msg/{kind}", distro)
+        for kind in ("Gid", "NodeEntitiesInfo", "ParticipantEntitiesInfo")
+    )
+    size = len(gid().data)
+
+    def identity(guid: bytes) -> Any:
+        return gid(list(guid.ljust(size, b"\0")))
+
+    readers, writers = bus.endpoints()
+    shown = node("/", name, [identity(guid) for guid in readers], [identity(guid) for guid in writers])
+    publish = bus.raw_publisher("ros_discovery_info", participant, latched=True)
+    publish(participant(identity(bus.participant.guid.bytes), [shown]))
