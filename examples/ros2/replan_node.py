@@ -26,8 +26,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from replan.robots.ros2.scheduler_file import load_scheduler
-from replan.robots.ros2.scheduler_service import Report, SchedulerService
+from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService, load_scheduler
 
 THREADS = 8  # an answer holds one until the planner's own check has answered through another
 DEFAULTS = {
@@ -113,7 +112,7 @@ class ReplanNode(Node):
 
         return handle
 
-    def _publish(self, report: Report) -> None:
+    def _publish(self, report: SchedulerReport) -> None:
         values = [KeyValue(key=name, value=text) for name, text in report.values.items()]
         status = DiagnosticStatus(
             level=bytes([report.level]), name="replan", message=report.message, values=values

@@ -51,7 +51,7 @@ def serve(
         raise InputError(f"--pose-from must be pose, tf or odometry, not {pose_from!r}")
     if (node_name is None) != (distro is None) or distro not in (None, "humble", "jazzy"):
         raise InputError("--node-name goes with --distro humble or --distro jazzy")
-    from replan.robots.ros2.scheduler_file import load_scheduler
+    from replan.robots.ros2.scheduler_service import SchedulerService, load_scheduler
 
     scheduler = load_scheduler(
         setting,
@@ -64,7 +64,6 @@ def serve(
     require_extra("ros", "replan ros")
     from replan.robots.ros2.dds import Bus
     from replan.robots.ros2.node import Names, Ros2Scheduler
-    from replan.robots.ros2.scheduler_service import SchedulerService
 
     def make_service(publish, clock) -> SchedulerService:
         return SchedulerService(

@@ -14,7 +14,7 @@ only the budget can force an update.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -212,10 +212,13 @@ class Agent(AgentConfig):
         """By name, the arguments that another agent must share to go on from a file that `save` wrote."""
         return describe_arguments(self)
 
-    def save(self, path: str | Path) -> None:
-        """Write everything that a later `restore` needs to go on from here."""
+    def save(self, path: str | Path, *, attached: Mapping[str, Any] | None = None) -> None:
+        """Write everything that a later `restore` needs to go on from here.
+
+        `attached` are plain values of the caller's that are kept in the same file (`snapshot.read_attached`).
+        """
         self._require_idle()
-        snapshot.write(path, self)
+        snapshot.write(path, self, attached)
 
     def restore(self, path: str | Path) -> None:
         """Go on from a file that `save` wrote. The agent must have been made with the same arguments."""

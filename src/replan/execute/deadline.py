@@ -54,11 +54,7 @@ class Worker:
         `make` would have returned is discarded.
         """
         job = _Job(learn, make)
-        with self._lock:
-            behind = bool(self._jobs)
-            self._jobs.append(job)
-            if not behind:
-                threading.Thread(target=self._work, daemon=True, name="replan-worker").start()
+        behind = self._add(job)
         if not job.finished.wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX)):
             job.abandoned.set()
             why = ", behind the late work of an earlier update" if behind else ""
@@ -68,6 +64,19 @@ class Worker:
         if isinstance(job.error, Exception):
             raise job.error
         raise RuntimeError(f"the work ended with {type(job.error).__name__}")
+
+    def post(self, work: Callable[[], Any]) -> None:
+        """Run `work` in the background, after all earlier work; its exceptions are dropped."""
+        self._add(_Job(work, lambda _: None))
+
+    def _add(self, job: _Job) -> bool:
+        """Queue a job and return whether it has to wait for an earlier one."""
+        with self._lock:
+            behind = bool(self._jobs)
+            self._jobs.append(job)
+            if not behind:
+                threading.Thread(target=self._work, daemon=True, name="replan-worker").start()
+        return behind
 
     def _work(self) -> None:
         more = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,17 @@ VERSION = 5
 BELIEF_TOLERANCE = 1e-6
 
 
-def write(path: str | Path, agent: Agent) -> None:
-    """Write in one stroke: a crash leaves the old file or the new one, never half of it."""
+def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = None) -> None:
+    """Write in one stroke: a crash leaves the old file or the new one, never half of it.
+
+    `attached` are plain values of the caller's, which `read_attached` returns.
+    """
     now, path = agent._now, Path(path)
     progress = now.progress
     header = {
         "version": VERSION,
         "identity": agent.identity,
+        "attached": dict(attached or {}),
         "time": now.time,
         "state": now.state,
         "named_update": now.named_update,
@@ -96,6 +101,15 @@ def read(path: str | Path, agent: Agent) -> tuple[Memory, list[Event]]:
         agent.estimator.restore(before)
         raise _not_a_saved_agent(path, error) from None
     return memory, log
+
+
+def read_attached(path: str | Path) -> dict[str, Any]:
+    """Return the values that were saved beside an agent. Raises `InputError` if the file is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(json.loads(str(file["header"]))["attached"])
+    except Exception as error:
+        raise _not_a_saved_agent(path, error) from None
 
 
 def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent) -> Memory:

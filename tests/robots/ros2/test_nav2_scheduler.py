@@ -7,8 +7,8 @@ import pytest
 from tests.robots.ros2.conftest import AWAY, SETTING
 
 from replan.errors import InputError
+from replan.robots.ros2.drive import restore, save
 from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
-from replan.robots.ros2.saved_drive import restore, save
 from replan.schedule import FixedTimes, Lookahead, Periodic
 from replan.worlds.settings import parse_setting
 
@@ -174,7 +174,7 @@ def run(robot, times, *, folder=None, renew=None):
         if answers[-1]:
             robot.on_path(AWAY, t + 0.1, stamp=t)
         if folder is not None:
-            save(robot, folder)
+            save(robot.drive, folder)
             robot = renew()
             assert restore(robot, folder)
     return answers
@@ -190,13 +190,13 @@ def test_a_scheduler_restored_in_mid_mission_answers_as_if_it_had_never_stopped(
     restored = run(again, times, folder=tmp_path, renew=lambda: scheduler(setting, None, rule))
     assert restored == expected
     assert any(expected)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_patience_survives_a_restart(setting, cells, tmp_path):
     robot = driving(setting, cells, patience=3.0)
     assert robot.ask(1.0).due
-    save(robot, tmp_path)
+    save(robot.drive, tmp_path)
     later = scheduler(setting, cells, patience=3.0)
     restore(later, tmp_path)
     assert [t for t in (2.0, 3.5, 4.0) if later.ask(t).due] == [4.0]
@@ -205,16 +205,21 @@ def test_patience_survives_a_restart(setting, cells, tmp_path):
 def test_a_save_that_is_of_no_use_is_one_line(setting, cells, tmp_path):
     robot = scheduler(setting, cells)
     assert not restore(robot, tmp_path)
-    save(robot, tmp_path)
+    save(robot.drive, tmp_path)
     assert not restore(robot, tmp_path)
     robot.on_path(AWAY, 0.0)
-    save(robot, tmp_path)
+    save(robot.drive, tmp_path)
     with pytest.raises(InputError) as refusal:
         restore(scheduler(setting, cells, Periodic()), tmp_path)
     assert "\n" not in str(refusal.value)
-    (tmp_path / "scheduler.npz").write_bytes(b"PK half of a file")
+    robot.drive.agent.save(tmp_path / "drive.npz", attached={"map": [0.5, [3, 3], [0, 0, 0], 0.0]})
     with pytest.raises(InputError, match="not a saved mission"):
         restore(scheduler(setting, cells), tmp_path)
+    (tmp_path / "drive.npz").write_bytes(b"PK half of a file")
+    with pytest.raises(InputError, match="not a saved agent"):
+        restore(scheduler(setting, cells), tmp_path)
+    save(None, tmp_path)
+    assert not restore(robot, tmp_path)
 
 
 def test_a_price_takes_the_place_of_the_budget(cells, tmp_path):
@@ -224,7 +229,7 @@ def test_a_price_takes_the_place_of_the_budget(cells, tmp_path):
         robot = driving(parse_setting(priced | {"price": price}), cells, Lookahead())
         assert robot.drive.agent.budget is None
         asked[price] = [t for t in range(1, 20) if robot.ask(float(t)).due]
-        save(robot, tmp_path)
+        save(robot.drive, tmp_path)
         again = scheduler(parse_setting(priced | {"price": price}), cells, Lookahead())
         assert restore(again, tmp_path)
         assert again.status(19.5) == robot.status(19.5)
@@ -245,7 +250,7 @@ def test_a_forecast_of_the_setting_is_taken_into_the_mission(cells, tmp_path, fo
     robot.on_path(AWAY, 1.2, stamp=1.0)
     assert robot.drive.agent.forecast.moves
     assert not robot.peek(1.5).due
-    save(robot, tmp_path)
+    save(robot.drive, tmp_path)
     again = scheduler(expecting, cells, Lookahead())
     assert restore(again, tmp_path)
     assert again.status(12.0) == robot.status(12.0)

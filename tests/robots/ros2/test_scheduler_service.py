@@ -5,12 +5,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 import pytest
-from tests.robots.ros2.conftest import AWAY, hall
+from tests.robots.ros2.conftest import AWAY, TEXT, hall
 
 from replan.errors import InputError
 from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
-from replan.robots.ros2.scheduler_service import ERROR, OK, WARN, SchedulerService
+from replan.robots.ros2.scheduler_service import ERROR, OK, WARN, SchedulerService, load_scheduler
 from replan.schedule import FixedTimes
+
+SCHEDULER = """
+[scheduler]
+rule = "drift-threshold"
+parameters = { threshold = 0.3 }
+execution = "belief"
+"""
 
 
 @dataclass
@@ -37,7 +44,8 @@ def serving(setting, cells, *, rule=None, **options):
     scheduler = Nav2Scheduler(setting, rule or FixedTimes((1, 10, 20, 30)), cells=cells)
     options = {"decision_limit": 20.0, "planner_limit": 20.0} | options
     service = SchedulerService(scheduler, clock=clock, **options)
-    service.on_path(AWAY, 0.0).result(20)
+    service.on_path(AWAY, 0.0)
+    service.settle(20)
     return service, clock
 
 
@@ -71,7 +79,7 @@ def test_after_the_decisions_time_limit_the_planners_answer_alone_counts(setting
     freed = threading.Event()
     service, clock = serving(setting, cells)
     service.decision_limit = 0.05
-    service._submit(lambda now: freed.wait())
+    service._post(lambda now: freed.wait())
     clock.now = 1.0
     answer = service.answer(settled(Reply(free)))
     assert answer.valid == free
@@ -108,10 +116,12 @@ def test_reports_tell_of_every_change(setting, cells):
 
 def test_a_map_that_cannot_be_used_is_reported_not_raised(setting, cells):
     service, _ = serving(setting, cells)
-    service.on_map(hall()).result(20)
-    with pytest.raises(AttributeError):
-        service.on_map(None).result(20)
-    assert service.trouble
+    service.on_map(hall())
+    service.settle(20)
+    assert not service.trouble
+    service.on_map(None)
+    service.settle(20)
+    assert "AttributeError" in service.trouble
     assert service.answer().valid
 
 
@@ -120,8 +130,8 @@ def test_a_restarted_service_goes_on_from_its_folder(setting, cells, tmp_path):
     assert not service.resumed
     clock.now = 1.0
     assert not service.answer().valid
-    service.on_path(AWAY, 1.0).result(20)
-    service.settle()
+    service.on_path(AWAY, 1.0)
+    service.settle(20)
     scheduler = Nav2Scheduler(setting, FixedTimes((1, 10, 20, 30)), cells=cells)
     again = SchedulerService(scheduler, decision_limit=20.0, snapshot=tmp_path, clock=clock)
     assert again.resumed
@@ -136,3 +146,46 @@ def test_a_restarted_service_goes_on_from_its_folder(setting, cells, tmp_path):
 def test_limits_are_positive(setting, cells, limits):
     with pytest.raises(InputError, match="limit"):
         serving(setting, cells, **limits)
+
+
+@pytest.fixture
+def load(tmp_path):
+    def make(text=TEXT + SCHEDULER, **given):
+        (tmp_path / "robot.toml").write_text(text)
+        return load_scheduler(tmp_path / "robot.toml", read_map=False, **given)
+
+    return make
+
+
+def test_rule_and_execution_are_those_of_the_file(load):
+    scheduler = load()
+    assert (scheduler.rule.name, scheduler.rule.threshold) == ("drift-threshold", 0.3)
+    assert (scheduler.execution, scheduler.cells) == ("belief", None)
+
+
+def test_what_is_given_takes_precedence(load):
+    assert load(rule="periodic").rule.name == "periodic"
+    assert load(rule="").rule.name == "drift-threshold"
+    assert load(parameters={"threshold": 0.7}).rule.threshold == 0.7
+    assert load(execution="map").execution == "map"
+
+
+def test_without_the_section_it_looks_ahead_from_the_likeliest_cell(load):
+    scheduler = load(TEXT)
+    assert (scheduler.rule.name, scheduler.execution) == ("lookahead", "map")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("parameters", "parameter", "unknown key 'scheduler.parameter'"),
+        ('"belief"', '"guess"', "execution must be"),
+        ("threshold = 0.3", "thresh = 0.3", "thresh"),
+        ('rule = "drift-threshold"', 'rule = "never"', "never"),
+        ('world = "map"\ncell = 0.5\nspeed = 0.5', 'world = "rover"\nn = 5\nhorizon = 9', "needs world"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(load, old, new, said):
+    with pytest.raises(InputError, match=said) as refusal:
+        load((TEXT + SCHEDULER).replace(old, new))
+    assert "\n" not in str(refusal.value)

@@ -8,7 +8,7 @@ is the one made on the forecast. An update that is due stays due until a path co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from replan.execute.config import plan_by_induction
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
 from replan.planning.ties import Ties
+from replan.robots.ros2.drive import Drive, ReceivedPath
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.worlds.cell_map import CellMap
@@ -30,42 +31,12 @@ PATIENCE = 5.0  # seconds
 
 
 @dataclass(frozen=True)
-class Path:
-    """A path as it arrived."""
-
-    points: Array = field(repr=False)  # (n, 2) x, y in metres
-    stamp: float = 0.0  # seconds
-
-    def same_as(self, other: Path | None) -> bool:
-        """Return whether this is the other path, sent again."""
-        return other is not None and self.stamp == other.stamp and np.array_equal(self.points, other.points)
-
-
-@dataclass(frozen=True)
 class Verdict:
     """Whether to replan, and why."""
 
     due: bool
     reason: str
     decision: Decision | None = None  # of the rule
-
-
-@dataclass
-class Drive:
-    """One mission under way."""
-
-    agent: Agent = field(init=False, repr=False)
-    cells: CellMap  # with every cell of the first path free
-    start: int
-    goal: int
-    moves: int  # of the first path
-    began: float  # seconds
-    path: Path
-    way: Indices  # cells of the path in force
-    due: Decision | None = None  # the decision that made an update due
-    asked: float | None = None  # when "replan" was last answered, None if not since the last path
-    paths: int = 1  # that have come, the first one included
-    beyond_budget: int = 0  # of these, paths after the budget was spent
 
 
 class Nav2Scheduler:
@@ -108,13 +79,14 @@ class Nav2Scheduler:
 
     def on_path(self, points: ArrayLike, now: float, *, stamp: float = 0.0) -> Verdict:
         """Take a path of (n, 2) x, y: a new mission if it leads to a new goal, else an update."""
-        path = Path(np.asarray(points, dtype=float).reshape(-1, 2), stamp)
+        path = ReceivedPath(np.asarray(points, dtype=float).reshape(-1, 2), stamp)
         if self.cells is None:
             self.ended = "there is no map yet"
             return Verdict(False, self.ended)
         if self.drive is not None and path.same_as(self.drive.path):
             return self.peek(now)
-        if not self._finished(now) and self.drive is not None:
+        self._end_if_over(now)
+        if self.drive is not None:
             way = self.drive.cells.states_along(path.points)
             if len(way) and way[-1] == self.drive.goal:
                 return self._update(path, way, now)
@@ -125,8 +97,9 @@ class Nav2Scheduler:
 
     def peek(self, now: float) -> Verdict:
         """Return whether an update is due, without counting as a question."""
+        self._end_if_over(now)
         drive = self.drive
-        if drive is None or self._finished(now):
+        if drive is None:
             return Verdict(False, self.ended)
         decision = self._advance(now)
         if drive.due is not None:
@@ -135,7 +108,10 @@ class Nav2Scheduler:
 
     def ask(self, now: float) -> Verdict:
         """Return whether to replan now. After "yes" the same is said again only when `patience` is over."""
-        verdict = self.peek(now)
+        return self.say(self.peek(now), now)
+
+    def say(self, verdict: Verdict, now: float) -> Verdict:
+        """Count a verdict as said, and return it; within `patience` of the last "yes" it is a "no"."""
         drive = self.drive
         if not verdict.due or drive is None:
             return verdict
@@ -171,7 +147,7 @@ class Nav2Scheduler:
 
     def make_drive(
         self,
-        path: Path,
+        path: ReceivedPath,
         way: Indices,
         now: float,
         *,
@@ -201,12 +177,12 @@ class Nav2Scheduler:
         """Refuse what cannot work, and load what missions need, on a map of 3 x 3 cells."""
         cells = CellMap(self.setting.cell, (3, 3), np.arange(9) == 4)
         way = np.array([0, 1, 2])
-        path = Path(cells.positions_of(way))
+        path = ReceivedPath(cells.positions_of(way))
         self.make_drive(
             path, way, 0.0, cells=cells, start=0, goal=2, moves=self.setting.planning_horizon, trial=True
         )
 
-    def _begin(self, path: Path, way: Indices, now: float) -> Verdict:
+    def _begin(self, path: ReceivedPath, way: Indices, now: float) -> Verdict:
         assert self.cells is not None
         if len(way) < 2:
             self.drive, self.ended = None, "the path ends where it begins"
@@ -222,7 +198,7 @@ class Nav2Scheduler:
         self.changes += 1
         return Verdict(False, "a mission has begun")
 
-    def _update(self, path: Path, way: Indices, now: float) -> Verdict:
+    def _update(self, path: ReceivedPath, way: Indices, now: float) -> Verdict:
         drive = self.drive
         assert drive is not None
         self._advance(now)
@@ -249,27 +225,21 @@ class Nav2Scheduler:
                 return decision
             agent.act()
 
-    def _finished(self, now: float) -> bool:
-        """End the mission if it is over."""
+    def _end_if_over(self, now: float) -> None:
         drive = self.drive
         if drive is None:
-            return True
+            return
         passed = now - drive.began
         if passed < 0:
             self.ended = "the clock went back"
         elif passed >= drive.agent.horizon * self.setting.step_seconds:
             self.ended = f"the {drive.agent.horizon} steps of the mission are over"
-        elif self._position is not None and self._near_goal(drive):
+        elif self._position is not None and int(drive.cells.states_at(self._position[0])) == drive.goal:
             self.ended = "the goal is reached"
         else:
-            return False
+            return
         self.drive = None
         self.changes += 1
-        return True
-
-    def _near_goal(self, drive: Drive) -> bool:
-        assert self._position is not None
-        return int(drive.cells.states_at(self._position[0])) == drive.goal
 
     def _state(self, cells: CellMap, otherwise: int) -> int:
         """Return the robot's cell; `otherwise` where it is unknown or off the map."""

@@ -17,7 +17,7 @@ from replan.robots.planar_transforms import TransformTree, pose_of
 from replan.robots.ros2 import messages
 from replan.robots.ros2.dds import Bus
 from replan.robots.ros2.messages import REQUESTS, RESPONSES, TYPE_HASHES, Distro, Nav2, shape_of
-from replan.robots.ros2.scheduler_service import Report, SchedulerService
+from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService
 from replan.robots.ros2.service_calls import Call
 from replan.worlds.map_file import OccupancyMap
 
@@ -47,7 +47,7 @@ class Ros2Scheduler:
     def __init__(
         self,
         bus: Bus,
-        make_service: Callable[[Callable[[Report], None], Callable[[], float]], SchedulerService],
+        make_service: Callable[[Callable[[SchedulerReport], None], Callable[[], float]], SchedulerService],
         *,
         names: Names = Names(),  # noqa: B008 (frozen)
         nav2: Nav2 = "1.3",
@@ -70,7 +70,7 @@ class Ros2Scheduler:
             self._planner = bus.client(names.planner, REQUESTS[nav2], RESPONSES[nav2])
         self._reply = bus.serve(names.service, REQUESTS[nav2], RESPONSES[nav2], self._on_request)
         if nav2 != OLDEST:  # DDS drops requests too short for this version; the oldest shape fits them all
-            bus.watch(names.service, REQUESTS[OLDEST], self._refused)
+            bus.watch(names.service, REQUESTS[OLDEST], self._refuse_other_shapes)
         self._serve_trigger("/replan/due", lambda status: bool(status.get("due")))
         self._serve_trigger("/replan/status", lambda status: True)
         self._subscribe()
@@ -164,7 +164,7 @@ class Ros2Scheduler:
         self.service.on_map(occupancy)
 
     def _on_request(self, call: Call) -> None:
-        if not self._refused(call):
+        if not self._refuse_other_shapes(call):
             thread = threading.Thread(target=self._answer, args=(call,), daemon=True)
             self._answering.add(thread)
             thread.start()
@@ -180,8 +180,8 @@ class Ros2Scheduler:
         self._reply(call, response)
         self._answering.discard(threading.current_thread())
 
-    def _refused(self, call: Call) -> bool:
-        """Refuse a request, once and aloud, whose shape is not that of --nav2."""
+    def _refuse_other_shapes(self, call: Call) -> bool:
+        """Return whether the request has another shape than --nav2 says; the first one is reported."""
         if call.sender not in self._hashed:
             hashed = self.bus.type_hash(call)
             self._hashed[call.sender] = None if hashed is None else TYPE_HASHES.get(hashed, "of another kind")
@@ -205,7 +205,7 @@ class Ros2Scheduler:
 
         reply = self.bus.serve(name, messages.TriggerRequest, messages.TriggerResponse, handle)
 
-    def _publish(self, report: Report) -> None:
+    def _publish(self, report: SchedulerReport) -> None:
         values = [messages.KeyValue(name, text) for name, text in report.values.items()]
         status = messages.DiagnosticStatus(report.level, "replan", report.message, "", values)
         self._diagnostics(

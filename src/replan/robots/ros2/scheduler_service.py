@@ -1,15 +1,14 @@
-"""The scheduler behind a service: time limits, the planner's own check, snapshots. No transport.
+"""The scheduler of a setting file behind a service: time limits, the planner's own check, saves.
 
-All work on the scheduler is done in one thread of its own, so that a slow rule delays nobody for longer than
-the decision's time limit.
+All work on the scheduler is done by one `Worker`, so that a slow rule delays nobody for longer than the time
+limit of a decision.
 """
 
 from __future__ import annotations
 
-import queue
-import threading
 import time
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as LateError
 from dataclasses import dataclass, field
@@ -20,12 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.robots.ros2.nav2_scheduler import Nav2Scheduler, Verdict
-from replan.robots.ros2.saved_drive import restore, save
+from replan.execute.deadline import DeadlineExceeded, Worker
+from replan.robots.ros2.drive import restore, save
+from replan.robots.ros2.nav2_scheduler import PATIENCE, Nav2Scheduler, Verdict
+from replan.skip.propagation import EXECUTIONS
+from replan.study.rule_source import make_rule
 from replan.worlds.map_file import OccupancyMap
+from replan.worlds.map_world import Map
+from replan.worlds.settings import load_setting
 
 LIMIT = 0.05  # seconds, of a decision and of the planner's own check
 OK, WARN, ERROR = 0, 1, 2  # levels of a diagnostic status
+_KEYS = {"rule", "parameters", "execution"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Report:
+class SchedulerReport:
     """The state of the scheduler, for diagnostics."""
 
     level: int
@@ -60,7 +65,7 @@ class SchedulerService:
         decision_limit: float = LIMIT,
         planner_limit: float = LIMIT,
         snapshot: str | Path | None = None,
-        publish: Callable[[Report], None] | None = None,
+        publish: Callable[[SchedulerReport], None] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         for name, limit in (("decision limit", decision_limit), ("planner limit", planner_limit)):
@@ -70,30 +75,29 @@ class SchedulerService:
         self.decision_limit, self.planner_limit = decision_limit, planner_limit
         self.trouble = ""  # what is wrong beside the mission, for diagnostics
         self.calls = 0
-        self._snapshot, self._publish, self._saved = snapshot, publish, -1
+        self._snapshot, self._publish = snapshot, publish
         self.resumed = snapshot is not None and restore(scheduler, snapshot)
         self._saved = scheduler.changes
         self._pose: tuple[Any, Any] | None = None
-        self._last: Report | None = None
-        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="replan scheduler", daemon=True).start()
+        self._last: SchedulerReport | None = None
+        self._worker = Worker()
 
     def on_pose(self, position: ArrayLike, covariance: ArrayLike | None = None) -> None:
         """Take the robot's x, y and their (2, 2) covariance, as often as they come."""
         self._pose = (position, covariance)
 
-    def on_path(self, points: ArrayLike, stamp: float) -> Future:
+    def on_path(self, points: ArrayLike, stamp: float) -> None:
         """Take a path of (n, 2) x, y."""
-        return self._submit(lambda now: self.scheduler.on_path(points, now, stamp=stamp))
+        self._post(lambda now: self.scheduler.on_path(points, now, stamp=stamp))
 
-    def on_map(self, occupancy: OccupancyMap) -> Future:
+    def on_map(self, occupancy: OccupancyMap) -> None:
         """Take a map."""
-        return self._submit(lambda now: self.scheduler.on_map(self.scheduler.setting.cut(occupancy)))
+        self._post(lambda now: self.scheduler.on_map(self.scheduler.setting.cut(occupancy)))
 
     def tick(self) -> None:
         """Let time pass; call it about once a step."""
-        if self._work.empty():
-            self._submit(self.scheduler.peek)
+        if not self._worker.busy:
+            self._post(self.scheduler.peek)
 
     def answer(self, planner: Future | None = None) -> Answer:
         """Answer "is the path still valid?".
@@ -103,16 +107,21 @@ class SchedulerService:
         """
         began = time.monotonic()
         self.calls += 1
-        question = _Question()
-        self._submit(lambda now: question.put(self.scheduler, now))
-        verdict = question.get(self.decision_limit)
+        verdict, missing = None, ""
+        try:
+            verdict = self._worker.run(
+                lambda: self._work(self.scheduler.peek), self._say, timeout=self.decision_limit
+            )
+        except DeadlineExceeded:
+            missing = f"no decision within {self.decision_limit:g} s"
+        except Exception as error:
+            missing = f"no decision ({type(error).__name__})"
         valid, why, indices = True, "", []
         if planner is not None:
             left = self.planner_limit - (time.monotonic() - began)
             valid, why, indices = _planners_answer(planner, max(left, 0.0))
         if verdict is None:
-            late = f"no decision within {self.decision_limit:g} s"
-            return Answer(valid, f"{late}; {why or 'nothing else is asked'}", indices)
+            return Answer(valid, f"{missing}; {why or 'nothing else is asked'}", indices)
         if verdict.due:
             return Answer(False, verdict.reason, indices)
         return Answer(valid, why if not valid else verdict.reason, indices)
@@ -120,39 +129,42 @@ class SchedulerService:
     def status(self) -> tuple[bool, dict[str, Any]]:
         """Return whether a decision could be made in time, and the state of the mission."""
         try:
-            return True, self._submit(self.scheduler.status).result(self.decision_limit)
-        except LateError:
+            return True, self._worker.run(
+                lambda: self._work(self.scheduler.status), lambda status: status, timeout=self.decision_limit
+            )
+        except DeadlineExceeded:
             return False, {"reason": f"no decision within {self.decision_limit:g} s"}
 
     def settle(self, seconds: float = 10.0) -> None:
         """Wait until all that came before is done and saved."""
-        self._submit(lambda now: None).result(seconds)
+        self._worker.run(lambda: None, lambda _: None, timeout=seconds)
 
-    def _submit(self, job: Callable[[float], Any]) -> Future:
-        done: Future = Future()
+    def _post(self, job: Callable[[float], Any]) -> None:
+        self._worker.post(lambda: self._work(job))
 
-        def work() -> None:
-            if self._pose is not None:
-                self.scheduler.on_pose(*self._pose)
-            try:
-                done.set_result(job(self.clock()))
-            except Exception as error:
-                self.trouble = f"{type(error).__name__}: {error}"
-                done.set_exception(error)
+    def _work(self, job: Callable[[float], Any]) -> Any:
+        """Do a job in the worker's thread; save and report what it changed."""
+        if self._pose is not None:
+            self.scheduler.on_pose(*self._pose)
+        try:
+            return job(self.clock())
+        except Exception as error:
+            self.trouble = f"{type(error).__name__}: {error}"
+            raise
+        finally:
             self._after()
 
-        self._work.put(work)
-        return done
-
-    def _run(self) -> None:
-        while True:
-            self._work.get()()
+    def _say(self, verdict: Verdict) -> Verdict:
+        """Count a verdict as said; only for a caller who still waits for it."""
+        said = self.scheduler.say(verdict, self.clock())
+        self._after()
+        return said
 
     def _after(self) -> None:
         """Save what has changed and report it."""
         try:
             if self._snapshot is not None and self._saved != self.scheduler.changes:
-                save(self.scheduler, self._snapshot)
+                save(self.scheduler.drive, self._snapshot)
                 self._saved = self.scheduler.changes
             if self._publish is not None:
                 report = self._report()
@@ -162,48 +174,48 @@ class SchedulerService:
         except Exception as error:
             self.trouble = f"{type(error).__name__}: {error}"
 
-    def _report(self) -> Report:
-        status = self.scheduler.status(self.clock())
-        message = self.trouble or status["reason"]
+    def _report(self) -> SchedulerReport:
+        now, drive = self.clock(), self.scheduler.drive
+        status = self.scheduler.status(now)
+        asked = None if drive is None else drive.asked
+        overdue = status["due"] and asked is not None and now - asked >= self.scheduler.patience
+        level = ERROR if self.trouble else WARN if overdue else OK
         values = {name: _text(value) for name, value in status.items() if name != "time"}
-        waiting = (
-            status["due"] and self.scheduler.drive is not None and self.scheduler.drive.asked is not None
-        )
-        level = ERROR if self.trouble else WARN if waiting and self._overdue() else OK
-        return Report(level, status["due"], message, values)
-
-    def _overdue(self) -> bool:
-        drive = self.scheduler.drive
-        return (
-            drive is not None
-            and drive.asked is not None
-            and self.clock() - drive.asked >= self.scheduler.patience
-        )
+        return SchedulerReport(level, status["due"], self.trouble or status["reason"], values)
 
 
-class _Question:
-    """A question to the scheduler that is dropped if it is not answered in time."""
+def load_scheduler(
+    path: str | Path,
+    *,
+    rule: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    execution: str | None = None,
+    patience: float = PATIENCE,
+    read_map: bool = True,
+) -> Nav2Scheduler:
+    """Return the scheduler of a TOML file with `world = "map"`.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._done = threading.Event()
-        self._dropped = False
-        self._verdict: Verdict | None = None
-
-    def put(self, scheduler: Nav2Scheduler, now: float) -> None:
-        """Ask; the scheduler counts the question only if somebody still waits for the answer."""
-        scheduler.peek(now)
-        with self._lock:
-            if not self._dropped:
-                self._verdict = scheduler.ask(now)
-                self._done.set()
-
-    def get(self, seconds: float) -> Verdict | None:
-        """Return the verdict, None if it is late or could not be made."""
-        self._done.wait(seconds)
-        with self._lock:
-            self._dropped = True
-            return self._verdict
+    `rule`, `parameters` and `execution` take precedence over the file's. Without `read_map` the scheduler
+    waits for a map.
+    """
+    setting = load_setting(path)
+    if not isinstance(setting, Map):
+        raise InputError(f'{path}: a scheduler needs world = "map", not {setting.world!r}')
+    section = tomllib.loads(Path(path).read_text()).get("scheduler", {})
+    if unknown := sorted(set(section) - _KEYS):
+        raise InputError(f"{path}: unknown key 'scheduler.{unknown[0]}'")
+    execution = execution or section.get("execution", EXECUTIONS[0])
+    if execution not in EXECUTIONS:
+        raise InputError(f"execution must be {' or '.join(EXECUTIONS)}, not {execution!r}")
+    name = rule or section.get("rule", "lookahead")
+    chosen = parameters if rule or parameters else section.get("parameters", {})
+    return Nav2Scheduler(
+        setting,
+        make_rule(name, **(chosen or {})),
+        execution=execution,
+        patience=patience,
+        cells=setting.cells() if read_map else None,
+    )
 
 
 def _planners_answer(planner: Future, seconds: float) -> tuple[bool, str, list[int]]:

@@ -1,0 +1,101 @@
+"""One mission under Nav2, and the file from which a restarted process goes on with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.execute import Agent
+from replan.execute.snapshot import read_attached
+from replan.model.kernel import Array, Indices
+from replan.schedule.rule import Decision
+from replan.worlds.cell_map import CellMap
+
+if TYPE_CHECKING:
+    from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
+
+FILE = "drive.npz"
+_PLAIN = ("start", "goal", "moves", "began", "asked", "paths", "beyond_budget")
+
+
+@dataclass(frozen=True)
+class ReceivedPath:
+    """A path as it arrived."""
+
+    points: Array = field(repr=False)  # (n, 2) x, y in metres
+    stamp: float = 0.0  # seconds
+
+    def same_as(self, other: ReceivedPath | None) -> bool:
+        """Return whether this is the other path, sent again."""
+        return other is not None and self.stamp == other.stamp and np.array_equal(self.points, other.points)
+
+
+@dataclass
+class Drive:
+    """One mission under way."""
+
+    agent: Agent = field(init=False, repr=False)
+    cells: CellMap  # with every cell of the first path free
+    start: int
+    goal: int
+    moves: int  # of the first path
+    began: float  # seconds
+    path: ReceivedPath
+    way: Indices  # cells of the path in force
+    due: Decision | None = None  # the decision that made an update due
+    asked: float | None = None  # when "replan" was last answered, None if not since the last path
+    paths: int = 1  # that have come, the first one included
+    beyond_budget: int = 0  # of these, paths after the budget was spent
+
+
+def save(drive: Drive | None, folder: str | Path) -> None:
+    """Save the mission as one file in a folder, or remove that file if there is no mission."""
+    file = Path(folder) / FILE
+    if drive is None:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    cells, due = drive.cells, drive.due
+    attached: dict[str, Any] = {name: vars(drive)[name] for name in _PLAIN}
+    attached |= {
+        "due": None if due is None else {**vars(due), "terms": dict(due.terms)},
+        "way": drive.way,
+        "points": drive.path.points,
+        "stamp": drive.path.stamp,
+        "map": [cells.cell, cells.shape, cells.origin, cells.inflation],
+        "blocked": np.packbits(cells.blocked).tobytes().hex(),
+    }
+    drive.agent.save(file, attached=attached)
+
+
+def restore(scheduler: Nav2Scheduler, folder: str | Path) -> bool:
+    """Take up the mission saved in a folder and return whether there is one.
+
+    Raises `InputError` if the file is damaged or belongs to another setting or rule.
+    """
+    file = Path(folder) / FILE
+    if not file.exists():
+        return False
+    saved = read_attached(file)
+    try:
+        cell, shape, origin, inflation = saved["map"]
+        bits = np.frombuffer(bytes.fromhex(saved["blocked"]), dtype=np.uint8)
+        blocked = np.unpackbits(bits, count=shape[0] * shape[1]).astype(bool)
+        cells = CellMap(cell, tuple(shape), blocked, tuple(origin), inflation)
+        path = ReceivedPath(np.asarray(saved["points"], dtype=float).reshape(-1, 2), saved["stamp"])
+        way = np.asarray(saved["way"], dtype=np.int64)
+        start, goal, moves, began = (saved[name] for name in _PLAIN[:4])
+        drive = scheduler.make_drive(path, way, began, cells=cells, start=start, goal=goal, moves=moves)
+        drive.due = None if saved["due"] is None else Decision(**saved["due"])
+        drive.asked, drive.paths, drive.beyond_budget = (saved[name] for name in _PLAIN[4:])
+    except (ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{file}: not a saved mission ({error})") from None
+    drive.agent.restore(file)
+    scheduler.drive = drive
+    if scheduler.cells is None:
+        scheduler.cells = cells
+    return True
