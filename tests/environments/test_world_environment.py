@@ -9,7 +9,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import replan.environments  # noqa: F401  (registers)
-from replan.environments import SETTINGS, WorldEnvironment
+from replan.environments import WorldEnvironment
+from replan.environments.world_environment import SETTINGS
 from replan.errors import InputError
 from replan.planning import oracle
 from replan.suite import suite_world

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.study.imported_files import imported_files
+from replan.study.rule_source import imported_files
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""replan's worlds as Gymnasium environments; importing this folder registers them.
+"""replan's worlds as Gymnasium environments (extra `gym`); importing this folder registers them.
 
     import gymnasium, replan.environments
     env = gymnasium.make("replan/Rover-v0", n=8)
@@ -6,16 +6,16 @@
 or, without the second import, `gymnasium.make("replan.environments:replan/Rover-v0")`.
 """
 
+from importlib.util import find_spec
+
+from replan.errors import missing_extra
+
+if find_spec("gymnasium") is None:
+    raise ImportError(missing_extra("replan.environments", "gym", "gymnasium"))
+
 from replan.environments.budgeted_observation import BudgetedObservation
-from replan.environments.registration import SETTINGS, make_environment, register_environments
-from replan.environments.world_environment import WorldEnvironment
+from replan.environments.world_environment import WorldEnvironment, make_environment, register_environments
 
 register_environments()
 
-__all__ = [
-    "SETTINGS",
-    "BudgetedObservation",
-    "WorldEnvironment",
-    "make_environment",
-    "register_environments",
-]
+__all__ = ["BudgetedObservation", "WorldEnvironment", "make_environment"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from math import inf
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import gymnasium
@@ -21,7 +21,6 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from replan.environments.whole_number import whole_number
 from replan.errors import InputError
 
 DO_NOT_LOOK, LOOK = 0, 1
@@ -47,11 +46,11 @@ class BudgetedObservation(gymnasium.Wrapper, RecordConstructorArgs):
         """Subtract `price` from the reward of each granted look; `longest` bounds the steps of an episode."""
         RecordConstructorArgs.__init__(self, budget=budget, price=price, longest=longest, flat=flat)
         gymnasium.Wrapper.__init__(self, env)
-        self.budget = whole_number("budget", budget, least=0)
+        self.budget = _whole_number("budget", budget, least=0)
         if not (isinstance(price, Real) and 0 <= price < inf):
             raise InputError(f"price must be a number and not negative, not {price!r}")
         self.price = float(price)
-        self.longest = whole_number("longest", _longest(env) if longest is None else longest, least=1)
+        self.longest = _whole_number("longest", _longest(env) if longest is None else longest, least=1)
         self._shown = spaces.Dict(
             seen=env.observation_space,
             age=spaces.Discrete(self.longest + 1),
@@ -122,3 +121,10 @@ def _longest(env: gymnasium.Env) -> int:
     if env.spec is not None and env.spec.max_episode_steps is not None:
         return env.spec.max_episode_steps
     raise InputError("this environment does not say how long an episode is: give longest")
+
+
+def _whole_number(name: str, value: Any, *, least: int) -> int:
+    """Return the value. Raises `InputError` if it is not a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return int(value)

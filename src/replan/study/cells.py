@@ -15,10 +15,9 @@ from replan.errors import InputError
 from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
 from replan.study.estimators import TRUE_KERNEL
-from replan.study.imported_files import imported_files
 from replan.study.joint import JointMeasure, joint_measure
 from replan.study.protocol import VALIDATION_SEEDS
-from replan.study.rule_source import RuleSource, find_rule
+from replan.study.rule_source import RuleSource, find_rule, imported_files
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import SPENDING, parse_setting, replace_spending
 
