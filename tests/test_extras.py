@@ -54,6 +54,7 @@ NEEDY = {
     "study": [["run", "table1"], ["compare", "periodic"], ["reproduce", "table1"], ["benchmark", "periodic"],
               ["results", "x"], ["export", "x"], ["fly"], ["budget", "nsbridge-0", "--out", "x.png"]],
     "app": [["explore"]],
+    "ros": [["ros", "x.toml"]],
 }  # fmt: skip
 
 

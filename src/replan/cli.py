@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from replan import __version__
-from replan.errors import InputError, extra_of, missing_extra, require_extra
+from replan.errors import InputError, extra_of, missing_extra
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, of click or of typer's copy
 COMMANDS = {
@@ -41,7 +41,7 @@ COMMANDS = {
     "explore": ("explore:explore", "Drag update times in a browser and see what they cost."),
 }
 """Function of each command, in a module of `replan.commands`, and its line in the list of commands."""
-NEEDED = {"study": "study", "reproduce": "study", "benchmark": "study", "fly": "study", "explore": "app"}
+NEEDED = {"study": "study", "reproduce": "study", "fly": "study", "ros": "ros", "explore": "app"}
 """Extra of the installation that the commands of a module need."""
 PLAIN: dict[str, Any] = {
     "add_completion": False,
@@ -62,15 +62,13 @@ class LazyCommands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        if module in NEEDED:
-            require_extra(NEEDED[module], f"replan {cmd_name}")
         command = vars(import_module(f"replan.commands.{module}"))[name]
         if isinstance(command, typer.Typer):
             return typer.main.get_command(command)
         from replan.commands.options import flat_command
 
         single = typer.Typer(**PLAIN)
-        single.command(cmd_name)(flat_command(command))
+        single.command(cmd_name)(flat_command(command, extra=NEEDED.get(module)))
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -123,9 +121,9 @@ def run(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         if (extra := extra_of(str(error.name))) is None:
             raise
-        return _refuse(missing_extra(f"replan {arguments[0]}", extra, str(error.name)))
+        return _refuse(missing_extra("this command", extra, str(error.name)))
     except USAGE_ERROR as error:
-        return _refuse(error.format_message())  # pyright: ignore[reportAttributeAccessIssue]
+        return _refuse(error.format_message().replace("Value error, ", ""))  # pyright: ignore[reportAttributeAccessIssue]
     except Exception as error:
         if (place := _line_of_the_user(error)) is None:
             raise

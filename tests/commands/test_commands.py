@@ -150,9 +150,9 @@ def test_a_schedule_tells_each_term_once(replan):
         (["regret", "two-burst", "--rule", "periodic", "--set", "x=1"], "periodic has no parameter 'x'"),
         (
             ["regret", "two-burst", "--rule", "periodic", "--execution", "psychic"],
-            "--execution must be map or belief",
+            "Invalid value for '--execution': 'psychic' is not one of",
         ),
-        (["regret", "two-burst", "--rule", "periodic", "--rollouts", "1"], "--rollouts must be at least 2"),
+        (["regret", "two-burst", "--rule", "periodic", "--rollouts", "1"], "Invalid value for '--rollouts'"),
         (["regret", "no-such-setting", "--rule", "periodic"], "neither a TOML file nor a built-in setting"),
         (["regret"], "Missing argument"),
         (["fly-to-the-moon"], "No such command"),

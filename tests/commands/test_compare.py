@@ -68,7 +68,7 @@ def test_people_get_a_table_and_a_page(capsys, tmp_path, monkeypatch):
         (["compare", "periodc"], "did you mean periodic"),
         (["compare", "periodic", "--settings", "two-brst"], "did you mean two-burst"),
         (["compare", "periodic", "--settings", "two-burst,,x"], "commas"),
-        (["compare", "periodic", "--execution", "guess"], "map or belief"),
+        (["compare", "periodic", "--execution", "guess"], "'--execution': 'guess' is not one of"),
         (["list", "ruls"], "did you mean rules"),
         (["regret", "two-brst", "--rule", "periodic"], "did you mean two-burst"),
     ],

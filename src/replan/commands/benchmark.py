@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -76,7 +76,7 @@ def score(
         bool, typer.Option("--tune", help="Choose one parameter set for all worlds on the tune part.")
     ] = False,
     forecast: Annotated[
-        str, typer.Option(help="What the robot expects: frozen, trend, mixture or given (the true future).")
+        ForecastKind, typer.Option(help="What the robot expects; given: the true future.")
     ] = "frozen",
     card: Annotated[
         Path | None, typer.Option(help="File of the card; in the run's folder if not given.")
@@ -84,15 +84,12 @@ def score(
     out: Annotated[Path | None, typer.Option(help="Folder of the run, card and page.")] = None,
 ) -> ScoreAnswer:
     """Score a rule on the test part of the suite and write its card and a page; the same command goes on."""
-    if forecast not in get_args(ForecastKind):
-        raise InputError(f"--forecast must be one of {', '.join(get_args(ForecastKind))}, not {forecast!r}")
-    expected: ForecastKind = forecast  # pyright: ignore[reportAssignmentType]
     source, given = find_rule(rule), parse_parameters(assignments or [])
     unusual = ["tuned"] * tune + [forecast] * (forecast != "frozen")
     slug = _slug([rule.rpartition(":")[2], *map("=".join, given.items()), *unusual], source.digest)
     folder = output_folder(out or Path("runs") / "benchmark" / slug)
     compute = _computing(folder, engine, quiet=output.as_json)
-    found = make_card(source, given, compute, tune=tune, forecast=expected)
+    found = make_card(source, given, compute, tune=tune, forecast=forecast)
     file = write_whole(card or folder / "card.json", found.text())
     page = write_benchmark_page([found, *reference_cards()], folder, own=found)
     return ScoreAnswer(found, file, page)
@@ -183,9 +180,9 @@ def leaderboard(
     return Leaderboard(ranked, write_leaderboard(ranked, output_folder(out)))
 
 
-app.command(SCORE)(flat_command(score))
-app.command("verify")(flat_command(verify))
-app.command("leaderboard")(flat_command(leaderboard))
+app.command(SCORE)(flat_command(score, extra="study"))
+app.command("verify")(flat_command(verify, extra="study"))
+app.command("leaderboard")(flat_command(leaderboard, extra="study"))
 
 
 def _computing(folder: Path, engine: EngineOptions, *, quiet: bool) -> Callable[[Study], Run]:

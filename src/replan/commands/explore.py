@@ -23,7 +23,7 @@ def explore(
         str,
         typer.Argument(help="A setting or saved screen (TOML), a link, or the name of a built-in setting."),
     ] = "two-burst",
-    port: Annotated[int, typer.Option(help="Port on this machine.")] = 2718,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 2718,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> PlainAnswer:
     """Serve the explorer as a page on this machine until Ctrl-C."""
@@ -38,8 +38,6 @@ def explore(
 
 
 def _check_port(port: int) -> None:
-    if not 1 <= port <= 65535:
-        raise InputError(f"--port must lie between 1 and 65535, not {port}")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

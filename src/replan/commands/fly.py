@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from replan.commands import Answer, Output, PlainAnswer
-from replan.commands.options import ExecutionOption, RuleOption, SeedOption, SetOption, check_execution
+from replan.commands.options import ExecutionOption, RuleOption, SeedOption, SetOption
 from replan.errors import InputError
 from replan.model.slip import ACTIONS
 from replan.robots.crazyflie import crazyflow_flight
@@ -18,11 +18,9 @@ from replan.robots.crazyflie.flight_log import mcap_writer, write_flight_log
 from replan.robots.crazyflie.flight_report import flight_figure
 from replan.robots.crazyflie.flights import FlightScene, Job, Track, choose_rule, fly_one, track
 from replan.robots.crazyflie.landing import Landing
-from replan.robots.crazyflie.layouts import layout
+from replan.robots.crazyflie.layouts import Density, layout
 from replan.schedule.registry import parse_parameters
 from replan.study.rule_source import RuleSource, find_rule
-
-DENSITIES = ("none", "sparse", "dense")
 
 
 @dataclass(frozen=True)
@@ -96,27 +94,23 @@ class FlightAnswer(Answer):
 
 def fly(
     output: Output,
-    density: Annotated[str, typer.Option(help="Obstacles: none, sparse or dense.")] = "dense",
-    number: Annotated[int, typer.Option("--layout", help="Number of the layout.")] = 0,
+    density: Annotated[Density, typer.Option(help="Obstacles.")] = "dense",
+    number: Annotated[int, typer.Option("--layout", min=0, help="Number of the layout.")] = 0,
     rule: RuleOption = "lookahead",
     assignments: SetOption = None,
     execution: ExecutionOption = "map",
     cuts: Annotated[int, typer.Option(help="Cuts of a cell in the planner's model: 1, or 3 (3 x 3).")] = 1,
-    backend: Annotated[str | None, typer.Option(help="crazyflow: simulated physics (the default).")] = None,
+    backend: Annotated[
+        Literal["crazyflow"] | None, typer.Option(help="Simulated physics, if no --link is given.")
+    ] = None,
     link: Annotated[str | None, typer.Option(help="URI of a real drone, as udp://127.0.0.1:19850.")] = None,
     log: Annotated[Path | None, typer.Option(help="Write a robot log, FILE.mcap.")] = None,
     picture: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("flight.png"),
     seed: SeedOption = 0,
 ) -> FlightAnswer:
     """Fly one layout and end in a picture."""
-    if density not in DENSITIES:
-        raise InputError(f"--density must be one of {', '.join(DENSITIES)}, not {density!r}")
-    if number < 0:
-        raise InputError(f"--layout must not be negative, not {number}")
     if cuts not in (1, 3):
         raise InputError(f"--cuts must be 1 or 3, not {cuts}")
-    if backend not in (None, "crazyflow"):
-        raise InputError(f"--backend must be crazyflow, not {backend!r}; a real drone is given by --link")
     if backend is not None and link is not None:
         raise InputError("give either --backend or --link")
     if log is not None:
@@ -125,7 +119,7 @@ def fly(
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.parent} to write {path.name} to")
     source = find_rule(rule)
-    chosen = _chosen(source, parse_parameters(assignments or []), density, check_execution(execution))
+    chosen = _chosen(source, parse_parameters(assignments or []), density, execution)
     job = Job(FlightScene(density, number, execution, seed, cuts), chosen, seed)  # pyright: ignore[reportArgumentType]
     status = 0
     try:

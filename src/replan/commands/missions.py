@@ -41,7 +41,7 @@ class NamedMission:
         loaded = settings.load_setting(setting)
         mission = settings.make_mission(
             loaded,
-            execution=robot.execution,  # pyright: ignore[reportArgumentType]
+            execution=robot.execution,
             forecast=robot.forecast_parameters(),
             **({} if spending is None else spending.given()),
         )

@@ -12,20 +12,21 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from replan.commands import Answer, Output
-from replan.errors import InputError
+from replan.errors import InputError, require_extra
+from replan.skip.propagation import Execution
+from replan.worlds.forecasts import ForecastKind, ForecastParameters
 
 if TYPE_CHECKING:
     from replan.study.definition import Study
     from replan.study.engine import Engine
-    from replan.worlds.forecasts import ForecastParameters
 
 SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
-ExecutionOption = Annotated[str, typer.Option(help="How the robot acts between updates: map or belief.")]
+ExecutionOption = Annotated[Execution, typer.Option(help="How the robot acts between updates.")]
 RuleOption = Annotated[
     str, typer.Option("--rule", help="The update rule: its name, file.py:Class or package.module:Class.")
 ]
@@ -43,10 +44,7 @@ class RobotOptions:
     """How the robot acts and what it expects."""
 
     execution: ExecutionOption = "map"
-    forecast: Annotated[
-        str | None,
-        typer.Option(help="What the robot expects: frozen, trend, mixture, given, family or family-ahead."),
-    ] = None
+    forecast: Annotated[ForecastKind | None, typer.Option(help="What the robot expects.")] = None
     forecast_file: Annotated[
         str | None, typer.Option(help="An .npz file with the kernels of the given forecast.")
     ] = None
@@ -59,13 +57,8 @@ class RobotOptions:
     ] = None
     forecast_seed: Annotated[int | None, typer.Option(help="Seed of the forecast's noise.")] = None
 
-    def __post_init__(self) -> None:
-        check_execution(self.execution)
-
     def forecast_parameters(self) -> ForecastParameters | None:
         """Return the forecast that the options describe; None stands for that of the setting."""
-        from replan.worlds.forecasts import ForecastParameters
-
         options = {name: value for name, value in vars(self).items() if name.startswith("forecast")}
         given = {name: value for name, value in options.items() if value is not None}
         if not given:
@@ -140,7 +133,7 @@ class RuleOptions:
 class EngineOptions:
     """Options that say where cells are computed."""
 
-    engine: Annotated[str, typer.Option(help="Where cells are computed: local or ray.")] = "local"
+    engine: Annotated[Literal["local", "ray"], typer.Option(help="Where cells are computed.")] = "local"
     address: Annotated[str | None, typer.Option(help="The Ray cluster to use; else one is started.")] = None
     workers: Annotated[int | None, typer.Option(help="Processes, or cores of the Ray cluster.")] = None
     working_dir: Annotated[
@@ -171,21 +164,19 @@ class EngineOptions:
         ]
 
 
-def check_execution(text: str) -> str:
-    """Return the execution. Raises `InputError` if it is neither map nor belief."""
-    if text not in ("map", "belief"):
-        raise InputError(f"--execution must be map or belief, not {text!r}")
-    return text
+def flat_command(command: Callable[..., Answer], *, extra: str | None = None) -> Callable[..., int]:
+    """Return a function for Typer: groups of options become options, and the answer is shown.
 
-
-def flat_command(command: Callable[..., Answer]) -> Callable[..., int]:
-    """Return a function for Typer: groups of options become options, and the answer is shown."""
+    It refuses to run if the extra that it needs is not installed.
+    """
     hints = get_type_hints(command, include_extras=True)
     hints.pop("return")
     defaults = {name: each.default for name, each in signature(command).parameters.items()}
 
     @wraps(command)
     def flat(**options: Any) -> int:
+        if extra is not None:
+            require_extra(extra, "this command")
         output = _gather(Output, options)
         given = {"output": output, **{name: _gather(hint, options, name) for name, hint in hints.items()}}
         answer = command(**{name: given[name] for name in hints})

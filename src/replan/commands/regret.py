@@ -11,7 +11,6 @@ import typer
 from replan.commands import Answer, Output
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
-from replan.errors import InputError
 from replan.evaluation import exact
 from replan.evaluation.decomposition import Decomposition, decompose
 from replan.evaluation.exact import Evaluation, Steps, reach_and_oracle
@@ -90,14 +89,12 @@ def regret(
     mission: MissionOptions,
     rule: RuleOptions,
     output: Output,
-    rollouts: Annotated[int | None, typer.Option(help="Sample this many rollouts as well.")] = None,
+    rollouts: Annotated[
+        int | None, typer.Option(min=2, max=MOST_ROLLOUTS, help="Sample this many rollouts as well.")
+    ] = None,
     verbose: VerboseOption = False,
 ) -> RegretAnswer:
     """Print the exact regret of a schedule or rule, how it compares, and the loss of every step."""
-    if rollouts is not None and rollouts < 2:
-        raise InputError(f"--rollouts must be at least 2, not {rollouts}")
-    if rollouts is not None and rollouts > MOST_ROLLOUTS:
-        raise InputError(f"--rollouts must be at most {MOST_ROLLOUTS}")
     named, seed = NamedMission.from_options(mission), rule.seed
     with output.waiting() as doing:
         doing("solving the world for the oracle")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -102,21 +102,19 @@ def reproduce(
     output: Output,
     part: Annotated[str, typer.Argument(help="One of the parts above.")] = "all",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("results"),
-    search: Annotated[str, typer.Option(help="Candidate sets: paper, or equal for all methods.")] = "paper",
+    search: Annotated[
+        Literal["paper", "equal"], typer.Option(help="Candidate sets: paper, or equal for all methods.")
+    ] = "paper",
     layouts: Annotated[
         int | None, typer.Option(help="Layouts per density of `table3` (15) and `table3-report` (256).")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of flights: wind and draws.")] = 0,
-    seeds: Annotated[int, typer.Option(help="Held-out seeds of `learning`, at most 1000.")] = 1000,
+    seeds: Annotated[int, typer.Option(min=2, max=1000, help="Held-out seeds of `learning`.")] = 1000,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> Reproduction:
     """Write the tables and figures of a part."""
     if part not in PARTS:
         raise InputError(f"there is no part {part!r}{did_you_mean(part, PARTS)}")
-    if search not in ("paper", "equal"):
-        raise InputError(f"--search must be paper or equal, not {search!r}")
-    if not 2 <= seeds <= 1000:
-        raise InputError(f"--seeds must lie between 2 and 1000, not {seeds}")
     folder, study, replaced = output_folder(out), PARTS[part].study, {}
     if study == "table1" and search == "equal":
         study = "table1-equal"

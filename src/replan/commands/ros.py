@@ -5,31 +5,32 @@ from __future__ import annotations
 import signal
 import threading
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from replan.commands import PlainAnswer
 from replan.commands.options import SetOption
-from replan.errors import InputError, require_extra
+from replan.errors import InputError
 from replan.schedule.registry import parse_parameters
-
-VERSIONS = ("1.3", "1.4", "1.5")
+from replan.skip.propagation import Execution
 
 
 def serve(
     setting: Annotated[Path, typer.Argument(help='A TOML file with world = "map".')],
     rule: Annotated[str | None, typer.Option(help="The update rule; else that of [scheduler].")] = None,
     assignments: SetOption = None,
-    execution: Annotated[
-        str | None, typer.Option(help="Execution: map or belief; else that of [scheduler].")
-    ] = None,
-    nav2: Annotated[str, typer.Option(help="Version of Nav2: 1.3 (and earlier), 1.4 or 1.5.")] = "1.3",
+    execution: Annotated[Execution | None, typer.Option(help="Execution; else that of [scheduler].")] = None,
+    nav2: Annotated[
+        Literal["1.3", "1.4", "1.5"], typer.Option(help="Version of Nav2; 1.3 for earlier ones too.")
+    ] = "1.3",
     service: Annotated[str, typer.Option(help="Service to offer.")] = "/replan/is_path_valid",
     planner: Annotated[str, typer.Option(help="The planner's own check; '': none.")] = "/is_path_valid",
     plan_topic: Annotated[str, typer.Option(help="Topic of paths.")] = "/plan",
     map_topic: Annotated[str, typer.Option(help="Topic of the map, in place of the setting's file.")] = "",
-    pose_from: Annotated[str, typer.Option(help="Source of the pose: pose, tf or odometry.")] = "pose",
+    pose_from: Annotated[
+        Literal["pose", "tf", "odometry"], typer.Option(help="Source of the pose.")
+    ] = "pose",
     pose_topic: Annotated[str, typer.Option(help="Topic of poses with covariance.")] = "/amcl_pose",
     odometry_topic: Annotated[str, typer.Option(help="Topic of odometry.")] = "/odom",
     map_frame: Annotated[str, typer.Option(help="Frame of map and paths.")] = "map",
@@ -41,15 +42,13 @@ def serve(
     domain: Annotated[int | None, typer.Option(help="DDS domain; else ROS_DOMAIN_ID.")] = None,
     localhost: Annotated[bool, typer.Option("--localhost", help="Discover on this machine only.")] = False,
     node_name: Annotated[str | None, typer.Option(help="Show as a node of this name.")] = None,
-    distro: Annotated[str | None, typer.Option(help="humble or jazzy, with --node-name.")] = None,
+    distro: Annotated[
+        Literal["humble", "jazzy"] | None, typer.Option(help="ROS distribution, with --node-name.")
+    ] = None,
     use_sim_time: Annotated[bool, typer.Option("--use-sim-time", help="Take the time from /clock.")] = False,
 ) -> PlainAnswer:
     """Answer Nav2's IsPathValid with "no" when an update is due; stop with Ctrl-C."""
-    if nav2 not in VERSIONS:
-        raise InputError(f"--nav2 must be one of {', '.join(VERSIONS)}, not {nav2!r}")
-    if pose_from not in ("pose", "tf", "odometry"):
-        raise InputError(f"--pose-from must be pose, tf or odometry, not {pose_from!r}")
-    if (node_name is None) != (distro is None) or distro not in (None, "humble", "jazzy"):
+    if (node_name is None) != (distro is None):
         raise InputError("--node-name goes with --distro humble or --distro jazzy")
     from replan.robots.ros2.scheduler_service import SchedulerService, load_scheduler
 
@@ -61,7 +60,6 @@ def serve(
         patience=patience,
         read_map=not map_topic,
     )
-    require_extra("ros", "replan ros")
     from replan.robots.ros2.dds import Bus
     from replan.robots.ros2.node import Names, Ros2Scheduler
 

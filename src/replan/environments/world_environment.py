@@ -15,9 +15,9 @@ from gymnasium import spaces
 from replan.errors import InputError
 from replan.model.world import World
 from replan.suite.catalogue import FIRST_SEED, VERSION, suite_world, suite_worlds
+from replan.worlds.mars_rover import Rover
 from replan.worlds.parameters import Parameters
 from replan.worlds.settings import Setting, load_setting, parse_setting
-from replan.worlds.mars_rover import Rover
 from replan.worlds.slip_grid import rover
 
 Observation = dict[str, np.int64]  # time and state
