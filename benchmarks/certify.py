@@ -9,7 +9,7 @@ from functools import partial
 
 from benchmarks.timing import Row, compare
 from replan.certificates import certify, certify_ahead
-from replan.schedule import periodic_times
+from replan.schedule.periodic import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 
 SETTINGS = ("two-burst", "thin-ice-medium", "crosswind-medium", "terrain-medium")
@@ -19,8 +19,8 @@ def rows() -> list[Row]:
     found = []
     for name in SETTINGS:
         mission = make_mission(load_setting(name))
-        times = periodic_times(mission.horizon, mission.budget)
-        at = f"{name}, S={mission.world.states} T={mission.horizon} B={mission.budget}"
+        times = periodic_times(mission.horizon, mission.spending.limit)
+        at = f"{name}, S={mission.world.states} T={mission.horizon} B={mission.spending.limit}"
         for when, make in (("after the fact", certify), ("in advance", certify_ahead)):
             found.append(compare(f"certificate {when}, {at}", partial(make, mission, times), repeat=3))
     return found

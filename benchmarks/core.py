@@ -12,7 +12,18 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from benchmarks.timing import Row, compare
-from replan import FixedTimes, Mission, SlipKernel, load_setting, make_mission, oracle, regret, rollout
+from replan import (
+    FixedTimes,
+    Mission,
+    Robot,
+    SlipKernel,
+    Spending,
+    load_setting,
+    make_mission,
+    oracle,
+    regret,
+    rollout,
+)
 from replan.model import GeneralKernel
 from replan.planning import oracle_return, plan
 from replan.worlds import rover
@@ -177,7 +188,9 @@ def exact_regret() -> Row:
     best = oracle(world)
     return compare(
         "exact regret of a schedule, n = 12, T = 50 (goal: under 10 ms)",
-        lambda: regret(Mission(world, 4, 7), FixedTimes(TIMES), best=best),
+        lambda: regret(
+            Mission(world, Robot(planning_horizon=7), Spending.exactly(4)), FixedTimes(TIMES), best=best
+        ),
         repeat=10,
     )
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.timing import Row, compare
+from replan import Robot, Spending
 from replan.evaluation import optimum, regret
 from replan.execute import Mission
 from replan.forecast import Given, Mixture
@@ -28,7 +29,9 @@ def mission(
     n: int = 12, horizon: int = 50, budget: int = 4, *, slip: float = 0.03, execution="map"
 ) -> Mission:
     profile = drift.piecewise(horizon, slip=slip, quiet=0.001, bursts=BURSTS)
-    return Mission(rover(n, profile), budget=budget, planning_horizon=7, execution=execution)
+    return Mission(
+        rover(n, profile), Robot(planning_horizon=7, execution=execution), Spending.exactly(budget)
+    )
 
 
 def first_decision(on: Mission, **options):

@@ -13,6 +13,7 @@ import sys
 import time
 
 from benchmarks.timing import Row, peak_megabytes
+from replan import Robot, Spending
 
 WORK = {
     "regret of a schedule": {"map": 400, "belief": 100},
@@ -68,7 +69,7 @@ def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, f
         slip = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.2, 0.34, 0.018), (0.62, 0.82, 0.018)])
         start, goal = (n // 2, n // 2), (n // 2 + 6, n // 2 + 6)
         world = rover(n, slip, start=start, goal=goal)
-        return Mission(world, budget=4, planning_horizon=7, execution=execution)
+        return Mission(world, Robot(planning_horizon=7, execution=execution), Spending.exactly(4))
 
     def run(mission: Mission) -> None:
         if work == "optimum":

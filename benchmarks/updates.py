@@ -16,6 +16,7 @@ import time
 import numpy as np
 
 from benchmarks.timing import Row, alone
+from replan import Robot, Spending
 
 UPDATES = 500
 
@@ -50,7 +51,7 @@ def mission(estimator: str) -> tuple[float, float, float]:
     from replan.worlds import rover
 
     world = rover(12, linear(UPDATES + 1, slip=0.05, rate=0.001))
-    flown = Mission(world, budget=UPDATES, planning_horizon=7)
+    flown = Mission(world, Robot(planning_horizon=7), Spending.exactly(UPDATES))
     draws = np.random.default_rng(0).random((UPDATES + 1, 1))
     began = time.perf_counter()
     learn = DriftBoundedMLE if estimator == "DriftBoundedMLE" else PooledSlip

@@ -50,7 +50,7 @@ class WhenToLook(gymnasium.Env):
         position = (options or {}).get("world", self.np_random.integers(len(self.worlds)))
         self.world, self.mission, self.best = self.worlds[position]
         named = gymnasium.make(f"replan/{self.world.name}-v1")
-        self.env = BudgetedObservation(named, budget=self.mission.budget)
+        self.env = BudgetedObservation(named, budget=self.mission.spending.limit)
         self.shown, _ = self.env.reset(seed=int(self.np_random.integers(2**31)))
         self._walk(until=1)
         return self._features(), {}
@@ -98,7 +98,7 @@ class WhenToLook(gymnasium.Env):
             belief = propagation.advance(belief, propagation.act(belief, t), t)
             worth.append(float((belief @ q_values.max(axis=1) - (belief @ q_values).max(axis=1))[0]))
         at = np.minimum(np.rint(INTERVALS * self._even()).astype(int), len(worth) - 1)
-        shares = [time / horizon, left / self.mission.budget, self._even() / horizon]
+        shares = [time / horizon, left / self.mission.spending.limit, self._even() / horizon]
         return np.clip([*shares, *np.array(worth)[at] / self._range()], 0, 1).astype(np.float32)
 
 

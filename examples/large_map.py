@@ -11,8 +11,8 @@ import time
 
 import numpy as np
 
-from replan import Agent, Mission, make_rule, piecewise, regret
-from replan.execute import SimulatedRobot
+from replan import Agent, Mission, Robot, Spending, make_rule, piecewise, regret
+from replan.evaluation.agent_runs import SimulatedRobot
 from replan.worlds import rover
 
 SIDE, STEPS, LOOKS = 1000, 50, 4
@@ -25,7 +25,7 @@ def make_mission(side: int = SIDE) -> Mission:
     walls = [(i, j) for i in range(3, side, 8) for j in range(side) if j % 9 and (i, j) != (middle, middle)]
     goal = (middle + 6, middle + 9)
     world = rover(side, slip, start=(middle, middle), goal=goal, obstacles=set(walls) - {goal})
-    return Mission(world, budget=LOOKS, planning_horizon=12, execution="belief")
+    return Mission(world, Robot(planning_horizon=12, execution="belief"), Spending.exactly(LOOKS))
 
 
 def drive(mission: Mission) -> dict[str, np.ndarray]:

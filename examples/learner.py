@@ -22,7 +22,9 @@ from replan import (
     Decision,
     Mission,
     Need,
+    Robot,
     Rule,
+    Spending,
     make_rule,
     optimum,
     oracle,
@@ -59,12 +61,12 @@ class Learned(Rule):
 def small_mission() -> Mission:
     """A 5 x 5 grid that turns slippery in the middle of 20 steps."""
     slip = piecewise(20, slip=0.05, quiet=0.002, bursts=[(0.3, 0.6, 0.06)])
-    return Mission(rover(5, slip), budget=4, planning_horizon=7)
+    return Mission(rover(5, slip), Robot(planning_horizon=7), Spending.exactly(4))
 
 
 def blank_table(mission: Mission) -> np.ndarray:
     """Zero where a next look leaves room for those after it: rewards are costs, so zero invites trying."""
-    horizon, budget = mission.horizon, mission.budget
+    horizon, budget = mission.horizon, mission.spending.limit
     values = np.full((horizon, budget, mission.world.states, horizon + 1), -np.inf)
     values[:, 0, :, horizon] = 0.0
     for t in range(horizon):
@@ -75,7 +77,7 @@ def blank_table(mission: Mission) -> np.ndarray:
 
 def train(mission: Mission, *, seed: int) -> Iterator[tuple[int, Learned]]:
     """The table after each of `EPISODES`."""
-    env = BudgetedObservation(WorldEnvironment(mission.world), budget=mission.budget)
+    env = BudgetedObservation(WorldEnvironment(mission.world), budget=mission.spending.limit)
     env.reset(seed=seed)
     random = np.random.default_rng(seed)
     values = blank_table(mission)
@@ -121,7 +123,7 @@ def walk(mission, env, observation, *, until: int):
 def main() -> None:
     mission = small_mission()
     best = oracle(mission.world)
-    print(f"exact regret, {mission.budget} looks in {mission.horizon} steps")
+    print(f"exact regret, {mission.spending.limit} looks in {mission.horizon} steps")
     runs = [[regret(mission, rule, best=best) for _, rule in train(mission, seed=seed)] for seed in SEEDS]
     for episodes, found in zip(EPISODES, zip(*runs, strict=True), strict=True):
         spread = f"({min(found):.3f} to {max(found):.3f} over {len(SEEDS)} seeds)"

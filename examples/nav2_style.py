@@ -24,7 +24,7 @@ from replan.study import Bench, choose
 
 def triggers(mission: Mission) -> dict[str, list[Rule]]:
     """Each trigger over its range; the rate of a stack that replans at every step comes first."""
-    even = round(mission.horizon / mission.budget)
+    even = round(mission.horizon / mission.spending.limit)
     return {
         "fixed rate, every step": [FixedRate(1)],
         "fixed rate, best": [FixedRate(every) for every in range(2, even + 3)],
@@ -35,7 +35,7 @@ def triggers(mission: Mission) -> dict[str, list[Rule]]:
 
 def table(name: str, mission: Mission) -> list[str]:
     """The lines for one mission."""
-    lines = [f"{name}: {mission.horizon} steps, {mission.budget} updates"]
+    lines = [f"{name}: {mission.horizon} steps, {mission.spending.limit} updates"]
     best = oracle(mission.world)
     for label, rules in triggers(mission).items():
         found = {regret(mission, rule, best=best): rule for rule in rules}
@@ -45,7 +45,7 @@ def table(name: str, mission: Mission) -> list[str]:
     rules["lookahead"] = Lookahead()
     for label, rule in rules.items():
         lines.append(f"  {label:<24} regret {regret(mission, rule, best=best):.3f}")
-    foretold = replace(mission, forecast=Given(mission.world.kernel))
+    foretold = replace(mission, robot=replace(mission.robot, forecast=Given(mission.world.kernel)))
     lines.append(f"  {'lookahead, future given':<24} regret {regret(foretold, Lookahead(), best=best):.3f}")
     lines.append(f"  {'best possible':<24} regret {optimum(mission).feedback_regret:.3f}")
     return lines

@@ -11,7 +11,7 @@ from ns_gym.schedulers import PeriodicScheduler
 from ns_gym.update_functions import DistributionDecrementUpdate
 from ns_gym.wrappers import NSBridgeWrapper, NSCliffWalkingWrapper, NSFrozenLakeWrapper
 
-from replan import Lookahead, Mission, Periodic, evaluate, optimum, oracle
+from replan import Lookahead, Mission, Periodic, Robot, Spending, evaluate, optimum, oracle
 from replan.study import Bench, choose
 from replan.worlds import from_ns_gym
 
@@ -41,7 +41,9 @@ def table() -> list[str]:
         world = from_ns_gym(environment, horizon=HORIZON)
         best = oracle(world)
         for execution in ("map", "belief"):
-            mission = Mission(world, budget=BUDGET, planning_horizon=HORIZON, execution=execution)
+            mission = Mission(
+                world, Robot(planning_horizon=HORIZON, execution=execution), Spending.exactly(BUDGET)
+            )
             bench = Bench(mission)
             chosen = [choose(bench, rule).rule for rule in ("drift-threshold", "regret-guided")]
             regrets = [

@@ -59,7 +59,7 @@ def main() -> None:
     best = oracle(mission.world)
     faults = check_rule(Confidence())
     print(f"the checker found {len(faults)} faults{': ' if faults else ''}{', '.join(map(str, faults))}")
-    print(f"{'rule':<24} exact regret on two-burst, {mission.budget} updates")
+    print(f"{'rule':<24} exact regret on two-burst, {mission.spending.limit} updates")
     for least in (0.6, 0.65, 0.7, 0.8):
         print(f"{f'confidence {least:.0%}':<24} {regret(mission, Confidence(least), best=best):.3f}")
     for name in ("periodic", "lookahead"):

@@ -12,7 +12,18 @@ from dataclasses import replace
 import gymnasium
 import numpy as np
 
-from replan import Lookahead, Mission, Periodic, World, check_world, evaluate, from_arrays, optimum
+from replan import (
+    Lookahead,
+    Mission,
+    Periodic,
+    Robot,
+    Spending,
+    World,
+    check_world,
+    evaluate,
+    from_arrays,
+    optimum,
+)
 from replan.forecast import Given
 from replan.worlds import from_gymnasium
 
@@ -48,8 +59,8 @@ def main() -> None:
     ):
         faults = check_world(world)
         print(f"{name}: {world.states} states, {world.horizon} steps, {len(faults)} faults found")
-        mission = Mission(world, budget=budget, planning_horizon=world.horizon)
-        foretold = replace(mission, forecast=Given(world.kernel))
+        mission = Mission(world, Robot(planning_horizon=world.horizon), Spending.exactly(budget))
+        foretold = replace(mission, robot=replace(mission.robot, forecast=Given(world.kernel)))
         robots = {
             "periodic": (mission, Periodic()),
             "lookahead": (mission, Lookahead()),  # believes that the world stays as it is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from replan import Robot, Spending
 from replan.execute.mission import Mission
 from replan.model import GeneralKernel, Reward, World
 from replan.planning.ties import Ties
@@ -52,13 +53,15 @@ def tiny_missions(draw, *, max_horizon: int = 5, executions=("map", "belief"), m
     )
     return Mission(
         world,
-        budget=draw(st.integers(1, horizon - 1)),
-        planning_horizon=draw(st.integers(1, horizon)),
-        ties=Ties(draw(st.sampled_from(["first", "last", "random"])), seed=3),
-        execution=draw(st.sampled_from(executions)),
+        Robot(
+            planning_horizon=draw(st.integers(1, horizon)),
+            execution=draw(st.sampled_from(executions)),
+            ties=Ties(draw(st.sampled_from(["first", "last", "random"])), seed=3),
+        ),
+        Spending.exactly(draw(st.integers(1, horizon - 1))),
     )
 
 
 def random_times(rng: np.random.Generator, mission: Mission) -> tuple[int, ...]:
-    others = rng.choice(np.arange(2, mission.horizon), size=mission.budget - 1, replace=False)
+    others = rng.choice(np.arange(2, mission.horizon), size=mission.spending.limit - 1, replace=False)
     return (1, *sorted(int(t) for t in others))

@@ -16,6 +16,7 @@ from ns_gym.wrappers import (
     NSFrozenLakeWrapper,
 )
 
+from replan import Robot, Spending
 from replan.errors import InputError
 from replan.evaluation import regret
 from replan.execute import Mission
@@ -118,7 +119,9 @@ def test_a_random_course_belongs_to_its_seed():
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_the_rules_run_on_it(make):
-    mission = Mission(from_ns_gym(make(), horizon=HORIZON), budget=3, planning_horizon=HORIZON)
+    mission = Mission(
+        from_ns_gym(make(), horizon=HORIZON), Robot(planning_horizon=HORIZON), Spending.exactly(3)
+    )
     for name in ("periodic", "regret-guided", "drift-threshold", "lazy-value", "random"):
         assert regret(mission, make_rule(name)) >= -1e-9
 

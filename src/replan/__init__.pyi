@@ -15,6 +15,7 @@ from .estimate import (
 )
 from .evaluation import (
     Evaluation as Evaluation,
+    SimulatedRobot as SimulatedRobot,
     check_rule as check_rule,
     decompose as decompose,
     evaluate as evaluate,
@@ -27,7 +28,7 @@ from .execute import (
     Agent as Agent,
     Event as Event,
     Mission as Mission,
-    SimulatedRobot as SimulatedRobot,
+    Robot as Robot,
 )
 from .forecast import (
     Forecast as Forecast,
@@ -40,6 +41,7 @@ from .forecast import (
 from .model import (
     ACTIONS as ACTIONS,
     GeneralKernel as GeneralKernel,
+    Knowledge as Knowledge,
     Kernel as Kernel,
     Reward as Reward,
     SlipKernel as SlipKernel,
@@ -60,9 +62,9 @@ from .schedule import (
     Lookahead as Lookahead,
     Need as Need,
     Periodic as Periodic,
-    Prices as Prices,
     RegretGuided as RegretGuided,
     Rule as Rule,
+    Spending as Spending,
     register as register,
 )
 from .study.rule_source import find_rule as find_rule, make_rule as make_rule

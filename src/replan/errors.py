@@ -53,3 +53,10 @@ def _is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except ImportError:
         return False
+
+
+def require(kind: type, **given: object) -> None:
+    """Raise `InputError` if an argument, given by its name, is not of that class."""
+    for name, value in given.items():
+        if not isinstance(value, kind):
+            raise InputError(f"{name} must be a {kind.__name__}, not {value!r}")

@@ -16,22 +16,23 @@ def main() -> None:
     from replan.estimate import DriftBoundedMLE, FamilyFilter, PooledSlip, transitions
     from replan.evaluation import evaluate, optimum, rollout
     from replan.evaluation.agent_runs import learned_returns
-    from replan.execute.mission import Mission
+    from replan.execute import Mission, Robot
     from replan.model import SlipKernel, linear
-    from replan.schedule import Periodic, make_rule
+    from replan.schedule import Periodic, Spending, make_rule
     from replan.worlds import rover
 
     slippery = rover(4, linear(9, slip=0.05, rate=0.01))
     general = replace(slippery, kernel=lambda t: slippery.kernel(t).general())
     for world in (slippery, general):
         for execution in ("map", "belief"):
-            mission = Mission(world, budget=3, planning_horizon=4, execution=execution)
+            robot = Robot(planning_horizon=4, execution=execution)
+            mission = Mission(world, robot, Spending.exactly(3))
             for rule in (Periodic(), make_rule("lookahead")):
                 evaluate(mission, rule)
                 rollout(mission, rule, np.arange(3))
             optimum(mission)
             certify(mission, (1, 4, 8))
-    mission = Mission(slippery, budget=3, planning_horizon=4)
+    mission = Mission(slippery, Robot(planning_horizon=4), Spending.exactly(3))
     nominal, bounds = SlipKernel((4, 4), 0.05), slippery.drift_bounds
     assert slippery.family is not None
     FamilyFilter(slippery.family, bounds)

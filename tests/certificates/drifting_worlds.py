@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
+from replan import Robot, Spending
 from replan.execute import Mission
 from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
 from replan.planning import Ties
@@ -70,7 +71,11 @@ def general_cases(draw, *, drift: float = 0.4, execution=None) -> Case:
     ]
     world = World(horizon, lambda t: kernels[t], lambda t: rewards[t], stated_bounds=eps)
     execution = execution or draw(st.sampled_from(["map", "belief"]))
-    mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
+    mission = Mission(
+        world,
+        Robot(planning_horizon=draw(st.integers(1, 6)), execution=execution, ties=draw(any_ties)),
+        Spending.exactly(budget),
+    )
     return Case(mission, random_times(generator, horizon, budget))
 
 
@@ -92,7 +97,11 @@ def slip_cases(draw, *, drift: float = 0.3) -> Case:
         )
         world = replace(world, reward=constant(reward))
     execution = draw(st.sampled_from(["map", "belief"]))
-    mission = Mission(world, budget, draw(st.integers(1, 5)), ties=draw(any_ties), execution=execution)
+    mission = Mission(
+        world,
+        Robot(planning_horizon=draw(st.integers(1, 5)), execution=execution, ties=draw(any_ties)),
+        Spending.exactly(budget),
+    )
     return Case(mission, random_times(generator, horizon, budget))
 
 
@@ -108,7 +117,11 @@ def grid_cases(draw, *, execution=None) -> Case:
         reward = Reward(next_state=generator.normal(size=shape[0] * shape[1]))
     world = World(horizon, lambda t: kernels[t], constant(reward), start=int(generator.integers(2)))
     execution = execution or draw(st.sampled_from(["map", "belief"]))
-    mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
+    mission = Mission(
+        world,
+        Robot(planning_horizon=draw(st.integers(1, 6)), execution=execution, ties=draw(any_ties)),
+        Spending.exactly(budget),
+    )
     return Case(mission, random_times(generator, horizon, budget))
 
 
@@ -149,5 +162,9 @@ def family_cases(draw, *, drift: float = 0.3, execution=None) -> Case:
     reward = Reward(state_action=of_action, next_state=generator.normal(size=states))
     world = World(horizon, lambda t: kernels[t], constant(reward), family=family)
     execution = execution or draw(st.sampled_from(["map", "belief"]))
-    mission = Mission(world, budget, draw(st.integers(1, 6)), ties=draw(any_ties), execution=execution)
+    mission = Mission(
+        world,
+        Robot(planning_horizon=draw(st.integers(1, 6)), execution=execution, ties=draw(any_ties)),
+        Spending.exactly(budget),
+    )
     return Case(mission, random_times(generator, horizon, budget))

@@ -6,8 +6,9 @@ from functools import cached_property
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.certificates import Tightening, certify
-from replan.evaluation import all_returns
+from replan.evaluation.exact import all_returns
 from replan.execute import Mission
 from replan.model import GeneralKernel, Reward, World
 from replan.planning import oracle
@@ -30,7 +31,9 @@ class Game:
     def mission(self) -> Mission:
         kernels = [GeneralKernel.from_dense(np.stack([1 - p, p], axis=2)) for p in self.chances]
         world = World(len(kernels), kernels.__getitem__, self.rewards.__getitem__, stated_bounds=self.bounds)
-        return Mission(world, len(self.times), planning_horizon=2, execution=self.execution)
+        return Mission(
+            world, Robot(planning_horizon=2, execution=self.execution), Spending.exactly(len(self.times))
+        )
 
     @cached_property
     def regret(self) -> float:

@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import general_cases, slip_cases
 
+from replan import Robot, Spending
 from replan.certificates import Certified, Tightening, certify, certify_ahead
 from replan.errors import InputError
-from replan.evaluation import all_returns, rollout
+from replan.evaluation import rollout
+from replan.evaluation.exact import all_returns
 from replan.execute import Mission
 from replan.model import GeneralKernel, Reward, World, constant, piecewise
 from replan.planning import oracle
-from replan.schedule import FixedTimes, Periodic, Random, periodic_times
+from replan.schedule import FixedTimes, Periodic, Random
+from replan.schedule.periodic import periodic_times
 from replan.worlds import rover
 from replan.worlds.settings import load_setting, make_mission
 
@@ -75,7 +78,9 @@ def test_every_tightening_tightens(case):
 
 def two_burst(execution="map", **changes):
     slips = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)])
-    return Mission(rover(12, slips, **changes), budget=4, planning_horizon=7, execution=execution)
+    return Mission(
+        rover(12, slips, **changes), Robot(planning_horizon=7, execution=execution), Spending.exactly(4)
+    )
 
 
 def test_two_burst_with_the_periodic_schedule():
@@ -120,7 +125,7 @@ def test_a_way_that_no_estimate_has_seen_is_possible_unless_declared_otherwise()
     loose = Tightening(both_ends=False, one_kernel=False)
     apart = still_world(declared_successors=np.array([[0], [1]]))
     for world, value in ((apart, pytest.approx(0)), (still_world(), pytest.approx(0.39, abs=0.05))):
-        mission = Mission(world, budget=1, planning_horizon=2)
+        mission = Mission(world, Robot(planning_horizon=2), Spending.exactly(1))
         assert certify(mission, (1,), tightening=loose).value == value
         assert certify_ahead(mission, (1,), tightening=loose).value == value
 
@@ -128,7 +133,7 @@ def test_a_way_that_no_estimate_has_seen_is_possible_unless_declared_otherwise()
 def test_an_estimate_outside_the_declared_successors_is_named():
     apart = still_world(declared_successors=np.array([[1], [1]]))
     with pytest.raises(InputError, match="s=0, a=0 to a state that is not declared possible"):
-        certify(Mission(apart, budget=1, planning_horizon=2), (1,))
+        certify(Mission(apart, Robot(planning_horizon=2), Spending.exactly(1)), (1,))
 
 
 @settings(max_examples=30)
@@ -141,7 +146,7 @@ def test_a_rule_is_certified_by_the_times_that_one_mission_takes(case, rule, see
     found = certify(case.mission, rule, seed=seed)
     taken = tuple(np.flatnonzero(rollout(case.mission, rule, [seed], trace=True).updates[0]))
     later = case.mission.horizon - 2  # steps after the first update, which every rule makes
-    assert found.one_of_many == (rule != Random() or comb(later, case.mission.budget - 1) > 1)
+    assert found.one_of_many == (rule != Random() or comb(later, case.mission.spending.limit - 1) > 1)
     assert found.times == taken
     np.testing.assert_array_equal(found.from_starts, certify(case.mission, taken).from_starts)
     revealed = ", ".join(str(t - 1) for t in taken)
@@ -157,7 +162,7 @@ def test_a_rule_that_always_takes_the_same_times_is_certified_as_it_is():
 
 def test_the_world_without_one_slip_is_certified_within_twice_its_regret():
     mission = make_mission(load_setting("thin-ice-medium"))
-    times = periodic_times(mission.horizon, mission.budget)
+    times = periodic_times(mission.horizon, mission.spending.limit)
     true = regrets(mission, times)[mission.world.start]
     assert true == pytest.approx(2.534, abs=1e-3)
     assert true <= certify(mission, times).value <= 2 * true

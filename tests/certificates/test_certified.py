@@ -6,6 +6,7 @@ from hypothesis import given
 from tests.certificates.drifting_worlds import general_cases, slip_cases
 from tests.certificates.test_certificate import still_world
 
+from replan import Robot, Spending
 from replan.certificates import Certified
 from replan.certificates.blind import given_away
 from replan.errors import InputError
@@ -39,7 +40,7 @@ def test_blind_steps_give_away_no_more_than_the_rule_computes(case):
 
 
 def sloping(budget=3):
-    return Mission(rover(5, np.linspace(0.05, 0.5, 14)), budget=budget, planning_horizon=4)
+    return Mission(rover(5, np.linspace(0.05, 0.5, 14)), Robot(planning_horizon=4), Spending.exactly(budget))
 
 
 def test_it_is_a_rule_that_updates_once_going_on_costs_too_much():
@@ -62,7 +63,7 @@ def test_a_smaller_amount_updates_no_later():
 
 def test_it_knows_where_steps_can_lead():
     def most(**declared):
-        mission = Mission(still_world(**declared), budget=1, planning_horizon=2)
+        mission = Mission(still_world(**declared), Robot(planning_horizon=2), Spending.exactly(1))
         return given_away(context(mission), mission.horizon - 1).max()
 
     assert most(declared_successors=np.array([[0], [1]])) == pytest.approx(0)
@@ -79,7 +80,7 @@ def test_what_may_be_given_away_is_never_more_than_there_is_to_win():
     generator = np.random.default_rng(0)
     kernels = [GeneralKernel.from_dense(k) for k in generator.dirichlet(np.ones(6), size=(30, 6, 2))]
     world = World(30, kernels.__getitem__, constant(Reward(state_action=generator.uniform(size=(6, 2)))))
-    asked = context(Mission(world, budget=1, planning_horizon=5))
+    asked = context(Mission(world, Robot(planning_horizon=5), Spending.exactly(1)))
     assert 0 < given_away(asked, 29).max() <= 29 * 1.0
 
 

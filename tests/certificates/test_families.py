@@ -10,10 +10,11 @@ from tests.certificates.drifting_worlds import family_cases, slip_cases
 from tests.certificates.test_certificate import regrets
 from tests.certificates.test_moving_grids import check_after_the_fact, check_in_advance
 
+from replan import Robot, Spending
 from replan.certificates import Tightening, certify, certify_ahead
 from replan.execute import Mission
 from replan.model import Family
-from replan.schedule import periodic_times
+from replan.schedule.periodic import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 
 TIGHTENINGS = st.builds(
@@ -33,7 +34,7 @@ def test_regret_is_below_the_certificate_in_advance_of_any_member(case, tighteni
 
 @given(slip_cases(), st.integers(1, 4))
 def test_regret_with_one_slip_is_below_the_certificate_in_advance_however_it_is_told_apart(case, plan_cells):
-    mission = replace(case.mission, execution="map")
+    mission = replace(case.mission, robot=replace(case.mission.robot, execution="map"))
     found = certify_ahead(mission, case.times, tightening=Tightening(plan_cells=plan_cells))
     assert (regrets(mission, case.times) <= found.from_starts + 1e-9).all()
 
@@ -71,7 +72,11 @@ def test_telling_plans_apart_tightens(case):
 def test_one_slip_is_bounded_as_a_mixture_too(case, ahead):
     family = case.mission.world.family
     mixture = Family.of_mixtures("a mixture", family.first.general(), family.last.general())
-    mission = replace(case.mission, world=replace(case.mission.world, family=mixture), execution="map")
+    mission = replace(
+        case.mission,
+        world=replace(case.mission.world, family=mixture),
+        robot=replace(case.mission.robot, execution="map"),
+    )
     found = (certify_ahead if ahead else certify)(mission, case.times)
     assert mixture.description in found.assumed
     assert (regrets(mission, case.times) <= found.from_starts + 1e-9).all()
@@ -79,7 +84,11 @@ def test_one_slip_is_bounded_as_a_mixture_too(case, ahead):
 
 def test_members_that_contradict_the_bounds_promise_nothing():
     world = make_mission(load_setting("thin-ice-mild")).world
-    mission = Mission(replace(world, stated_bounds=np.full(world.horizon - 1, 1e-4)), 3, planning_horizon=5)
+    mission = Mission(
+        replace(world, stated_bounds=np.full(world.horizon - 1, 1e-4)),
+        Robot(planning_horizon=5),
+        Spending.exactly(3),
+    )
     found = certify_ahead(mission, (1, 9, 20), known_until=9)
     assert found.value == np.inf
     assert "the bounds are too small" in found.contradiction
@@ -87,7 +96,7 @@ def test_members_that_contradict_the_bounds_promise_nothing():
 
 def test_thin_ice_is_promised_within_three_times_its_regret_before_the_first_step():
     mission = make_mission(load_setting("thin-ice-medium"))
-    times = periodic_times(mission.horizon, mission.budget)
+    times = periodic_times(mission.horizon, mission.spending.limit)
     true = regrets(mission, times)[mission.world.start]
     assert true == pytest.approx(2.534, abs=1e-3)
     assert true <= certify(mission, times).value + 1e-9 <= 1.001 * true

@@ -6,6 +6,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.certificates import Estimate, certify, learned_estimate, learned_estimates
 from replan.certificates.mission_legs import OnEstimates
 from replan.errors import InputError
@@ -29,7 +30,7 @@ def mission_in(kernel, *, horizon, budget=1):
     """Nothing drifts, and state 1 pays."""
     reward = constant(Reward(next_state=np.array([0.0, 1.0])))
     world = World(horizon, constant(kernel), reward, stated_bounds=np.zeros(horizon - 1))
-    return Mission(world, budget, planning_horizon=horizon)
+    return Mission(world, Robot(planning_horizon=horizon), Spending.exactly(budget))
 
 
 def planned_on(estimates, mission, times):
@@ -207,4 +208,9 @@ def test_transitions_after_the_horizon_are_refused():
 def test_a_family_whose_parameter_changes_nothing_is_certified():
     world = rover(1, [0.1, 0.2, 0.3])
     estimates = learned_estimates(transitions([[0, 0, 0, 0]]), world, (1,), delta=0.05)
-    assert certify(Mission(world, 1, planning_horizon=2), (1,), estimates=estimates).value == 0.0
+    assert (
+        certify(
+            Mission(world, Robot(planning_horizon=2), Spending.exactly(1)), (1,), estimates=estimates
+        ).value
+        == 0.0
+    )

@@ -12,7 +12,7 @@ from tests.certificates.test_certificate import regrets, two_burst
 from replan.certificates import Tightening, certify, certify_ahead
 from replan.certificates.mission_legs import OnEstimates
 from replan.errors import InputError
-from replan.schedule import periodic_times
+from replan.schedule.periodic import periodic_times
 
 SWITCHES = [
     Tightening(both, one, slip) for both in (True, False) for one in (True, False) for slip in (None, False)
@@ -27,7 +27,7 @@ def test_regret_is_below_the_certificate_in_advance(case, known_until):
 
 @given(slip_cases(), st.integers(0, 6), st.sampled_from(SWITCHES))
 def test_regret_on_a_grid_is_below_the_certificate_in_advance(case, known_until, tightening):
-    mission = replace(case.mission, execution="map")
+    mission = replace(case.mission, robot=replace(case.mission.robot, execution="map"))
     found = certify_ahead(mission, case.times, known_until=known_until, tightening=tightening)
     assert (regrets(mission, case.times) <= found.from_starts + 1e-9).all()
 
@@ -35,7 +35,7 @@ def test_regret_on_a_grid_is_below_the_certificate_in_advance(case, known_until,
 @settings(max_examples=60)
 @given(slip_cases())
 def test_what_is_known_after_the_fact_is_no_less(case):
-    mission = replace(case.mission, execution="map")
+    mission = replace(case.mission, robot=replace(case.mission.robot, execution="map"))
     before = certify_ahead(mission, case.times)
     after = certify(mission, case.times, tightening=Tightening(slip_cells=1))
     assert (after.from_starts <= before.from_starts + 1e-9).all()

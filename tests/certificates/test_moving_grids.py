@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import grid_cases, moving_grids
 from tests.certificates.test_certificate import regrets
 
+from replan import Robot, Spending
 from replan.certificates import Tightening, certify, certify_ahead, promise
 from replan.errors import InputError
 from replan.execute import Mission
@@ -26,7 +27,7 @@ def opening(n, slip, walls, *, family=None, budget=1):
     kernels = SlipKernel((n, n), slip, blocked=blocked), SlipKernel((n, n), slip)
     reward = Reward(next_state=-distances(n, (n - 1, n - 1)) / 5)
     world = World(10, lambda t: kernels[t >= 3], constant(reward), grid=(n, n), family=family)
-    return Mission(world, budget, planning_horizon=5)
+    return Mission(world, Robot(planning_horizon=5), Spending.exactly(budget))
 
 
 @pytest.mark.parametrize(("times", "regret"), [((1,), 3.143), ((1, 5), 1.084)])
@@ -121,7 +122,9 @@ class Game:
         world = World(
             len(self.kernels), self.kernels.__getitem__, constant(self.reward), stated_bounds=self.bounds
         )
-        return Mission(world, len(self.times), planning_horizon=4, execution=self.execution)
+        return Mission(
+            world, Robot(planning_horizon=4, execution=self.execution), Spending.exactly(len(self.times))
+        )
 
     @cached_property
     def regret(self) -> float:

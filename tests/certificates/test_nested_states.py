@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import moving_grids, random_times
 
+from replan import Robot, Spending
 from replan.certificates import Tightening, certificate, certify
 from replan.certificates.nested_states import NestedStates
 from replan.errors import InputError
@@ -71,7 +72,7 @@ def assert_equal(whole, *parts):
 def test_it_is_that_of_the_whole_world(make, execution, seed, n, one_kernel, both):
     generator = np.random.default_rng(seed)
     world = make(n, generator)
-    mission = Mission(world, budget=2, planning_horizon=3, execution=execution)
+    mission = Mission(world, Robot(planning_horizon=3, execution=execution), Spending.exactly(2))
     times = random_times(generator, world.horizon, 2)
     with pytest.MonkeyPatch.context() as monkeypatch:
         assert_equal(
@@ -85,7 +86,7 @@ def test_it_is_that_of_the_whole_world(make, execution, seed, n, one_kernel, bot
 def test_it_is_that_of_the_whole_world_with_updates_around_the_goal(n, structure, execution, monkeypatch):
     world = rover(n, SLIPS, start=(9, 9), goal=(11, 10))
     world = replace(world, stated_bounds=1.5 * world.drift_bounds)
-    mission = Mission(world, budget=3, planning_horizon=4, execution=execution)
+    mission = Mission(world, Robot(planning_horizon=4, execution=execution), Spending.exactly(3))
     found = whole_and_part(monkeypatch, mission, (1, 3, 5), tightening=Tightening(structure=structure))
     assert_equal(*found)
     assert found[0].value > 0.01
@@ -101,7 +102,10 @@ def test_estimates_that_contradict_each_other_far_away_are_noticed(structure, mo
     if structure is None:
         world = replace(world, family=Family.of_mixtures("one cell", kernels[0], kernels[-1]))
     found = whole_and_part(
-        monkeypatch, Mission(world, 2, 2), (1, 3), tightening=Tightening(structure=structure)
+        monkeypatch,
+        Mission(world, Robot(planning_horizon=2), Spending.exactly(2)),
+        (1, 3),
+        tightening=Tightening(structure=structure),
     )
     for each in found:
         assert each.value == np.inf
@@ -118,6 +122,8 @@ def test_states_come_in_the_order_in_which_steps_lead_to_them():
 def test_too_many_pairs_are_refused_with_the_number_that_would_fit(monkeypatch):
     monkeypatch.setattr("replan.model.machine.free_bytes", lambda: 1e9)
     monkeypatch.setattr("replan.certificates.nested_states.free_bytes", lambda: 1e9)
-    mission = Mission(rover(300, np.full(90, 0.1), start=(150, 150)), budget=1, planning_horizon=2)
+    mission = Mission(
+        rover(300, np.full(90, 0.1), start=(150, 150)), Robot(planning_horizon=2), Spending.exactly(1)
+    )
     with pytest.raises(InputError, match=r"16381 states, needs about .* states would fit"):
         certify(mission, (1,))

@@ -2,11 +2,13 @@
 
 import pytest
 
+from replan import Robot, Spending
 from replan.certificates import Estimate, Known, certify, certify_ahead
 from replan.certificates.slip_range import SlipRange
 from replan.evaluation import regret
 from replan.execute import Mission
-from replan.schedule import FixedTimes, periodic_times
+from replan.schedule import FixedTimes
+from replan.schedule.periodic import periodic_times
 from replan.worlds import rover
 from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
 
@@ -15,7 +17,7 @@ PIECEWISE = [name for name in PAPER_SETTINGS if name != "sinusoidal-medium"]
 
 def periodic(name, execution="map"):
     mission = make_mission(load_setting(name), execution=execution)
-    return mission, periodic_times(mission.horizon, mission.budget)
+    return mission, periodic_times(mission.horizon, mission.spending.limit)
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
@@ -39,7 +41,11 @@ def test_what_is_known_of_sinusoidal_medium_allows_more_than_twice_its_regret(ex
     true = regret(mission, FixedTimes(times))
     kernels = [Estimate(t - 1, mission.update(t).kernel) for t in times]
     known = SlipRange(Known(tuple(kernels), mission.world.drift_bounds, family=mission.world.family))
-    other = Mission(rover(12, known.high), mission.budget, mission.planning_horizon, execution=execution)
+    other = Mission(
+        rover(12, known.high),
+        Robot(planning_horizon=mission.robot.planning_horizon, execution=execution),
+        Spending.exactly(mission.spending.limit),
+    )
     for estimate in kernels:
         assert other.world.kernel(estimate.time).entrywise_distance(estimate.kernel).max() < 1e-12
     assert (other.world.drift_bounds <= mission.world.drift_bounds + 1e-12).all()

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.certificates import certify_ahead, promise
 from replan.certificates.in_advance import ADVANCE
 from replan.errors import InputError
@@ -19,14 +20,14 @@ from replan.worlds.settings import load_setting, make_mission
 
 def small():
     slips = np.concatenate([np.full(5, 0.05), np.linspace(0.05, 0.4, 7)])
-    return Mission(rover(4, slips), budget=1, planning_horizon=4)
+    return Mission(rover(4, slips), Robot(planning_horizon=4), Spending.exactly(1))
 
 
 @pytest.mark.parametrize("amount", [0.4, 0.1, 0.02])
 def test_a_promise_is_kept_and_certified(amount):
     mission = small()
     found = promise(mission, amount)
-    spent = replace(mission, budget=found.budget)
+    spent = replace(mission, spending=Spending.exactly(found.budget))
     assert len(found.times) == found.budget
     assert found.certificate.value <= amount
     assert regret(spent, FixedTimes(found.times)) <= found.certificate.value
@@ -44,7 +45,7 @@ def least_certificates(mission):
     """Budget -> the least that any fixed schedule certifies in advance, by trying them all."""
     return {
         budget: min(
-            certify_ahead(replace(mission, budget=budget), (1, *later)).value
+            certify_ahead(replace(mission, spending=Spending.exactly(budget)), (1, *later)).value
             for later in combinations(range(2, mission.horizon), budget - 1)
         )
         for budget in range(1, mission.horizon)
@@ -55,7 +56,7 @@ def least_certificates(mission):
     "slips", [[0.1, 0.1, 0.22, 0.22, 0.15, 0.3, 0.3, 0.45], [0.3, 0.2, 0.2, 0.3, 0.45, 0.4, 0.55, 0.55]]
 )
 def test_no_fixed_schedule_of_a_smaller_budget_certifies_the_amount(slips):
-    mission = Mission(rover(3, slips), budget=1, planning_horizon=3)
+    mission = Mission(rover(3, slips), Robot(planning_horizon=3), Spending.exactly(1))
     least = least_certificates(mission)
     for value in least.values():
         amount = value * 1.0001  # just within reach of the best schedule of this budget

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import general_cases
 from tests.certificates.test_certificate import two_burst
 
+from replan import Robot, Spending
 from replan.certificates import theorem
 from replan.certificates.hitting_times import diameter
 from replan.certificates.lemmas import (
@@ -19,11 +20,13 @@ from replan.certificates.lemmas import (
 from replan.certificates.mixing import Chains, overlap
 from replan.certificates.printed import printed_bound
 from replan.certificates.regret_bound import skipped, supported_overlap, supported_terms
-from replan.evaluation import all_returns, regret
+from replan.evaluation import regret
+from replan.evaluation.exact import all_returns
 from replan.execute import Mission
 from replan.model import GeneralKernel, Reward, World, constant
 from replan.planning import oracle
-from replan.schedule import FixedTimes, periodic_times
+from replan.schedule import FixedTimes
+from replan.schedule.periodic import periodic_times
 
 
 def arrival_values(world, best, t):
@@ -36,7 +39,7 @@ def measured_scale(mission, best):
     """The least scale that the lemmas allow: measured spans, and H rewards for the plans."""
     spans = [np.ptp(best.values[t]) for t in range(mission.horizon)]
     spans += [np.ptp(arrival_values(mission.world, best, t)) for t in range(mission.horizon)]
-    return max(*spans, mission.planning_horizon * reward_range(mission.world.reward, mission.horizon))
+    return max(*spans, mission.robot.planning_horizon * reward_range(mission.world.reward, mission.horizon))
 
 
 def lemmas_of(case):
@@ -123,7 +126,7 @@ def guessing_game():
     """The next state is a fair coin whatever is done; guessing the state pays 1. No drift, alpha = 0."""
     coin = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
     world = World(10, constant(coin), constant(Reward(state_action=np.eye(2))))
-    return Mission(world, budget=1, planning_horizon=3)
+    return Mission(world, Robot(planning_horizon=3), Spending.exactly(1))
 
 
 def test_the_printed_form_is_violated():
@@ -147,7 +150,7 @@ def test_a_span_over_actions_needs_twice_the_total_variation():
 def test_without_overlap_it_says_that_it_promises_nothing():
     swap = GeneralKernel.from_dense(np.array([[[0.0, 1.0]], [[1.0, 0.0]]]))
     world = World(6, constant(swap), constant(Reward(next_state=np.array([0.0, 1.0]))))
-    found = theorem(Mission(world, budget=2, planning_horizon=2), (1, 3))
+    found = theorem(Mission(world, Robot(planning_horizon=2), Spending.exactly(2)), (1, 3))
     assert found.total == np.inf
     assert found.m is None
     assert "promises nothing" in found.says
@@ -157,7 +160,7 @@ def deterministic(successors, reward):
     """Two states that lead to the given ones, whatever of two actions is taken."""
     kernel = GeneralKernel.from_dense(np.eye(2)[[[s, s] for s in successors]])
     world = World(8, constant(kernel), constant(Reward(state_action=np.array(reward))))
-    return Mission(world, budget=2, planning_horizon=3)
+    return Mission(world, Robot(planning_horizon=3), Spending.exactly(2))
 
 
 @pytest.mark.filterwarnings("error")
@@ -175,14 +178,14 @@ def test_where_the_best_state_is_left_for_ever_it_says_that_the_diameter_is_infi
 def test_where_every_reward_is_the_same_nothing_can_be_lost():
     coin = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))
     world = World(8, constant(coin), constant(Reward(state_action=np.ones((2, 2)))))
-    found = theorem(Mission(world, budget=2, planning_horizon=3), (1, 4))
+    found = theorem(Mission(world, Robot(planning_horizon=3), Spending.exactly(2)), (1, 4))
     assert found.scale == found.total == 0
 
 
 def test_the_printed_form_multiplies_total_variations_by_the_diameter():
     kernels = [GeneralKernel.from_dense(np.array([[[1 - p, p]] * 2] * 2)) for p in np.linspace(0.2, 0.6, 6)]
     world = World(6, kernels.__getitem__, constant(Reward(state_action=np.zeros((2, 2)))))
-    lemmas = Lemmas(Mission(world, budget=1, planning_horizon=2), 0.0)
+    lemmas = Lemmas(Mission(world, Robot(planning_horizon=2), Spending.exactly(1)), 0.0)
     assert lemmas.estimate_variations(1) == pytest.approx([0.08, 0.16])
     terms = printed_bound(lemmas, (1,), diameter=10.0, alpha=0.0, m=1)
     assert terms["update_time"] == pytest.approx(0.8 + 2 * 1.6)
@@ -198,7 +201,9 @@ def test_two_burst_is_in_the_thousands():
 def test_the_best_m_is_the_best():
     case = guessing_game()
     slow = GeneralKernel.from_dense(np.array([[[0.9, 0.1]] * 2, [[0.1, 0.9]] * 2]))
-    mission = Mission(World(12, constant(slow), case.world.reward), budget=2, planning_horizon=4)
+    mission = Mission(
+        World(12, constant(slow), case.world.reward), Robot(planning_horizon=4), Spending.exactly(2)
+    )
     found = theorem(mission, (1, 6), spread="span")
     best = oracle(mission.world)
     lemmas = Lemmas(mission, found.scale)

@@ -14,7 +14,7 @@ from replan.estimate.movement import RENEWAL, Movement
 from replan.estimate.slip_evidence import UNLIKELY
 from replan.model import Family, GeneralKernel, SlipKernel
 from replan.planning import plan
-from replan.schedule import periodic_times
+from replan.schedule.periodic import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.thin_ice import failure_rates
 
@@ -210,7 +210,7 @@ def missions(name, count, *, knows_start=True, seed=0):
     setting = load_setting(name)
     mission = make_mission(setting)
     world = mission.world
-    times = periodic_times(mission.horizon, mission.budget)
+    times = periodic_times(mission.horizon, mission.spending.limit)
     policy = plan(world.kernel(0), world.reward, time=0, horizon=30).policy
     kernels = [world.kernel(t) for t in range(world.horizon)]
     truth = true_parameters(setting, world)

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import Agent, FixedTimes, InputError, Observation, TrueKernel, load_setting, make_mission
-from replan.evaluation import from_start, learned_returns, rollout, run_agent
-from replan.execute import plan_by_induction
+from replan.evaluation import learned_returns, rollout
+from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.exact import from_start
+from replan.execute.robot import plan_by_induction
 from replan.schedule import DriftThreshold, LazyValue, Lookahead, Periodic, RegretGuided, SelfTriggered
 from tiny_worlds import random_times, tiny_missions
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from replan import Spending
 from replan.evaluation import optimum, regret
 from replan.evaluation.budget_curve import BudgetCurve, budget_curve
 from replan.schedule import Lookahead, Periodic
@@ -16,7 +17,7 @@ def test_each_point_is_the_regret_of_a_mission_of_its_own_and_none_lies_below_th
     for rule in (Periodic(), Lookahead()):
         curve = budget_curve(mission, lambda spending, rule=rule: rule, most=mission.horizon - 1)
         for index, value in enumerate(curve.regrets):
-            alone = replace(mission, budget=index + 1)
+            alone = replace(mission, spending=Spending.exactly(index + 1))
             assert value == pytest.approx(regret(alone, rule), abs=1e-9)
             assert curve.floors[index] == pytest.approx(optimum(alone).feedback_regret, abs=1e-9)
         assert (curve.regrets >= curve.floors - 1e-9).all()
@@ -27,7 +28,9 @@ def test_budgets_that_share_their_updates_give_the_same_regret_as_missions_of_th
     curve = budget_curve(mission, lambda spending: Lookahead(), most=6, floor=False)
     assert curve.floors is None
     for budget in (2, 4):
-        assert curve.regrets[budget - 1] == regret(replace(mission, budget=budget), Lookahead())
+        assert curve.regrets[budget - 1] == regret(
+            replace(mission, spending=Spending.exactly(budget)), Lookahead()
+        )
 
 
 def test_the_smallest_budget_and_the_best_at_a_price_are_read_off_the_curve():

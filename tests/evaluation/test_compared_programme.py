@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from replan import FixedTimes, InputError, load_setting, make_mission
-from replan.evaluation import (
-    check_rule,
-    decompose,
-    evaluate_times,
-    feedback_regrets,
-    from_start,
-    optimum,
-    regret,
-    rollout,
-)
-from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.look_plan_optimum import look_plan_floors, looks_regrets
+
+from replan import FixedTimes, InputError, Robot, Spending, load_setting, make_mission
+from replan.evaluation import check_rule, decompose, evaluate_times, optimum, regret, rollout
+from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.exact import from_start
+from replan.evaluation.optimum import feedback_regrets
 from replan.execute import Mission
 from replan.forecast import Mixture, Trend
 from replan.planning import oracle
@@ -58,13 +51,13 @@ def best_by_recursion(mission):
     (step,) = skip_interval(
         world.kernel, world.reward, mission.update(0).propagation, np.array([world.start]), begin=0, end=1
     )
-    ahead = sum(p * onward(0, 1, mission.budget - 1, s) for s, p in enumerate(step.after[0]) if p)
+    ahead = sum(p * onward(0, 1, mission.spending.limit - 1, s) for s, p in enumerate(step.after[0]) if p)
     return float(step.reward[0]) + ahead
 
 
 @given(tiny_missions(max_horizon=5), st.sampled_from(FORECASTS))
 def test_the_floor_is_that_of_trying_everything(mission, forecast):
-    mission = replace(mission, forecast=forecast)
+    mission = replace(mission, robot=replace(mission.robot, forecast=forecast))
     found = optimum(mission)
     best = float(oracle(mission.world).values[0][mission.world.start])
     assert best - found.feedback_regret == pytest.approx(best_by_recursion(mission), abs=1e-9)
@@ -74,23 +67,25 @@ def test_the_floor_is_that_of_trying_everything(mission, forecast):
 
 @given(tiny_missions(max_horizon=7), st.sampled_from(FORECASTS))
 def test_no_rule_beats_it(mission, forecast):
-    mission = replace(mission, forecast=forecast)
+    mission = replace(mission, robot=replace(mission.robot, forecast=forecast))
     floor = optimum(mission).feedback_regret
-    for rule in (Periodic(), Lookahead(), FixedTimes(tuple(range(1, mission.budget + 1)))):
+    for rule in (Periodic(), Lookahead(), FixedTimes(tuple(range(1, mission.spending.limit + 1)))):
         assert floor <= regret(mission, rule) + 1e-9
 
 
 @given(tiny_missions(max_horizon=8))
 def test_a_rule_that_reconsiders_spends_its_budget(mission):
-    steps = from_start(replace(mission, forecast=Mixture()), Lookahead(), None)[1]
-    assert steps.update_probability.sum() == pytest.approx(mission.budget)
+    steps = from_start(replace(mission, robot=replace(mission.robot, forecast=Mixture())), Lookahead(), None)[
+        1
+    ]
+    assert steps.update_probability.sum() == pytest.approx(mission.spending.limit)
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_an_agent_reconsiders_as_exact_evaluation_does(execution):
     setting = load_setting("crosswind-mild")
     mission = make_mission(setting, execution=execution)
-    mission = replace(mission, forecast=Mixture(None, mission.world.family))
+    mission = replace(mission, robot=replace(mission.robot, forecast=Mixture(None, mission.world.family)))
     rule = Lookahead(tolerance=0.0, effort=1e30)
     updates = rollout(mission, rule, np.arange(3), trace=True).updates
     for seed in range(3):
@@ -100,7 +95,7 @@ def test_an_agent_reconsiders_as_exact_evaluation_does(execution):
 
 def test_the_terms_name_the_expectation_that_carried_the_decision():
     mission = make_mission(load_setting("thin-ice-medium"))
-    mission = replace(mission, forecast=Mixture(None, mission.world.family))
+    mission = replace(mission, robot=replace(mission.robot, forecast=Mixture(None, mission.world.family)))
     named = {
         name
         for _, decision in run_agent(mission, Lookahead(), seed=0).decisions
@@ -113,29 +108,38 @@ def test_the_terms_name_the_expectation_that_carried_the_decision():
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_it_is_a_sound_rule(execution):
     mission = make_mission(load_setting("crosswind-mild"), execution=execution)
-    mission = replace(mission, forecast=Mixture(None, mission.world.family))
+    mission = replace(mission, robot=replace(mission.robot, forecast=Mixture(None, mission.world.family)))
     assert check_rule(Lookahead(), mission) == []
 
 
 @given(tiny_missions(max_horizon=5), st.sampled_from(FORECASTS))
 def test_one_programme_gives_the_floor_of_every_budget(mission, forecast):
-    mission = replace(mission, forecast=forecast)
+    mission = replace(mission, robot=replace(mission.robot, forecast=forecast))
     floors = feedback_regrets(mission, mission.horizon - 1)
-    separately = [optimum(replace(mission, budget=b)).feedback_regret for b in range(1, mission.horizon)]
+    separately = [
+        optimum(replace(mission, spending=Spending.exactly(b))).feedback_regret
+        for b in range(1, mission.horizon)
+    ]
     assert floors == pytest.approx(separately, abs=1e-9)
 
 
 def test_what_is_too_large_is_refused_in_one_line():
     mission = make_mission(load_setting("two-burst"))
     world = replace(mission.world, horizon=120, stated_bounds=None)
-    large = replace(mission, world=replace(world, kernel=lambda t: mission.world.kernel(0)), forecast=Trend())
+    large = replace(
+        mission,
+        world=replace(world, kernel=lambda t: mission.world.kernel(0)),
+        robot=replace(mission.robot, forecast=Trend()),
+    )
     with pytest.raises(InputError, match="states x steps"):
         optimum(large)
 
 
 def test_the_limit_is_states_times_squared_steps(monkeypatch):
-    mission = Mission(random_world(np.random.default_rng(0), horizon=4), 2, planning_horizon=3)
-    mission = replace(mission, forecast=Trend())
+    mission = Mission(
+        random_world(np.random.default_rng(0), horizon=4), Robot(planning_horizon=3), Spending.exactly(2)
+    )
+    mission = replace(mission, robot=replace(mission.robot, forecast=Trend()))
     monkeypatch.setattr("replan.evaluation.compared_programme.LARGEST", 3 * 4**2)
     assert optimum(mission).fixed_proved
     monkeypatch.setattr("replan.evaluation.compared_programme.LARGEST", 3 * 4**2 - 1)
@@ -148,7 +152,9 @@ def test_the_limit_is_states_times_squared_steps(monkeypatch):
 @pytest.mark.parametrize("plans", [(1,), (1, 3, 5)])
 def test_the_best_looks_are_those_for_the_plans_that_are_given(plans, forecast, execution):
     world = random_world(np.random.default_rng(0), horizon=7)
-    mission = Mission(world, 3, planning_horizon=4, forecast=forecast, execution=execution)
+    mission = Mission(
+        world, Robot(planning_horizon=4, execution=execution, forecast=forecast), Spending.exactly(3)
+    )
     found = looks_regrets(mission, plans, 6)
     for looks in ((1,), (1, 2, 3, 4, 5, 6)):
         given_times = mission.with_budget(None, looks=len(looks), plans=len(plans)), FixedTimes(looks, plans)
@@ -159,7 +165,7 @@ def test_the_best_looks_are_those_for_the_plans_that_are_given(plans, forecast, 
 
 def test_looks_and_plans_apart_have_a_floor_that_can_be_reached():
     world = random_world(np.random.default_rng(0), horizon=8)
-    mission = Mission(world, 3, planning_horizon=4, forecast=Trend())
+    mission = Mission(world, Robot(planning_horizon=4, forecast=Trend()), Spending.exactly(3))
     for (looks, plans), found in look_plan_floors(mission, (1, 3, 7), (1, 3)).items():
         apart = mission.with_budget(None, looks=looks, plans=plans)
         later = combinations(range(2, 8), looks - 1)
@@ -169,6 +175,9 @@ def test_looks_and_plans_apart_have_a_floor_that_can_be_reached():
 
 
 def test_the_split_by_cause_is_refused_where_the_forecast_moves():
-    mission = replace(make_mission(load_setting("crosswind-mild")), forecast=Trend())
+    mission = replace(
+        make_mission(load_setting("crosswind-mild")),
+        robot=replace(make_mission(load_setting("crosswind-mild")).robot, forecast=Trend()),
+    )
     with pytest.raises(InputError, match="frozen"):
         decompose(mission, Periodic())

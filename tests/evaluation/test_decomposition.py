@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.evaluation import Switches, decompose, evaluate
-from replan.evaluation.decomposition import COMBINATIONS, shapley
+from replan import Robot, Spending
+from replan.evaluation import decompose, evaluate
+from replan.evaluation.decomposition import COMBINATIONS, Switches, shapley
 from replan.execute import Mission
 from replan.model import from_arrays, piecewise
 from replan.planning import Ties
-from replan.schedule import RULES as REGISTERED
 from replan.schedule import Decision, FixedTimes, Need, Periodic, Rule, make_rule
+from replan.schedule.registry import RULES as REGISTERED
 from replan.worlds import rover
 
 STATES, ACTIONS, HORIZON, BUDGET = 3, 2, 5, 2
@@ -60,7 +61,9 @@ def random_world(seed):
 
 def mission_in(kernels, rewards, *, planning_horizon, execution):
     world = from_arrays(kernels, rewards, start=1)
-    return Mission(world, budget=BUDGET, planning_horizon=planning_horizon, execution=execution)
+    return Mission(
+        world, Robot(planning_horizon=planning_horizon, execution=execution), Spending.exactly(BUDGET)
+    )
 
 
 class PathWalker:
@@ -150,7 +153,9 @@ def test_the_ends_are_the_robot_and_the_oracle_and_the_parts_add_up(rule, execut
 @pytest.mark.parametrize("execution", EXECUTIONS)
 def test_on_a_grid_full_of_ties_the_ends_still_are_the_robot_and_the_oracle(execution, ties):
     slip = piecewise(20, slip=0.03, quiet=0.001, bursts=[(0.3, 0.7, 0.04)])
-    mission = Mission(rover(5, slip), budget=3, planning_horizon=6, ties=ties, execution=execution)
+    mission = Mission(
+        rover(5, slip), Robot(planning_horizon=6, execution=execution, ties=ties), Spending.exactly(3)
+    )
     parts, exact = decompose(mission, Periodic()), evaluate(mission, Periodic())
     assert parts.combinations[Switches(False, False, False)] == pytest.approx(exact.expected_return, abs=1e-9)
     assert parts.combinations[Switches(True, True, True)] == pytest.approx(exact.oracle_return, abs=1e-9)
@@ -159,14 +164,16 @@ def test_on_a_grid_full_of_ties_the_ends_still_are_the_robot_and_the_oracle(exec
 def test_a_robot_that_updates_at_every_step_of_a_world_at_rest_has_nothing_to_gain():
     kernels, rewards = random_world(7)
     world = from_arrays(np.repeat(kernels[:1], HORIZON, axis=0), np.repeat(rewards[:1], HORIZON, axis=0))
-    parts = decompose(Mission(world, budget=HORIZON - 1, planning_horizon=HORIZON), Periodic())
+    parts = decompose(
+        Mission(world, Robot(planning_horizon=HORIZON), Spending.exactly(HORIZON - 1)), Periodic()
+    )
     assert [parts.state, parts.plan, parts.model, parts.regret] == pytest.approx([0, 0, 0, 0], abs=1e-12)
     assert replace(parts, regret=0.0).shares == {"state": 0, "plan": 0, "model": 0}
 
 
 def test_on_two_burst_almost_all_of_the_regret_is_the_state_not_being_seen():
     slip = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)])
-    parts = decompose(Mission(rover(12, slip), budget=4, planning_horizon=7), Periodic())
+    parts = decompose(Mission(rover(12, slip), Robot(planning_horizon=7), Spending.exactly(4)), Periodic())
     assert parts.regret == pytest.approx(0.7715, abs=1e-4)
     assert parts.shares["state"] > 0.95
     never_replans = parts.combinations[Switches(True, True, True)] - parts.combinations[Switches(look=True)]
@@ -188,7 +195,7 @@ def test_a_dummy_switch_gets_nothing_and_equals_share_alike():
 @pytest.mark.parametrize("name", [name for name in REGISTERED if name != "lookahead"])
 def test_every_rule_by_name_can_be_decomposed(name, execution):
     slip = piecewise(12, slip=0.03, quiet=0.001, bursts=[(0.3, 0.7, 0.04)])
-    mission = Mission(rover(4, slip), budget=3, planning_horizon=5, execution=execution)
+    mission = Mission(rover(4, slip), Robot(planning_horizon=5, execution=execution), Spending.exactly(3))
     parts, exact = decompose(mission, make_rule(name)), evaluate(mission, make_rule(name))
     assert parts.state + parts.plan + parts.model == pytest.approx(exact.regret, abs=1e-9)
 
@@ -200,6 +207,8 @@ def test_to_look_changes_nothing_for_a_robot_that_updates_at_every_step(executio
     rewards[:-1] = 0.0  # all actions are tied, and each leads elsewhere
     world = from_arrays(kernels, rewards, start=1)
     ties = Ties(kind, seed=2)
-    mission = Mission(world, HORIZON - 1, planning_horizon=1, execution=execution, ties=ties)
+    mission = Mission(
+        world, Robot(planning_horizon=1, execution=execution, ties=ties), Spending.exactly(HORIZON - 1)
+    )
     found = decompose(mission, Periodic()).combinations
     assert found[Switches(look=True)] == pytest.approx(found[Switches()], abs=1e-12)

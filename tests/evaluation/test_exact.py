@@ -7,12 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import FixedTimes, InputError, Mission, World, evaluate_times, load_setting, make_mission, oracle
-from replan.evaluation import all_returns, evaluate, oracle_rollout, rollout, sampled_regret, visited_steps
+from replan import (
+    FixedTimes,
+    InputError,
+    Mission,
+    Robot,
+    Spending,
+    World,
+    evaluate_times,
+    load_setting,
+    make_mission,
+    oracle,
+)
+from replan.evaluation import evaluate, oracle_rollout, rollout, sampled_regret, visited_steps
 from replan.evaluation import exact as exact_module
-from replan.evaluation.exact import from_start
+from replan.evaluation.exact import all_returns, from_start
 from replan.model import machine
-from replan.schedule import periodic_times
+from replan.schedule.periodic import periodic_times
 from replan.worlds import rover
 from replan.worlds.settings import PAPER_SETTINGS
 from tiny_worlds import random_times, tiny_missions
@@ -24,7 +35,7 @@ def return_by_enumeration(mission: Mission, times: tuple[int, ...], start: int) 
     dense = [world.kernel(t).general().dense() for t in range(world.horizon)]
 
     def q_values(time):
-        horizon = min(mission.planning_horizon, world.horizon - time)
+        horizon = min(mission.robot.planning_horizon, world.horizon - time)
         estimate = dense[max(time - 1, 0)]
         values = np.zeros(world.states)
         for h in range(horizon - 1, -1, -1):
@@ -37,12 +48,12 @@ def return_by_enumeration(mission: Mission, times: tuple[int, ...], start: int) 
     def action_and_next(belief, time):
         z = q_values(time)
         estimate = dense[max(time - 1, 0)]
-        if mission.execution == "map":
+        if mission.robot.execution == "map":
             s = int(belief.argmax())
-            a = int(mission.ties.choose(z, plan_time=time, states=np.arange(world.states))[s])
+            a = int(mission.robot.ties.choose(z, plan_time=time, states=np.arange(world.states))[s])
             row = estimate[s, a]
             return a, np.eye(world.states)[int((row >= row.max() - 1e-9).argmax())]
-        a = int(mission.ties.choose((belief @ z)[None], plan_time=time)[0])
+        a = int(mission.robot.ties.choose((belief @ z)[None], plan_time=time)[0])
         return a, belief @ estimate[:, a]
 
     def walk(t, state, belief, last):
@@ -102,7 +113,7 @@ def test_the_return_from_the_start_comes_with_losses_where_the_oracle_is_given(m
 def test_exact_lies_within_four_standard_errors_of_rollouts(name, execution):
     mission = make_mission(load_setting(name), execution=execution)
     best = oracle(mission.world)
-    rule = FixedTimes(periodic_times(mission.horizon, mission.budget))
+    rule = FixedTimes(periodic_times(mission.horizon, mission.spending.limit))
     seeds = np.arange(4_000)
     sampled = sampled_regret(
         oracle_rollout(mission.world, seeds, best=best), rollout(mission, rule, seeds).returns
@@ -114,14 +125,22 @@ def general_twin(mission: Mission) -> Mission:
     """The same mission on general kernels."""
     world = mission.world
     twin = World(world.horizon, lambda t: world.kernel(t).general(), world.reward, world.start)
-    return Mission(twin, mission.budget, mission.planning_horizon, mission.ties, mission.execution)
+    return Mission(
+        twin,
+        Robot(
+            planning_horizon=mission.robot.planning_horizon,
+            execution=mission.robot.execution,
+            ties=mission.robot.ties,
+        ),
+        Spending.exactly(mission.spending.limit),
+    )
 
 
 @pytest.mark.parametrize("name", ["two-burst", "sinusoidal-medium"])
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_general_and_slip_kernels_give_the_same_values(name, execution):
     mission = make_mission(load_setting(name), execution=execution)
-    times = periodic_times(mission.horizon, mission.budget)
+    times = periodic_times(mission.horizon, mission.spending.limit)
     one, other = evaluate_times(mission, times), evaluate_times(general_twin(mission), times)
     assert one.regret == pytest.approx(other.regret, abs=1e-12)
     np.testing.assert_allclose(one.steps.loss, other.steps.loss, atol=1e-12)
@@ -172,7 +191,7 @@ def test_schedules_that_make_no_sense_are_refused(times, said):
 
 
 def test_the_oracle_of_the_whole_world_may_be_given_where_little_of_it_is_reached():
-    mission = Mission(rover(51, np.linspace(0.1, 0.4, 8)), budget=2, planning_horizon=4)
+    mission = Mission(rover(51, np.linspace(0.1, 0.4, 8)), Robot(planning_horizon=4), Spending.exactly(2))
     assert mission.within_reach() is not mission
     rule, best = FixedTimes((1, 4)), oracle(mission.world)
     given_best, own = evaluate(mission, rule, best=best), evaluate(mission, rule)
@@ -187,7 +206,7 @@ def test_the_oracle_of_the_whole_world_may_be_given_where_little_of_it_is_reache
 )
 def test_memory_is_asked_for_before_it_is_needed(n, horizon, beside, needed, monkeypatch):
     """Five arrays of at most 512 distributions: of all states, or on large grids of those within reach."""
-    mission = Mission(rover(n, np.full(horizon, 0.1)), budget=2, planning_horizon=3)
+    mission = Mission(rover(n, np.full(horizon, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
     visited_steps.require_room(mission, beside=beside)
     monkeypatch.setattr(machine, "free_bytes", lambda: 1e6)
     with pytest.raises(InputError, match=f"^exact evaluation needs about {needed}"):
@@ -195,7 +214,7 @@ def test_memory_is_asked_for_before_it_is_needed(n, horizon, beside, needed, mon
 
 
 def test_memory_is_asked_for_the_oracle_and_the_distributions_together(monkeypatch):
-    mission, asked = Mission(rover(4, np.full(9, 0.1)), budget=2, planning_horizon=3), []
+    mission, asked = Mission(rover(4, np.full(9, 0.1)), Robot(planning_horizon=3), Spending.exactly(2)), []
     monkeypatch.setattr(exact_module, "require_room", lambda mission, beside=0: asked.append(beside))
     exact_module.reach_and_oracle(mission, None)
     exact_module.reach_and_oracle(mission, oracle(mission.world))

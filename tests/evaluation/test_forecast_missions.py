@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import FixedTimes, constant, load_setting, make_mission
-from replan.evaluation import all_returns, evaluate_times, rollout
+from replan.evaluation import evaluate_times, rollout
+from replan.evaluation.exact import all_returns
 from replan.forecast import Evidence, ForecastFault, Given, Trend, mean_kernel
 from replan.planning.ties import Ties
 from tiny_worlds import random_times, tiny_missions
@@ -32,7 +33,7 @@ def expected_kernels(mission, time, earlier):
         world.drift_bounds[:time],
         before,
     )
-    at = mean_kernel(mission.forecast.futures(evidence))
+    at = mean_kernel(mission.robot.forecast.futures(evidence))
     return lambda t: at(t).general().dense()
 
 
@@ -69,7 +70,9 @@ def first_step_values(world, kernel, t, steps):
 
 @given(tiny_missions(max_horizon=4), st.integers(0, 2), st.integers(1, 2))
 def test_every_step_of_an_interval_is_the_best_first_step_on_the_forecast(mission, which, horizon):
-    mission = replace(mission, forecast=forecasts(mission)[which], planning_horizon=horizon)
+    mission = replace(
+        mission, robot=replace(mission.robot, planning_horizon=horizon, forecast=forecasts(mission)[which])
+    )
     world = mission.world
     time, earlier = (2, 1) if world.horizon > 3 else (1, 0)
     update, kernel = mission.update(time, earlier), expected_kernels(mission, time, earlier)
@@ -87,7 +90,7 @@ def return_by_enumeration(mission, times, start):
 
     def q_values(kernel, t):
         values = np.zeros(world.states)
-        for h in range(min(mission.planning_horizon, world.horizon - t) - 1, -1, -1):
+        for h in range(min(mission.robot.planning_horizon, world.horizon - t) - 1, -1, -1):
             reward = world.reward(t + h)
             ahead = values if reward.next_state is None else values + reward.next_state
             z = kernel(t + h) @ ahead + (0 if reward.state_action is None else reward.state_action)
@@ -96,12 +99,12 @@ def return_by_enumeration(mission, times, start):
 
     def step(belief, t, kernel):
         z = q_values(kernel, t)
-        if mission.execution == "map":
+        if mission.robot.execution == "map":
             s = int(belief.argmax())
-            a = int(mission.ties.choose(z, plan_time=t, states=everyone)[s])
+            a = int(mission.robot.ties.choose(z, plan_time=t, states=everyone)[s])
             row = kernel(t)[s, a]
             return a, np.eye(world.states)[int((row >= row.max() - 1e-9).argmax())]
-        a = int(mission.ties.choose((belief @ z)[None], plan_time=t)[0])
+        a = int(mission.robot.ties.choose((belief @ z)[None], plan_time=t)[0])
         return a, belief @ kernel(t)[:, a]
 
     def walk(t, state, belief, last, kernel):
@@ -122,7 +125,7 @@ def return_by_enumeration(mission, times, start):
 
 @given(tiny_missions(), st.integers(0, 2), st.integers(0, 2**32 - 1))
 def test_exact_return_equals_the_enumeration_of_all_trajectories(mission, which, seed):
-    mission = replace(mission, forecast=forecasts(mission)[which])
+    mission = replace(mission, robot=replace(mission.robot, forecast=forecasts(mission)[which]))
     times = random_times(np.random.default_rng(seed), mission)
     everywhere = [return_by_enumeration(mission, times, s) for s in range(mission.world.states)]
     assert evaluate_times(mission, times).expected_return == pytest.approx(
@@ -135,8 +138,8 @@ def test_exact_return_equals_the_enumeration_of_all_trajectories(mission, which,
 def test_rollouts_have_the_exact_mean(execution):
     mission = make_mission(load_setting("thin-ice-mild"), execution=execution)
     for forecast in (Given(mission.world.kernel), Trend()):
-        mission = replace(mission, forecast=forecast)
-        times = FixedTimes((1, 9, 17, 25)[: mission.budget])
+        mission = replace(mission, robot=replace(mission.robot, forecast=forecast))
+        times = FixedTimes((1, 9, 17, 25)[: mission.spending.limit])
         returns = rollout(mission, times, np.arange(4000)).returns
         exact = evaluate_times(mission, times.times).expected_return
         assert abs(returns.mean() - exact) < 4 * returns.std() / len(returns) ** 0.5
@@ -147,7 +150,9 @@ def test_where_nothing_moves_the_future_given_is_the_paper_s_robot(mission):
     """With one step to plan for, every time has the same plan, so that keeping it changes nothing."""
     kernel, reward = mission.world.kernel(0), mission.world.reward(0)
     still = replace(mission.world, kernel=constant(kernel), reward=constant(reward))
-    frozen = replace(mission, world=still, planning_horizon=1, ties=Ties("last"))
-    times = tuple(range(1, mission.budget + 1))
+    frozen = replace(
+        mission, world=still, robot=replace(mission.robot, planning_horizon=1, ties=Ties("last"))
+    )
+    times = tuple(range(1, mission.spending.limit + 1))
     foretold = replace(frozen, forecast=Given(still.kernel))
     assert evaluate_times(foretold, times).regret == evaluate_times(frozen, times).regret

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.evaluation import evaluate_times, feedback_regrets, optimum, regret, rollout, run_agent
-from replan.evaluation.optimal_schedule import _FixedSearch, best_feedback, feedback_value
+from replan import Robot, Spending
+from replan.evaluation import evaluate_times, optimum, regret, rollout
+from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.optimum import _FixedSearch, best_feedback, feedback_regrets, feedback_value
 from replan.execute import Mission
 from replan.forecast import Mixture
 from replan.model import drift
 from replan.planning.backward_induction import oracle_return
 from replan.schedule import Lookahead, Periodic, RegretGuided
-from replan.schedule.budget import check_times
+from replan.schedule.spending import check_times
 from replan.skip.propagation import skip_interval
 from replan.worlds import rover
 from tiny_worlds import random_times, random_world, tiny_missions
@@ -26,11 +28,11 @@ TWO_BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
 
 def two_burst(execution):
     slip = drift.piecewise(50, slip=0.03, quiet=0.001, bursts=TWO_BURSTS)
-    return Mission(rover(12, slip), budget=4, planning_horizon=7, execution=execution)
+    return Mission(rover(12, slip), Robot(planning_horizon=7, execution=execution), Spending.exactly(4))
 
 
 def all_times(mission):
-    return [(1, *rest) for rest in combinations(range(2, mission.horizon), mission.budget - 1)]
+    return [(1, *rest) for rest in combinations(range(2, mission.horizon), mission.spending.limit - 1)]
 
 
 def interval_values(mission):
@@ -52,8 +54,13 @@ def exhaustive_feedback(mission):
     """The best return over every map from (time, updates left, state) to a next time, one by one."""
     intervals, horizon = interval_values(mission), mission.horizon
     states = range(mission.world.states)
-    nodes = [(t, left) for t in range(1, horizon) for left in range(1, mission.budget) if t + left < horizon]
-    nodes = [(t, left) for t, left in nodes if (t == 1) == (left == mission.budget - 1)]
+    nodes = [
+        (t, left)
+        for t in range(1, horizon)
+        for left in range(1, mission.spending.limit)
+        if t + left < horizon
+    ]
+    nodes = [(t, left) for t, left in nodes if (t == 1) == (left == mission.spending.limit - 1)]
     choices = [range(t + 1, horizon - left + 1) for t, left in nodes for _ in states]
     places = [(t, left, s) for t, left in nodes for s in states]
 
@@ -71,7 +78,9 @@ def exhaustive_feedback(mission):
     start, best = mission.world.start, -np.inf
     for chosen in product(*choices):
         table = dict(zip(places, chosen, strict=True))
-        ahead = sum(p * value(table, 1, mission.budget - 1, x) for x, p in enumerate(arrivals[start]) if p)
+        ahead = sum(
+            p * value(table, 1, mission.spending.limit - 1, x) for x, p in enumerate(arrivals[start]) if p
+        )
         best = max(best, gain[start] + ahead)
     return best
 
@@ -89,7 +98,7 @@ def test_fixed_equals_trying_every_schedule(mission):
     assert found.fixed_proved
     assert found.fixed_regret == pytest.approx(min(tried.values()), abs=1e-9)
     assert tried[
-        check_times(found.fixed_times, budget=mission.budget, horizon=mission.horizon)
+        check_times(found.fixed_times, budget=mission.spending.limit, horizon=mission.horizon)
     ] == pytest.approx(found.fixed_regret, abs=1e-9)
 
 
@@ -105,7 +114,7 @@ def test_no_rule_beats_it(mission, seed):
 
 def test_an_ended_search_is_labelled_best_found():
     slip = drift.piecewise(20, slip=0.1, quiet=0.0, bursts=[(0.3, 0.7, 0.05)])
-    mission = Mission(rover(4, slip), budget=4, planning_horizon=4)
+    mission = Mission(rover(4, slip), Robot(planning_horizon=4), Spending.exactly(4))
     cut, whole = optimum(mission, nodes=2), optimum(mission)
     assert (cut.fixed_label, whole.fixed_label) == ("best found", "optimal")
     assert whole.feedback_regret <= whole.fixed_regret <= cut.fixed_regret
@@ -114,7 +123,11 @@ def test_an_ended_search_is_labelled_best_found():
 
 def test_a_search_is_proved_from_as_many_nodes_on_as_it_visits(monkeypatch):
     slip = drift.piecewise(20, slip=0.1, quiet=0.0, bursts=[(0.3, 0.7, 0.05)])
-    mission, extend, visited = Mission(rover(4, slip), budget=4, planning_horizon=4), _FixedSearch.extend, []
+    mission, extend, visited = (
+        Mission(rover(4, slip), Robot(planning_horizon=4), Spending.exactly(4)),
+        _FixedSearch.extend,
+        [],
+    )
 
     def noting(search, times, gained, mass):
         visited.append(times)
@@ -132,9 +145,9 @@ def test_spending_less_pays_where_updates_on_a_mixture_do_harm():
     found = []
     for seed in range(12):
         world = random_world(np.random.default_rng(seed), horizon=6)
-        mission = Mission(world, budget=4, planning_horizon=3, forecast=Mixture())
-        exactly = [optimum(mission.with_budget(budget)) for budget in (1, 2, 3, 4)]
-        at_most = optimum(replace(mission, spend_all=False))
+        mission = Mission(world, Robot(planning_horizon=3, forecast=Mixture()), Spending.exactly(4))
+        exactly = [optimum(mission.with_spending(Spending.exactly(budget))) for budget in (1, 2, 3, 4)]
+        at_most = optimum(replace(mission, spending=Spending.at_most(mission.limit)))
         assert at_most.feedback_regret <= min(each.feedback_regret for each in exactly) + 1e-9
         assert at_most.fixed_regret == pytest.approx(min(each.fixed_regret for each in exactly), abs=1e-9)
         found.append(exactly[-1].feedback_regret - at_most.feedback_regret)
@@ -144,18 +157,21 @@ def test_spending_less_pays_where_updates_on_a_mixture_do_harm():
 def test_spending_less_is_never_worse_where_it_is_allowed():
     slip = drift.piecewise(12, slip=0.1, quiet=0.0, bursts=[(0.3, 0.7, 0.05)])
     world = rover(3, slip)
-    exactly = optimum(Mission(world, budget=3, planning_horizon=3))
-    at_most = optimum(Mission(world, budget=3, planning_horizon=3, spend_all=False))
-    fewer = [optimum(Mission(world, budget=b, planning_horizon=3)).fixed_regret for b in (1, 2, 3)]
+    exactly = optimum(Mission(world, Robot(planning_horizon=3), Spending.exactly(3)))
+    at_most = optimum(Mission(world, Robot(planning_horizon=3), Spending.at_most(3)))
+    fewer = [
+        optimum(Mission(world, Robot(planning_horizon=3), Spending.exactly(b))).fixed_regret
+        for b in (1, 2, 3)
+    ]
     assert at_most.feedback_regret <= exactly.feedback_regret + 1e-12
     assert at_most.fixed_regret == pytest.approx(min(fewer), abs=1e-9)
 
 
 @given(tiny_missions(min_horizon=4, max_horizon=7))
 def test_with_updates_to_spare_the_floor_is_that_of_the_best_smaller_budget_or_lower(mission):
-    budgets = [replace(mission, budget=b) for b in range(1, mission.budget + 1)]
+    budgets = [replace(mission, spending=Spending.exactly(b)) for b in range(1, mission.spending.limit + 1)]
     exactly = [optimum(each) for each in budgets]
-    at_most = optimum(replace(mission, spend_all=False))
+    at_most = optimum(replace(mission, spending=Spending.at_most(mission.limit)))
     assert at_most.feedback_regret <= min(each.feedback_regret for each in exactly) + 1e-9
     assert at_most.fixed_regret == pytest.approx(min(each.fixed_regret for each in exactly), abs=1e-9)
 
@@ -173,7 +189,10 @@ def test_two_burst(execution, feedback, fixed):
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_one_programme_gives_the_best_feedback_regret_of_every_budget(execution):
     world = rover(4, np.linspace(0.1, 0.5, 9))
-    missions = [Mission(world, budget=b, planning_horizon=4, execution=execution) for b in range(1, 9)]
+    missions = [
+        Mission(world, Robot(planning_horizon=4, execution=execution), Spending.exactly(b))
+        for b in range(1, 9)
+    ]
     separately = [optimum(mission).feedback_regret for mission in missions]
     assert feedback_regrets(missions[3], 8) == pytest.approx(separately, abs=1e-9)
 
@@ -192,7 +211,7 @@ def test_a_robot_with_the_best_feedback_schedule_updates_when_it_names(mission, 
     run = run_agent(mission, rule, seed=seed)
     assert list(run.times) == np.flatnonzero(rollout(mission, rule, [seed], trace=True).updates[0]).tolist()
     for before, time in pairwise(run.times):
-        left = mission.budget - run.times.index(before) - 1
+        left = mission.spending.limit - run.times.index(before) - 1
         context = partial(mission.context, rule, mission.progress(before, left), int(run.states[before]))
         assert [rule.decide(context(t)).update for t in (time - 1, time)] == [False, True]
         assert rule.decide(context(time)).reason == "the best next update"

@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from replan.evaluation.priced_looks_and_plans import priced_optimum, updates_optimum
 
 from enumeration import BOTH, LOOK, NOTHING, PLAN, best_objective, expected_return
+from replan import Robot, SimulatedRobot, Spending
 from replan.errors import InputError
-from replan.evaluation import evaluate, feedback_regrets, optimum, regret, rollout, run_agent
+from replan.evaluation import evaluate, optimum, regret, rollout
+from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import priced_regret
-from replan.evaluation.priced_looks_and_plans import priced_optimum, updates_optimum
+from replan.evaluation.optimum import feedback_regrets
 from replan.evaluation.scale import best_objective as greatest_objective
-from replan.execute import Agent, Mission, SimulatedRobot
+from replan.execute import Agent, Mission
 from replan.execute.timeline import make_timeline
 from replan.model import from_arrays
 from replan.planning.backward_induction import oracle_return
-from replan.schedule import Decision, FixedTimes, Lookahead, Prices, Rule, make_rule
+from replan.schedule import Decision, FixedTimes, Lookahead, Rule, make_rule
+from replan.schedule.spending import Prices
 from replan.study.protocol import VALIDATION_SEEDS, Bench, validation_regret
 from replan.study.rule_source import RULES
 from replan.worlds.settings import load_setting, make_mission
@@ -36,7 +40,7 @@ NEED_A_BUDGET = (
 
 
 def priced(mission: Mission, price: float, budget: int | None = None) -> Mission:
-    return mission.with_budget(budget, prices=Prices(look=price))
+    return mission.with_spending(Spending.at_price(price, limit=budget))
 
 
 def every_subset(mission: Mission):
@@ -156,7 +160,7 @@ def test_a_threshold_counts_the_drift_before_the_first_update_too():
 def test_a_mission_needs_a_budget_or_a_price():
     mission = make_mission(load_setting("two-burst"))
     with pytest.raises(InputError, match="a budget or a price"):
-        mission.with_budget(None)
+        mission.with_spending(Spending.exactly(None))
     with pytest.raises(InputError, match="price of a look"):
         Prices(look=-1.0)
 
@@ -191,7 +195,7 @@ def priced_apart(draw, **options):
 @settings(max_examples=50)
 @given(priced_apart(max_horizon=4))
 def test_the_optimum_with_prices_of_both_equals_enumeration_of_all_looks_and_plans(mission):
-    prices, found = mission.prices, priced_optimum(mission)
+    prices, found = mission.spending.price, priced_optimum(mission)
     best = best_objective(mission, parts(mission), look_price=prices.look, plan_price=prices.plan)
     assert found.label == "optimal"
     assert found.best.objective == pytest.approx(best, abs=1e-9)
@@ -203,7 +207,11 @@ def test_the_optimum_with_prices_of_both_equals_enumeration_of_all_looks_and_pla
 @settings(max_examples=25)
 @given(priced_apart(max_horizon=5))
 def test_the_search_finds_a_schedule_between_updates_that_are_both_and_the_optimum(mission):
-    prices, found, together = mission.prices, priced_optimum(mission, nodes=0), updates_optimum(mission)
+    prices, found, together = (
+        mission.spending.price,
+        priced_optimum(mission, nodes=0),
+        updates_optimum(mission),
+    )
     assert found.label == "best found"
     assert together.feedback_objective - 1e-9 <= found.best.objective
     assert found.best.objective <= priced_optimum(mission).best.objective + 1e-9
@@ -260,7 +268,9 @@ def test_the_search_finds_the_times_at_which_plans_are_needed(horizon, turns):
 @pytest.mark.parametrize("limit", [None, 1, 2])
 def test_where_plans_cost_too_much_the_search_finds_the_optimum_and_its_looks(limit, execution):
     world = random_world(np.random.default_rng(3), horizon=6)
-    mission = Mission(world, limit, planning_horizon=4, execution=execution, prices=Prices(0.02, 100.0))
+    mission = Mission(
+        world, Robot(planning_horizon=4, execution=execution), Spending.at_price(100.02, limit=limit)
+    )
     found, exact = priced_optimum(mission, nodes=0), priced_optimum(mission)
     assert found.plan_times == ()
     assert exact.best.looks == pytest.approx(limit or 3.68, abs=0.01)
@@ -269,7 +279,7 @@ def test_where_plans_cost_too_much_the_search_finds_the_optimum_and_its_looks(li
 
 
 def test_priced_regret_is_the_regret_and_what_was_paid():
-    mission = make_mission(load_setting("two-burst")).with_budget(None, prices=Prices(0.1, 0.02))
+    mission = make_mission(load_setting("two-burst")).with_spending(Spending.at_price(0.12000000000000001))
     rule = FixedTimes((5, 20), (20, 30, 40))
     assert priced_regret(mission, rule) == pytest.approx(regret(mission, rule) + 0.26, abs=1e-9)
     assert regret(mission, rule) == pytest.approx(evaluate(mission, rule).regret, abs=1e-9)
@@ -294,7 +304,7 @@ class Plans(Rule):
 @pytest.mark.parametrize("rule", [Parts(), Plans()], ids=lambda rule: rule.name)
 def test_rollouts_of_looks_and_plans_alone_average_to_the_exact_figures(rule, execution):
     mission = make_mission(load_setting("two-burst"), execution=execution)
-    mission = mission.with_budget(None, prices=Prices(0.1, 0.02))
+    mission = mission.with_spending(Spending.at_price(0.12000000000000001))
     exact, rolled = evaluate(mission, rule, all_starts=False), rollout(mission, rule, range(2000))
     spread = max(rolled.returns.std(), 1e-9) / 2000**0.5
     assert abs(rolled.returns.mean() - exact.expected_return) < 5 * spread
@@ -306,8 +316,8 @@ def test_rollouts_of_looks_and_plans_alone_average_to_the_exact_figures(rule, ex
 
 
 def test_validation_charges_looks_and_plans_apart():
-    mission = make_mission(load_setting("two-burst")).with_budget(None, prices=Prices(0.1, 0.02))
-    free = mission.with_budget(None, prices=Prices())
+    mission = make_mission(load_setting("two-burst")).with_spending(Spending.at_price(0.12000000000000001))
+    free = mission.with_spending(Spending.at_price(0.0))
     charged = validation_regret(Bench(mission), Plans()) - validation_regret(Bench(free), Plans())
     made = rollout(mission, Plans(), VALIDATION_SEEDS)
     assert charged == pytest.approx(0.02 * made.plan_counts.mean(), abs=1e-9)
@@ -317,8 +327,8 @@ def test_validation_charges_looks_and_plans_apart():
 def test_with_one_budget_a_look_alone_is_an_update(execution):
     mission = make_mission(load_setting("two-burst"), execution=execution)
     found = evaluate(mission, Parts(), all_starts=False)
-    budget = pytest.approx(mission.budget, abs=1e-9)
+    budget = pytest.approx(mission.spending.limit, abs=1e-9)
     assert found.expected_updates == found.expected_looks == found.expected_plans == budget
     run = run_agent(mission, Parts(), seed=0)
     assert all(decision.look and decision.plan for _, decision in run.decisions if decision.update)
-    assert len(run.times) == mission.budget
+    assert len(run.times) == mission.spending.limit

@@ -36,7 +36,7 @@ def test_results_do_not_depend_on_batches_order_or_threads(execution):
 def test_the_compiled_walk_steps_as_the_traced_loop_does(forecast):
     for name in ("two-burst", "late-burst"):
         mission = make_mission(load_setting(name), forecast=forecast)
-        for rule in (FixedTimes((1, *range(20, 19 + mission.budget))), Random()):
+        for rule in (FixedTimes((1, *range(20, 19 + mission.spending.limit))), Random()):
             traced = rollout(mission, rule, np.arange(300), trace=True)
             np.testing.assert_array_equal(rollout(mission, rule, np.arange(300)).returns, traced.returns)
 

@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.errors import InputError
-from replan.evaluation import evaluate, run_agent
+from replan.evaluation import evaluate
+from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.rule_checks import check_rule, require_valid_rule
 from replan.execute import Mission
 from replan.model import SlipKernel
-from replan.schedule import RULES, Decision, Need, Periodic, Prices, RegretGuided, Rule
+from replan.schedule import Decision, Need, Periodic, RegretGuided, Rule
+from replan.schedule.registry import RULES
+from replan.schedule.spending import Prices
 from replan.worlds import rover
 
 
@@ -244,11 +248,11 @@ def test_a_class_in_place_of_a_rule_is_refused():
     with pytest.raises(InputError, match=r"an instance: Periodic\(\)"):
         check_rule(Periodic)
     with pytest.raises(InputError, match=r"an instance: Periodic\(\)"):
-        evaluate(Mission(rover(3, np.full(8, 0.1)), budget=2, planning_horizon=4), Periodic)
+        evaluate(Mission(rover(3, np.full(8, 0.1)), Robot(planning_horizon=4), Spending.exactly(2)), Periodic)
 
 
 def test_looking_ahead_is_told_of_every_time_and_with_what_was_changed():
-    mission = Mission(rover(3, np.linspace(0.1, 0.4, 8)), budget=2, planning_horizon=4)
+    mission = Mission(rover(3, np.linspace(0.1, 0.4, 8)), Robot(planning_horizon=4), Spending.exactly(2))
     found = check_rule(lambda mission: HoldsTheWorld(mission), mission)
     still = "looks ahead: decides differently where the world stands still afterwards"
     assert [each.time for each in found] == [2, 3, 4, 5, 6] and {each.what for each in found} == {still}
@@ -344,6 +348,6 @@ def test_the_first_fault_on_given_missions_can_be_raised():
             return Decision(False, "", score=float("nan") if context.time > 15 else 0.0)
 
     require_valid_rule(FailsLate())
-    longer = Mission(rover(3, np.full(20, 0.1)), budget=2, planning_horizon=3)
+    longer = Mission(rover(3, np.full(20, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
     with pytest.raises(InputError, match="score is not a number at t=16"):
         require_valid_rule(FailsLate(), longer)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from replan import Agent, FixedTimes, InputError, Mission
+from replan import Agent, FixedTimes, InputError, Mission, Robot, Spending
 from replan.estimate import TrueKernel
-from replan.evaluation import all_returns, check_rule, decompose, from_start, regret, rollout
+from replan.evaluation import check_rule, decompose, regret, rollout
 from replan.evaluation.agent_runs import learned_returns
+from replan.evaluation.exact import all_returns, from_start
 from replan.execute.timeline import make_timeline
 from replan.model import drift
 from replan.model.streams import uniforms
@@ -45,7 +46,7 @@ class Comparing(Rule):
 
 def small_grid() -> Mission:
     slip = drift.sinusoidal(20, slip=0.2, amplitude=0.15, period=11)
-    return Mission(rover(4, slip), budget=5, planning_horizon=4)
+    return Mission(rover(4, slip), Robot(planning_horizon=4), Spending.exactly(5))
 
 
 def return_by_recursion(mission: Mission, state: int) -> float:
@@ -71,7 +72,7 @@ def return_by_recursion(mission: Mission, state: int) -> float:
             return total
         return total + sum(p * onward((*times, end), s, left - 1) for s, p in enumerate(step.after[0]) if p)
 
-    return onward((0,), state, mission.budget)
+    return onward((0,), state, mission.spending.limit)
 
 
 @given(tiny_missions(max_horizon=7))

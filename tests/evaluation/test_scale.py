@@ -10,6 +10,8 @@ from replan import (
     FixedTimes,
     Mission,
     Periodic,
+    Robot,
+    Spending,
     evaluate,
     load_setting,
     make_mission,
@@ -18,23 +20,30 @@ from replan import (
     regret,
     rover,
 )
-from replan.evaluation import RegretScale, regret_scale
-from replan.evaluation.scale import CHEAP, LEAST, best_objective, is_cheap, never_updating
+from replan.evaluation.scale import (
+    CHEAP,
+    LEAST,
+    RegretScale,
+    best_objective,
+    is_cheap,
+    never_updating,
+    regret_scale,
+)
 from replan.forecast import Trend
 from replan.report.regret_words import scale_words
-from replan.schedule import Prices
+from replan.schedule.spending import Prices
 from tiny_worlds import tiny_missions
 
 
 @pytest.fixture(scope="module")
 def mission():
-    return Mission(rover(4, np.linspace(0.05, 0.4, 14)), budget=3, planning_horizon=5)
+    return Mission(rover(4, np.linspace(0.05, 0.4, 14)), Robot(planning_horizon=5), Spending.exactly(3))
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_never_updating_is_a_walk_on_the_first_plan(mission, execution):
     """By hand: the likeliest cell or the belief, pushed with P_0 alone, and the true state beside it."""
-    mission = replace(mission, execution=execution)
+    mission = replace(mission, robot=replace(mission.robot, execution=execution))
     world, update = mission.world, mission.update(0)
     believed = np.eye(world.states)[world.start]
     true, gained = believed.copy(), 0.0
@@ -66,7 +75,7 @@ def test_the_scale_holds_the_floor_and_even_spacing(mission):
 
 @given(tiny_missions())
 def test_never_updating_is_a_free_schedule_without_updates(mission):
-    free = mission.with_budget(None, prices=Prices())
+    free = mission.with_spending(Spending.at_price(0.0))
     never = never_updating(mission, best=oracle(mission.world))
     assert never == pytest.approx(regret(free, FixedTimes(())), abs=1e-9)
 
@@ -80,17 +89,21 @@ def test_the_best_possible_is_computed_only_where_it_is_asked_for_and_not_given(
 
 
 def test_the_greatest_objective_is_that_of_the_best_updates_where_it_is_cheap():
-    mission = Mission(rover(3, np.linspace(0.05, 0.4, 8)), None, planning_horizon=5, prices=Prices(0.01))
+    mission = Mission(rover(3, np.linspace(0.05, 0.4, 8)), Robot(planning_horizon=5), Spending.at_price(0.01))
     assert best_objective(mission) == pytest.approx(optimum(mission).feedback_objective, abs=1e-9)
-    large = Mission(rover(30, np.full(50, 0.1)), None, planning_horizon=3, prices=Prices(0.01))
+    large = Mission(rover(30, np.full(50, 0.1)), Robot(planning_horizon=3), Spending.at_price(0.01))
     assert best_objective(large) is None
     apart = Mission(rover(3, np.full(20, 0.1)), None, planning_horizon=3, prices=Prices(0.1, apart=True))
     assert best_objective(apart) is None
 
 
 def test_a_world_is_cheap_up_to_so_many_states_times_steps():
-    assert is_cheap(Mission(rover(20, np.full(CHEAP // 400, 0.1)), budget=2, planning_horizon=3))
-    assert not is_cheap(Mission(rover(20, np.full(CHEAP // 400 + 1, 0.1)), budget=2, planning_horizon=3))
+    assert is_cheap(
+        Mission(rover(20, np.full(CHEAP // 400, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
+    )
+    assert not is_cheap(
+        Mission(rover(20, np.full(CHEAP // 400 + 1, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
+    )
 
 
 def test_no_share_where_never_updating_loses_nothing():
@@ -102,7 +115,7 @@ def test_no_share_where_never_updating_loses_nothing():
 
 
 def test_a_large_world_has_the_share_alone():
-    large = Mission(rover(30, np.full(50, 0.1)), budget=2, planning_horizon=3)
+    large = Mission(rover(30, np.full(50, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
     assert large.world.states * large.horizon > CHEAP
     scale = regret_scale(large)
     assert scale.best_possible is None and scale.even is None and scale.never >= 0
@@ -110,10 +123,12 @@ def test_a_large_world_has_the_share_alone():
 
 
 def test_a_forecast_that_compares_two_updates_makes_a_world_large_sooner():
-    mission = Mission(rover(6, np.full(40, 0.1)), budget=2, planning_horizon=3)
+    mission = Mission(rover(6, np.full(40, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
     assert regret_scale(mission).best_possible is not None
     assert mission.world.states * mission.horizon**2 > CHEAP
-    assert regret_scale(replace(mission, forecast=Trend())).best_possible is None
+    assert (
+        regret_scale(replace(mission, robot=replace(mission.robot, forecast=Trend()))).best_possible is None
+    )
 
 
 def test_every_paper_setting_is_between_the_oracle_and_never_updating():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event as Signal
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,11 @@ PATIENCE = 60.0  # seconds: no limit that healthy work could come near
 AT_ONCE = 0.01
 
 
+def with_robot(mission: Mission, **changes: Any) -> Mission:
+    """The mission of a robot with these changes."""
+    return replace(mission, robot=replace(mission.robot, **changes))
+
+
 def fly(
     agent: Agent, mission: Mission, *, seed: int = 0, until: int | None = None, state: int | None = None
 ) -> int:
@@ -24,13 +30,8 @@ def fly(
         state = mission.world.start
         agent.start(state)
     while not agent.done and agent.time != until:
-        due = agent.due()
-        if due.look and due.plan:
+        if agent.due().update:
             agent.update(state)
-        elif due.look:
-            agent.look(state)
-        elif due.plan:
-            agent.replan()
         t = agent.time
         row = np.array([state]), np.array([agent.act()]), uniforms([seed], t)
         state = int(mission.world.kernel(t).sample(*row)[0])

@@ -1,16 +1,21 @@
-"""The robot's loop: what it says, what it survives, what it refuses."""
+"""The robot's loop: what it says and what it refuses."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from tests.execute.loop import Deciding, Faulty, events, fly
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.execute.loop import Deciding, Faulty, events, fly, with_robot
+from tests.tiny_worlds import tiny_missions
 
-from replan import Agent, InputError, Periodic, TrueKernel, load_setting, make_mission, make_rule
-from replan.execute import Event, plan_by_induction
-from replan.forecast import Frozen, Given
-from replan.model import GeneralKernel, SlipKernel
-from replan.schedule import Decision, Lookahead, Random
+from replan import Agent, InputError, Periodic, Spending, TrueKernel, load_setting, make_mission, make_rule
+from replan.execute import Event
+from replan.forecast import Frozen
+from replan.schedule import Lookahead, Random
+
+PERIODIC = Periodic()
 
 
 def test_every_update_and_action_is_in_the_log_with_its_reason(mission):
@@ -19,157 +24,23 @@ def test_every_update_and_action_is_in_the_log_with_its_reason(mission):
     assert events(agent, "update") == [1, 17, 33, 49]
     assert events(agent, "act") == list(range(50))
     whys = [event.why for event in agent.log if event.what == "update"]
-    assert whys[0] == "the first update" and all("raster" in why for why in whys[1:])
+    assert whys[0] == "the first update is at 1" and all("evenly spaced" in why for why in whys[1:])
     assert agent.budget_left == 0 and agent.done
-
-
-def test_a_failing_estimator_leaves_the_last_plan_in_force_and_spends_the_look(mission):
-    estimator = Faulty(TrueKernel(mission.world), fail_at=(17,))
-    agent = Agent.on(mission, Periodic(), estimator=estimator)
-    state = fly(agent, mission, until=17)
-    before = agent.plan
-    assert agent.due().update and agent.update(state) is False
-    assert agent.plan is before
-    assert agent.budget_left == 2
-    assert agent.estimate == state, "the look resets where the agent believes itself to be"
-    kept = agent.log[-1]
-    assert kept.what == "kept plan" and "no lock on the beacon" in kept.why
-    fly(agent, mission, state=state)
-    assert events(agent, "update") == [1, 33, 49]
-    assert agent.plan.time == 49
-
-
-def test_a_failing_planner_is_survived_as_well(mission):
-    def planner(kernel, reward, at, horizon, ties):
-        if at == 33:
-            raise MemoryError
-        return plan_by_induction(kernel, reward, at, horizon, ties)
-
-    agent = Agent.on(mission, Periodic(), planner=planner)
-    fly(agent, mission)
-    assert events(agent, "kept plan") == [33]
-
-
-UNUSABLE = {
-    "no plan": lambda made: None,
-    "a policy for too few states": lambda made: replace(made, policy=made.policy[:3]),
-    "an action one past the last": lambda made: replace(made, policy=np.full_like(made.policy, 5)),
-    "a plan of another time": lambda made: replace(made, time=10**9),
-    "infinite values": lambda made: replace(made, next_values=made.next_values + np.inf),
-    "a policy as a list": lambda made: replace(made, policy=made.policy.tolist()),
-    "an action that does not exist": lambda made: replace(made, policy=np.full_like(made.policy, 9)),
-    "an action before the first": lambda made: replace(made, policy=made.policy - 5),
-    "half actions": lambda made: replace(made, policy=made.policy / 2),
-    "values for too few states": lambda made: replace(made, next_values=made.next_values[:3]),
-    "values that are not numbers": lambda made: replace(made, next_values=made.next_values * np.nan),
-}
-
-
-@pytest.mark.parametrize("execution", ["map", "belief"])
-@pytest.mark.parametrize("spoil", UNUSABLE.values(), ids=UNUSABLE)
-def test_a_planner_that_returns_something_unusable_is_survived(execution, spoil):
-    def planner(kernel, reward, at, horizon, ties):
-        made = plan_by_induction(kernel, reward, at, horizon, ties)
-        return spoil(made) if at == 17 else made
-
-    mission = make_mission(load_setting("two-burst"), execution=execution)
-    agent = Agent.on(mission, Periodic(), planner=planner)
-    fly(agent, mission)
-    assert events(agent, "kept plan") == [17] and events(agent, "update") == [1, 33, 49]
-
-
-def spoiled(factor):
-    kernel = SlipKernel((12, 12), 0.1).general()
-    return GeneralKernel(kernel.successors, kernel.probabilities * factor)
-
-
-@dataclass
-class Giving(Faulty):
-    """Gives a fixed thing instead of a kernel at 17."""
-
-    thing: object = None
-
-    def estimate(self, observation):
-        return self.thing if observation.time == 17 else super().estimate(observation)
-
-
-@pytest.mark.parametrize(
-    "thing",
-    [None, np.eye(144), SlipKernel((3, 3), 0.1), spoiled(np.nan), spoiled(0.0), spoiled(-1.0)],
-    ids=["none", "array", "small", "not a number", "zeros", "negative"],
-)
-def test_an_estimator_that_returns_something_unusable_is_survived(mission, thing):
-    agent = Agent.on(mission, Periodic(), estimator=Giving(TrueKernel(mission.world), thing=thing))
-    fly(agent, mission)
-    assert events(agent, "kept plan") == [17] and events(agent, "update") == [1, 33, 49]
-
-
-def boom(context):
-    raise RuntimeError("boom")
-
-
-@pytest.mark.parametrize("how", [boom, lambda context: None], ids=["raises", "decides nothing"])
-def test_a_rule_that_fails_at_once_is_refused_and_one_that_fails_later_is_recorded(mission, how):
-    with pytest.raises(InputError, match=r"the rule deciding (cannot decide|decided None)"):
-        Agent.on(mission, Deciding(how))
-
-    def fails_in_flight(context):
-        return Decision(False, "") if context.time < 4 else how(context)
-
-    agent = Agent.on(mission, Deciding(fails_in_flight))
-    with pytest.warns(UserWarning, match="the rule failed") as warned:
-        fly(agent, mission)
-    assert len(warned) == 1
-    assert events(agent, "update") == [1, 47, 48, 49], "as late as exactly four updates allow"
-    assert events(agent, "failed rule") == list(range(4, 50))
-
-
-def test_a_rule_that_fails_once_is_asked_again(mission):
-    def decide(context):
-        if context.time == 5:
-            raise RuntimeError("boom")
-        return Decision(context.time == 6, "six")
-
-    agent = Agent.on(mission, Deciding(decide))
-    state = fly(agent, mission, until=5)
-    assert not agent.due().update and "boom" in agent.due().reason
-    assert events(agent, "failed rule") == [5], "asking twice is one failure"
-    fly(agent, mission, state=state)
-    assert events(agent, "update")[:2] == [1, 6]
-
-
-def test_a_forecast_that_fails_is_survived(mission):
-    def foretold(t):
-        if failing:
-            raise MemoryError
-        return mission.world.kernel(t)
-
-    failing = False
-    agent = Agent.on(mission, Periodic(), forecast=Given(foretold))
-    state = fly(agent, mission, until=9)
-    failing = True
-    fly(agent, mission, state=state)
-    assert events(agent, "update") == [1]
-    assert events(agent, "kept plan") == [17, 33, 49]
-
-
-def test_a_forecast_is_validated_before_the_robot_acts_on_it(mission):
-    kernels = [mission.world.kernel(0)] * 20 + [SlipKernel((2, 2), 0.1)]
-    with pytest.raises(InputError, match="the kernel of the forecast has 4 states"):
-        Agent.on(mission, Periodic(), forecast=Given(kernels))
-
-
-def test_a_planner_of_one_s_own_and_a_forecast_do_not_go_together(mission):
-    def planner(*arguments):
-        return plan_by_induction(*arguments)
-
-    with pytest.raises(InputError, match="planner"):
-        Agent.on(mission, Periodic(), planner=planner, forecast=Given(mission.world.kernel))
 
 
 def test_a_rule_that_has_not_drawn_its_times_is_refused(mission):
     with pytest.raises(InputError, match="seed"):
         Agent.on(mission, Random())
+
+
+def agent_without_a_world(mission, *, rule=PERIODIC, knowledge=None, robot=None, spending=None):
+    """An agent made of the parts of a mission, some of them changed."""
+    return Agent(
+        replace(mission.world.knowledge, **knowledge) if knowledge else mission.world.knowledge,
+        replace(mission.robot, **{"estimator": mission.estimator, **(robot or {})}),
+        spending or mission.spending,
+        rule,
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,18 +49,42 @@ def test_a_rule_that_has_not_drawn_its_times_is_refused(mission):
         ({"rule": Lookahead}, r"an instance: Lookahead\(\)"),
         ({"rule": "periodic"}, "rule must be a Rule"),
         ({"rule": Deciding(lambda context: True)}, "decided True, not a Decision"),
-        ({"drift_bounds": np.zeros(48)}, "drift_bounds"),
-        ({"drift_bounds": np.full(49, -0.1)}, "drift_bounds"),
-        ({"drift_bounds": np.full(49, np.nan)}, "drift_bounds"),
-        ({"drift_bounds": 0.1}, "drift_bounds"),
-        ({"reward": 3}, "reward"),
-        ({"reward": lambda t: 3}, "reward"),
-        ({"budget": 0}, "budget"),
+        ({"knowledge": {"drift_bounds": np.zeros(48)}}, r"drift bounds must be 49 numbers .*, not \(48,\)"),
+        ({"knowledge": {"drift_bounds": np.full(49, -0.1)}}, "drift bound 0 is negative"),
+        ({"knowledge": {"drift_bounds": np.full(49, np.nan)}}, "drift bound 0 is negative or not finite"),
+        ({"knowledge": {"drift_bounds": 0.1}}, "drift bounds must be 49 numbers"),
+        ({"knowledge": {"drift_bounds": lambda: np.zeros(48)}}, "drift bounds must be 49 numbers"),
+        ({"knowledge": {"reward": 3}}, "reward must be a function of time"),
+        ({"knowledge": {"reward": lambda t: 3}}, "reward must be a function of time that returns a Reward"),
+        ({"robot": {"estimator": None}}, "an agent needs a robot with an estimator"),
+        ({"spending": Spending.exactly(50)}, "budget must lie between 1 and 49"),
     ],
 )
 def test_what_could_not_work_is_refused_at_construction(mission, arguments, named):
     with pytest.raises(InputError, match=named):
-        Agent.on(mission, **{"rule": Periodic(), **arguments})
+        agent_without_a_world(mission, **arguments)
+
+
+def test_an_agent_without_a_world_flies_as_one_on_a_mission(mission):
+    alone, on_mission = agent_without_a_world(mission), Agent.on(mission, Periodic())
+    for agent in (alone, on_mission):
+        fly(agent, mission)
+    assert alone.log == on_mission.log
+    assert alone.knowledge is mission.world.knowledge and alone.spending is mission.spending
+    assert alone.robot.estimator is alone.estimator and alone.horizon == 50
+
+
+def test_an_agent_is_made_on_a_mission_and_not_on_a_setting(mission):
+    with pytest.raises(InputError, match="mission must be a Mission, not 'two-burst': make_mission"):
+        Agent.on("two-burst", Periodic())
+
+
+def test_the_estimator_of_the_robot_is_asked_unless_another_one_is_given(mission):
+    own, other = Faulty(TrueKernel(mission.world)), Faulty(TrueKernel(mission.world))
+    learns = with_robot(mission, estimator=own)
+    assert Agent.on(mission, Periodic()).estimator == TrueKernel(mission.world)
+    assert Agent.on(learns, Periodic()).estimator is own
+    assert Agent.on(learns, Periodic(), estimator=other).estimator is other
 
 
 def test_the_estimator_is_told_what_the_update_reveals(mission):
@@ -203,34 +98,13 @@ def test_the_estimator_is_told_what_the_update_reveals(mission):
 
 
 def test_the_estimator_is_told_the_state_before_where_it_was_seen(mission):
-    apart = mission.with_budget(None, looks=3, plans=3)
     estimator = Faulty(TrueKernel(mission.world))
-    agent = Agent.on(apart, Periodic(), estimator=estimator)
+    agent = Agent.on(mission, Periodic(), estimator=estimator)
     agent.start(0)
-    for spend, previous in ((agent.update, 7), (agent.look, 8), (agent.look, None)):
+    for previous in (7, 8, None):
         agent.act()
-        spend(1, previous=previous)
+        agent.update(1, previous=previous)
     assert [seen.previous_state for seen in estimator.asked] == [7, 8, None]
-
-
-def test_an_update_spends_the_parts_that_are_left(mission):
-    agent = Agent.on(mission.with_budget(None, looks=2, plans=1), Periodic())
-    agent.start(0)
-    for _ in range(2):
-        agent.act()
-        agent.update(1)
-    assert (events(agent, "update"), events(agent, "look")) == ([1], [2])
-
-
-def test_a_rule_that_raises_spends_two_budgets_as_one_that_never_updates(mission):
-    apart = mission.with_budget(None, looks=6, plans=3)
-    spent = []
-    for how in (lambda context: Decision(False, "never"), boom):
-        agent = Agent.on(apart, Deciding(how), trial=False)
-        fly(agent, apart)
-        spent.append([(event.time, event.what) for event in agent.log if event.what in ("update", "look")])
-    assert spent[0] == spent[1]
-    assert [what for _, what in spent[0]] == ["update", "look", "look", "look", "update", "update"]
 
 
 def test_the_log_begins_with_the_state_that_is_seen_for_free(mission):
@@ -248,8 +122,28 @@ def test_a_forecast_goes_on_from_what_the_estimator_has_learned(mission):
         def informed_by(self, estimator):
             return replace(self, source=estimator)
 
-    agent = Agent.on(mission, Periodic(), forecast=Informed())
-    assert agent.forecast.source is agent.estimator
+    agent = Agent.on(with_robot(mission, forecast=Informed()), Periodic())
+    assert agent.robot.forecast.source is agent.estimator
+
+
+@given(tiny_missions(max_horizon=8), st.data())
+def test_no_sequence_of_calls_and_failures_spends_more_than_the_budget(mission, data):
+    times = st.sets(st.integers(1, mission.horizon - 1)).map(tuple)
+    agent = Agent.on(mission, Periodic(), estimator=Faulty(mission.estimator, fail_at=data.draw(times)))
+    agent.start(mission.world.start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while not agent.done:
+            for _ in range(data.draw(st.integers(0, 2), label="updates asked for")):
+                agent.update(0)
+            spent = sorted(events(agent, "update") + events(agent, "kept plan"))
+            assert agent.budget_left == mission.spending.limit - len(spent) >= 0
+            assert len(spent) == len(set(spent)) and 0 not in spent
+            progress = agent._now.progress
+            assert progress.last_update == (spent[-1] if spent else 0)
+            assert progress.update.time == max([0, *events(agent, "update")]) == agent.plan.time
+            agent.act()
+    assert agent.update(0) is False, "nor after the end"
 
 
 def test_an_update_beyond_the_budget_is_refused_and_recorded(mission):
@@ -354,10 +248,11 @@ def test_what_is_no_distribution_over_the_states_is_refused(mission, look):
     agent.act()
     with pytest.raises(InputError, match="144 probabilities"):
         agent.update(look)
-    assert agent.budget_left == mission.budget
+    assert agent.budget_left == mission.spending.limit
 
 
 def test_only_rules_that_need_the_current_kernel_are_refused_where_it_is_not_known(mission):
-    blind = replace(Agent.on(mission, Periodic()), current_kernel=None)
-    with pytest.raises(InputError, match="current_kernel"):
-        replace(blind, rule=make_rule("lazy-value"))
+    blind = {"current_kernel": None}
+    agent_without_a_world(mission, knowledge=blind)
+    with pytest.raises(InputError, match="the rule lazy-value needs current_kernel"):
+        agent_without_a_world(mission, rule=make_rule("lazy-value"), knowledge=blind)

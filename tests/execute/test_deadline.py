@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 from tests.execute.loop import AT_ONCE, PATIENCE, Faulty, events, fly
 
-from replan import Agent, FixedTimes, InputError, Mission, Periodic, Reward, SlipKernel, TrueKernel, World
+from replan import (
+    Agent,
+    FixedTimes,
+    InputError,
+    Mission,
+    Periodic,
+    Reward,
+    Robot,
+    SlipKernel,
+    Spending,
+    TrueKernel,
+    World,
+)
 from replan.execute.deadline import DeadlineExceeded, Worker
 from replan.model import constant
 from replan.schedule import Decision, Rule
@@ -81,17 +93,6 @@ def test_an_estimator_is_asked_for_one_update_at_a_time_and_learns_them_in_order
     estimator.released.set()
     assert agent.update(state)
     assert estimator.learned == [1, 2, 3]
-
-
-def test_a_look_waits_for_the_late_work_of_an_update(mission):
-    apart = mission.with_budget(None, looks=3, plans=3)
-    estimator = Faulty(TrueKernel(mission.world), hang_at=(1,))
-    agent = Agent.on(apart, Periodic(), estimator=estimator, time_limit=AT_ONCE)
-    fly(agent, apart, until=2)
-    assert agent.look(0) is False and "behind the late work" in agent.log[-1].why
-    estimator.released.set()
-    wait_for_late_work()
-    assert estimator.learned == [1, 2]
 
 
 def test_an_agent_is_saved_and_restored_at_rest_only(mission, tmp_path):
@@ -170,7 +171,7 @@ def test_while_a_rule_hangs_the_budget_is_spent_as_late_as_it_can_be(mission):
 def test_thousands_of_late_updates_use_three_threads():
     horizon, still = 5001, SlipKernel((2, 2), 0.1)
     world = World(horizon, constant(still), constant(Reward(next_state=np.zeros(4))))
-    mission = Mission(world, budget=horizon - 1, planning_horizon=1)
+    mission = Mission(world, Robot(planning_horizon=1), Spending.exactly(horizon - 1))
     estimator, before = Faulty(mission.estimator, hang_at=(1,)), set(threading.enumerate())
     agent = Agent.on(mission, Periodic(), estimator=estimator, time_limit=1e-6)
     agent.start(0)

@@ -8,21 +8,23 @@ from hypothesis import given
 from tests.execute.loop import Faulty
 from tests.tiny_worlds import tiny_missions
 
-from replan import Agent, FixedTimes, GeneralKernel, Mission, Prices, Reward, SlipKernel, Ties, World
+from replan import Agent, FixedTimes, GeneralKernel, Mission, Reward, Robot, SlipKernel, Spending, Ties, World
 from replan.execute.identity import _sampled_times, describe_arguments, kernel_arrays, kernel_from, options
+from replan.execute.robot import plan_by_induction
 from replan.forecast import ForecastFault, Given, Mixture
 from replan.schedule import Periodic
 
 HORIZON = 6
 TO_GOAL = np.linspace(-1, 0, 9)
+THREE = Spending.exactly(3)
 
 
-def agent(*, slip=0.1, last_reward=0.0, bound=0.0, rule=None, **mission) -> Agent:
+def agent(*, slip=0.1, last_reward=0.0, bound=0.0, spending=THREE, rule=None, seed=None, **robot) -> Agent:
     rewards = [Reward(next_state=TO_GOAL)] * (HORIZON - 1) + [Reward(next_state=TO_GOAL + last_reward)]
     bounds = np.array([0.1, 0.1, 0.1, 0.1, 0.1 + bound])
     world = World(HORIZON, lambda t: SlipKernel((3, 3), slip), rewards.__getitem__, stated_bounds=bounds)
-    settings = {"budget": 3, "planning_horizon": 2, **mission}
-    return Agent.on(Mission(world, **settings), rule or Periodic())
+    mission = Mission(world, Robot(**{"planning_horizon": 2, **robot}), spending)
+    return Agent.on(mission, rule or Periodic(), seed=seed)
 
 
 def differences(one: Agent, other: Agent) -> set[str]:
@@ -34,19 +36,14 @@ def differences(one: Agent, other: Agent) -> set[str]:
 def test_what_differs_is_named():
     same = agent()
     assert differences(same, agent()) == set()
-    assert differences(same, agent(budget=2)) == {"budget"}
+    assert differences(same, agent(spending=Spending.exactly(2))) == {"spending"}
     assert differences(same, agent(planning_horizon=3)) == {"planning_horizon"}
-    assert differences(same, agent(spend_all=False)) == {"spend_all"}
+    assert differences(same, agent(spending=Spending.at_most(3))) == {"spending"}
     assert differences(same, agent(execution="belief")) == {"execution"}
     assert differences(same, agent(ties=Ties("last"))) == {"ties"}
-    assert differences(same, replace(same, seed=1)) == {"seed"}
-    assert differences(same, agent(prices=Prices(0.1))) == {"prices"}
-    assert differences(
-        same, replace(same, planner=lambda *given, **named: same.planner(*given, **named))
-    ) == {"planner"}
-    assert differences(agent(budget=None, looks=3, plans=2), agent(budget=None, looks=3, plans=1)) == {
-        "plans"
-    }
+    assert differences(same, agent(seed=1)) == {"seed"}
+    assert differences(same, agent(spending=Spending.at_price(0.1, limit=3))) == {"spending"}
+    assert differences(same, agent(planner=lambda *given: plan_by_induction(*given))) == {"planner"}
     assert differences(same, agent(rule=FixedTimes((1, 2, 3)))) == {"rule"}
     assert differences(same, agent(forecast=Mixture())) == {"forecast"}
     assert differences(agent(forecast=Mixture()), agent(forecast=Mixture(floor=0.1))) == {"forecast"}
@@ -78,15 +75,16 @@ class Tuned(Faulty):
 def test_estimators_are_told_apart_by_their_options():
     inner = agent().estimator
     assert options(Tuned(inner, strength=2.0))["strength"] == 2.0
-    one, other, again = (replace(agent(), estimator=Tuned(inner, strength=s)) for s in (1.0, 2.0, 1.0))
+    one, other, again = (agent(estimator=Tuned(inner, strength=s)) for s in (1.0, 2.0, 1.0))
     assert differences(one, other) == {"estimator"}
     assert differences(one, again) == set()
 
 
 def test_arguments_are_described_in_words():
     found = describe_arguments(agent())
-    assert (found["horizon"], found["planning_horizon"], found["budget"]) == ("6", "2", "3")
-    assert found["planner"] == "replan.execute.config.plan_by_induction"
+    assert (found["horizon"], found["planning_horizon"]) == ("6", "2")
+    assert found["spending"] == "Spending(limit=3, exact=True, price=None)"
+    assert found["planner"] == "replan.execute.robot.plan_by_induction"
     assert found["rule"] == "Periodic()"
     assert found["world"].startswith("9 states, 5 actions, ")
 
@@ -99,7 +97,7 @@ def test_whatever_an_option_is_another_one_is_told_apart():
     many = [np.arange(4.0), np.arange(4.0).reshape(2, 2), {"a": 1}, {"b": 1}, {"a": 2}, [1], (1, 1)]
     many += [world, replace(world, start=1), begins, SlipKernel((1, 2), 0.2), len, max, 1, 2.5, "a"]
     inner = agent().estimator
-    found = [describe_arguments(replace(agent(), estimator=Tuned(inner, strength=one))) for one in many]
+    found = [describe_arguments(agent(estimator=Tuned(inner, strength=one))) for one in many]
     assert len({each["estimator"] for each in found}) == len(many)
 
 

@@ -7,22 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replan import Mission, Robot, Spending
 from replan.evaluation import evaluate, optimum, rollout
 from replan.evaluation.exact import from_start
-from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.optimum import feedback_regrets
 from replan.execute import Agent
-from replan.execute.mission import Mission
 from replan.execute.reach import on_window
 from replan.forecast import ForecastFault, Given, Mixture, Trend
 from replan.model import GeneralKernel, Reward, SlipKernel, World
 from replan.planning.ties import Ties
 from replan.schedule import FixedTimes, Need, make_rule
-from replan.schedule.budget import Prices
 from replan.schedule.window_context import within_window
 from replan.worlds import rover
 
 
-def grid_mission(seed, n, *, execution="map", ties="first", forecast=None, prices=None):
+def grid_mission(seed, n, *, price=None, ties="first", **robot):
     """A drifting grid, sometimes with walls, with one slip for each cell or a reward of the action."""
     rng = np.random.default_rng(seed)
     horizon, size = int(rng.integers(4, 9)), n * n
@@ -44,11 +43,15 @@ def grid_mission(seed, n, *, execution="map", ties="first", forecast=None, price
     world = World(
         horizon, lambda t: kernels[t], lambda t: rewards[t % len(rewards)], start=start, grid=(n, n)
     )
-    more = {} if forecast is None else {"forecast": forecast}
     budget = int(rng.integers(1, min(4, horizon)))
-    return Mission(
-        world, budget, int(rng.integers(1, 4)), ties=Ties(ties), execution=execution, prices=prices, **more
-    )
+    robot = Robot(planning_horizon=int(rng.integers(1, 4)), ties=Ties(ties), **robot)
+    return Mission(world, robot, Spending(budget, exact=price is None, price=price))
+
+
+def rover_mission(n, slip, budget=3, *, start=(30, 30), goal=None, **robot):
+    """A mission of a rover that plans two steps ahead."""
+    world = rover(n, slip, start=start, goal=goal)
+    return Mission(world, Robot(**{"planning_horizon": 2, **robot}), Spending.exactly(budget))
 
 
 def cut(mission):
@@ -104,7 +107,7 @@ def test_forecasts_that_are_combined_of_slip_kernels_are_those_of_the_whole_grid
     make, seed, n, execution, ties
 ):
     mission = grid_mission(seed, n, execution=execution, ties=ties)
-    mission = replace(mission, forecast=make(mission))
+    mission = replace(mission, robot=replace(mission.robot, forecast=make(mission)))
     rule = make_rule("periodic")
     whole, part = evaluate(mission, rule, all_starts=False), evaluate(cut(mission), rule)
     assert part.regret == pytest.approx(whole.regret, abs=1e-10)
@@ -117,7 +120,8 @@ def test_look_ahead_on_a_mixture_decides_in_a_window_as_on_the_whole_grid(n, exe
     world = rover(n, [0.05, 0.05, 0.3, 0.5, 0.5, 0.2], start=(0, 0), goal=(2, 2))
     models = None if n < 20 else world.family
     forecast = Mixture(given=Given(world.kernel, ForecastFault(error=0.5)), family=models)
-    mission = Mission(world, 3, 2, execution=execution, forecast=forecast)
+    robot = Robot(planning_horizon=2, execution=execution, forecast=forecast)
+    mission = Mission(world, robot, Spending.exactly(3))
     rule = make_rule("lookahead", tolerance=0.0)
     whole = evaluate(mission, rule, all_starts=False)
     monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
@@ -127,20 +131,20 @@ def test_look_ahead_on_a_mixture_decides_in_a_window_as_on_the_whole_grid(n, exe
 
 
 def test_forecasts_of_longer_moves_are_left_whole():
-    mission = Mission(rover(60, np.linspace(0.1, 0.4, 6), start=(30, 30)), 3, 2)
+    mission = rover_mission(60, np.linspace(0.1, 0.4, 6))
     leaps = GeneralKernel(np.zeros((3600, 1), dtype=int), np.ones((3600, 5, 1)))
     turned = SlipKernel((30, 120), 0.1)
     for kernels in ([leaps], [mission.world.kernel(0), turned]):
         for forecast in (Given(kernels), Mixture(given=Given(kernels))):
-            assert replace(mission, forecast=forecast).within_reach().is_whole
+            assert replace(mission, robot=replace(mission.robot, forecast=forecast)).within_reach().is_whole
     for forecast in (Given(mission.world.kernel), Mixture(family=mission.world.family)):
-        assert not replace(mission, forecast=forecast).within_reach().is_whole
+        assert not replace(mission, robot=replace(mission.robot, forecast=forecast)).within_reach().is_whole
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(26, 40), priced=st.booleans())
 @settings(max_examples=10)
 def test_the_optimum_is_that_of_the_whole_grid(seed, n, priced):
-    mission = grid_mission(seed, n, prices=Prices(look=0.05, plan=0.05) if priced else None)
+    mission = grid_mission(seed, n, price=0.1 if priced else None)
     whole, part = optimum(mission), optimum(cut(mission))
     assert part.fixed_regret == pytest.approx(whole.fixed_regret, abs=1e-9)
     assert part.feedback_regret == pytest.approx(whole.feedback_regret, abs=1e-9)
@@ -162,7 +166,7 @@ class Watching(FixedTimes):
 
 
 def test_rules_see_the_whole_grid():
-    mission = Mission(rover(40, np.linspace(0.1, 0.4, 6), start=(30, 30)), 3, 2)
+    mission = rover_mission(40, np.linspace(0.1, 0.4, 6))
     Watching.watched.clear()
     part = cut(mission)
     assert evaluate(part, Watching((1, 2, 4))).regret == pytest.approx(
@@ -177,7 +181,7 @@ class Comparing(FixedTimes):
 
 
 def test_rules_that_compare_see_the_whole_grid_of_the_update_before():
-    mission = Mission(rover(40, np.linspace(0.1, 0.4, 6), start=(30, 30)), 3, 2)
+    mission = rover_mission(40, np.linspace(0.1, 0.4, 6))
     part, rule = cut(mission), Comparing((1, 2, 4))
     assert part.context(rule, part.progress(1, 2), part.world.start).earlier is None
     time, kernel = part.context(rule, part.progress(4, 1, 2), part.world.start).earlier
@@ -186,13 +190,13 @@ def test_rules_that_compare_see_the_whole_grid_of_the_update_before():
 
 @pytest.mark.parametrize("ties", ["first", "last"])
 def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(monkeypatch, ties):
-    world = rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22))
-    mission = Mission(world, 3, 2, ties=Ties(ties))
+    slip = np.linspace(0.05, 0.5, 9)
+    mission = rover_mission(40, slip, start=(20, 21), goal=(22, 22), ties=Ties(ties))
     rule = make_rule("lookahead", tolerance=0.0)
     whole = evaluate(mission, rule, all_starts=False)
     monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
     for execution in ("map", "belief"):
-        mission = replace(mission, execution=execution)
+        mission = replace(mission, robot=replace(mission.robot, execution=execution))
         part = evaluate(cut(mission), rule)
         monkeypatch.setattr("replan.schedule.window_context.LARGE", 10_000)
         whole = evaluate(mission, rule, all_starts=False)
@@ -202,17 +206,17 @@ def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(monkeypatch, ties):
 
 def test_look_ahead_in_a_window_knows_what_is_left_of_the_budget(monkeypatch):
     monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
-    mission = Mission(rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22)), 6, 2)
+    mission = rover_mission(40, np.linspace(0.05, 0.5, 9), 6, start=(20, 21), goal=(22, 22))
     rule, state = make_rule("lookahead"), np.array([mission.world.start])
     for left in (5, 1, 3):
         context = mission.context(rule, mission.progress(2, left), mission.world.start)
         part, _ = within_window(context, state)
         assert part.kernel.states < context.kernel.states
-        assert (part.budget_left, part.looks_left, part.plans_left) == (left, left, left)
+        assert part.budget_left == left
 
 
 def test_rollouts_on_the_window_are_those_on_the_whole_grid():
-    mission = Mission(rover(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22)), 3, 2)
+    mission = rover_mission(40, np.linspace(0.05, 0.5, 9), start=(20, 21), goal=(22, 22))
     for name in ("periodic", "lookahead"):
         whole = rollout(mission, make_rule(name), np.arange(20))
         part = rollout(cut(mission), make_rule(name), np.arange(20))
@@ -220,18 +224,19 @@ def test_rollouts_on_the_window_are_those_on_the_whole_grid():
 
 
 def test_what_depends_on_the_numbers_of_states_is_left_whole():
-    world = rover(60, np.linspace(0.1, 0.4, 6), start=(30, 30))
-    assert Mission(world, 3, 2, ties=Ties("random")).within_reach().is_whole
-    assert Mission(rover(60, np.full(60, 0.1), start=(30, 30)), 3, 2).within_reach().is_whole
-    general = replace(world, kernel=lambda t: world.kernel(t).general())
-    assert Mission(general, 3, 2).within_reach().is_whole
-    part = Mission(world, 3, 2).within_reach()
+    slip = np.linspace(0.1, 0.4, 6)
+    mission = rover_mission(60, slip)
+    general = replace(mission.world, kernel=lambda t: mission.world.kernel(t).general())
+    assert rover_mission(60, slip, ties=Ties("random")).within_reach().is_whole
+    assert rover_mission(60, np.full(60, 0.1)).within_reach().is_whole
+    assert replace(mission, world=general).within_reach().is_whole
+    part = mission.within_reach()
     assert not part.is_whole and part.within_reach() is part
 
 
 def test_another_budget_on_the_window_is_another_budget_for_rules():
-    mission = Mission(rover(40, np.linspace(0.1, 0.4, 12), start=(30, 30)), 2, 2)
-    part, whole = cut(mission).with_budget(5), mission.with_budget(5)
+    mission = rover_mission(40, np.linspace(0.1, 0.4, 12), 2)
+    part, whole = cut(mission).with_spending(Spending.exactly(5)), mission.with_spending(Spending.exactly(5))
     assert from_start(part, make_rule("periodic"), None)[0] == pytest.approx(
         from_start(whole, make_rule("periodic"), None)[0], abs=1e-12
     )
@@ -239,7 +244,7 @@ def test_another_budget_on_the_window_is_another_budget_for_rules():
 
 def test_a_belief_on_a_large_grid_holds_what_can_be_reached_and_acts_as_any_other(tmp_path, monkeypatch):
     slip = np.linspace(0.1, 0.5, 12)
-    mission = Mission(rover(60, slip, start=(30, 30), goal=(33, 34)), 3, 4, execution="belief")
+    mission = rover_mission(60, slip, goal=(33, 34), planning_horizon=4, execution="belief")
     agents = [Agent.on(mission, FixedTimes((1, 5, 8))) for _ in range(2)]
     actions = []
     for agent, limit in zip(agents, (0, 10_000), strict=True):
@@ -263,7 +268,7 @@ def test_a_belief_on_a_large_grid_holds_what_can_be_reached_and_acts_as_any_othe
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_sparse_distributions_on_the_whole_grid_give_the_same_regret(execution, monkeypatch):
     world = rover(12, np.linspace(0.05, 0.5, 20), obstacles=[(3, 3), (4, 7)])
-    mission = Mission(world, 4, 5, execution=execution)
+    mission = Mission(world, Robot(planning_horizon=5, execution=execution), Spending.exactly(4))
     dense = evaluate(mission, make_rule("periodic"), all_starts=False)
     monkeypatch.setattr("replan.evaluation.visited_steps.LARGE", 0)
     sparse = evaluate(mission, make_rule("periodic"), all_starts=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.execute.loop import fly
 
-from replan import Agent, InputError, Mission, SlipKernel
+from replan import Agent, InputError, Mission, Robot, SlipKernel, Spending
 from replan.estimate import PooledSlip
 from replan.model import piecewise
 from replan.schedule import Lookahead
@@ -17,7 +17,7 @@ MOMENT = 9
 
 def make_agent(execution):
     slip = piecewise(14, slip=0.03, quiet=0.001, bursts=[(0.25, 0.5, 0.03)])
-    mission = Mission(rover(4, slip), 4, 4, execution=execution)
+    mission = Mission(rover(4, slip), Robot(planning_horizon=4, execution=execution), Spending.exactly(4))
     estimator = PooledSlip(SlipKernel((4, 4), 0.05), 0.005)
     return Agent.on(mission, Lookahead(), estimator=estimator), mission
 
@@ -116,10 +116,8 @@ def test_a_header_with_a_number_out_of_range_is_refused(saved):
     for name in (
         "time",
         "state",
-        "looks_left",
-        "plans_left",
+        "budget_left",
         "last_update",
-        "last_look",
         "plan_time",
         "earlier_time",
         "named_update",
@@ -132,14 +130,17 @@ def test_a_header_with_a_number_out_of_range_is_refused(saved):
 
 def test_a_header_with_a_number_one_past_its_range_is_refused(saved):
     header, arrays, agent = saved[:3]
-    time, last, seen = header["time"], header["last_update"], header["last_look"]
+    time, last = header["time"], header["last_update"]
     for other in (
-        {"time": agent.horizon + 1, "commanded": [0] * (agent.horizon + 1 - seen)},
-        {"time": agent.horizon, "last_update": agent.horizon, "commanded": [0] * (agent.horizon - seen)},
+        {"time": agent.horizon + 1, "commanded": [0] * (agent.horizon + 1 - last)},
+        {"time": agent.horizon, "last_update": agent.horizon, "commanded": []},
         {"last_update": time + 1},
         {"plan_time": last + 1},
-        {"last_look": last + 1, "commanded": [0] * (time - last - 1)},
-        {"looks_left": agent.budget + 1, "plans_left": agent.budget + 1},
+        {"earlier_time": header["plan_time"]},
+        {"budget_left": agent.spending.limit + 1},
+        {"budget_left": agent.spending.limit},
+        {"state": agent.knowledge.nominal.states},
+        {"named_update": agent.horizon + 1},
     ):
         assert not try_to_restore(saved, {**header, **other}, arrays), other
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from tests.execute.loop import Deciding
 
+from replan import Robot, Spending
 from replan.errors import InputError
-from replan.execute import Agent, Mission, make_timeline
+from replan.execute import Agent, Mission
+from replan.execute.timeline import make_timeline
 from replan.model import piecewise
 from replan.schedule import (
     Decision,
@@ -23,7 +25,11 @@ from replan.worlds import rover
 
 @pytest.fixture(scope="module")
 def mission():
-    return Mission(rover(4, piecewise(16, slip=0.03, quiet=0.001, bursts=[(0.25, 0.5, 0.03)])), 4, 4)
+    return Mission(
+        rover(4, piecewise(16, slip=0.03, quiet=0.001, bursts=[(0.25, 0.5, 0.03)])),
+        Robot(planning_horizon=4),
+        Spending.exactly(4),
+    )
 
 
 def by_agent(mission, rule):
@@ -64,7 +70,7 @@ def test_the_first_update_is_given(mission):
 
 
 def test_a_budget_that_need_not_be_spent_can_be_left(mission):
-    frugal = Mission(mission.world, 4, 4, spend_all=False)
+    frugal = mission.with_spending(Spending.at_most(4))
     assert make_timeline(frugal, SelfTriggered(9.0)).times == (1,)
     # four quiet steps of 0.0008 and four of 0.024 reach 0.09 at t = 8; what follows does not
     assert make_timeline(frugal, SelfTriggered(0.09)).times == (1, 8)
@@ -74,7 +80,7 @@ def test_a_budget_that_need_not_be_spent_can_be_left(mission):
 def test_what_is_left_is_forced_at_the_end_on_a_rule_that_decides_step_by_step(mission):
     never = Deciding(lambda context: Decision(False, "never"))
     assert make_timeline(mission, never).times == (1, 13, 14, 15)
-    assert make_timeline(Mission(mission.world, 4, 4, spend_all=False), never).times == (1,)
+    assert make_timeline(mission.with_spending(Spending.at_most(4)), never).times == (1,)
 
 
 def test_a_rule_that_needs_the_states_has_no_timeline(mission):
@@ -85,14 +91,14 @@ def test_a_rule_that_needs_the_states_has_no_timeline(mission):
         make_timeline(mission, Sees())
 
 
-@pytest.mark.parametrize("spend_all", [True, False])
+@pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("rule", [RegretGuided(), SelfTriggered(0.05), Random(), FixedTimes((1, 4, 9))])
-def test_without_explanations_the_times_are_the_same(mission, rule, spend_all):
-    mission = Mission(mission.world, 4, 4, spend_all=spend_all)
+def test_without_explanations_the_times_are_the_same(mission, rule, exact):
+    mission = mission.with_spending(Spending(4, exact=exact))
     plain = make_timeline(mission, rule, seed=2, explain=False)
     assert plain.times == make_timeline(mission, rule, seed=2).times
     if rule.next_update(mission.context(rule, mission.progress(1, 3), 0), np.array([0])) is not None:
-        assert len(plain.decisions) == 1, "only the first update, which is given"
+        assert plain.decisions == (), "the rule is not asked"
 
 
 def test_every_decision_is_kept_and_explained_unless_told_otherwise(mission):

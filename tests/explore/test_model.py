@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from replan.certificates import certify
 from replan.errors import InputError
 from replan.evaluation.exact import evaluate_times
-from replan.evaluation.optimal_schedule import optimum
+from replan.evaluation.optimum import optimum
 from replan.explore import controls, drawing, model, panels
 from replan.explore.link import open_screen
 from replan.forecast import Trend
@@ -167,7 +167,9 @@ def test_the_certificate_is_shown_or_its_absence_explained():
     assert f"{certify(scene.mission, view.times).value:.4f}" in panels.certificate(scene, view)
     assert f"{optimum(scene.mission).feedback_regret:.4f}" in panels.certificate(scene, view)
     assert "41%" in panels.result(scene, view)
-    moving = replace(scene, mission=replace(scene.mission, forecast=Trend()))
+    moving = replace(
+        scene, mission=replace(scene.mission, robot=replace(scene.mission.robot, forecast=Trend()))
+    )
     assert "no certificate: " in panels.certificate(moving, view)
 
 

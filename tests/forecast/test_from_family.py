@@ -7,8 +7,8 @@ import pytest
 
 from replan.errors import InputError
 from replan.estimate import FamilyFilter, Observation, TrueKernel
+from replan.evaluation.agent_runs import SimulatedRobot
 from replan.execute import Agent
-from replan.execute.simulated_robot import SimulatedRobot
 from replan.forecast import Evidence, FromFamily, mean_kernel
 from replan.model import Family, SlipKernel
 from replan.schedule import Periodic

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import Lookahead, Mission, Reward, World
+from replan import Lookahead, Mission, Reward, Robot, Spending, World
 from replan.errors import InputError
 from replan.evaluation import evaluate, optimum, regret
 from replan.forecast import Evidence, Future, Given, Mixture, mean_kernel
@@ -236,12 +236,12 @@ def bridge(failing_from: int) -> Mission:
         start=0,
         family=family,
     )
-    return Mission(world, budget=2, planning_horizon=8)
+    return Mission(world, Robot(planning_horizon=8), Spending.exactly(2))
 
 
 def test_an_update_is_kept_for_a_jump_and_spent_on_it():
     mission = bridge(failing_from=9)
-    alert = replace(mission, forecast=Mixture(family=mission.world.family))
+    alert = replace(mission, robot=replace(mission.robot, forecast=Mixture(family=mission.world.family)))
     assert regret(mission, Lookahead()) > 1.4 * optimum(mission).feedback_regret
     assert regret(alert, Lookahead()) < 1.03 * optimum(mission).feedback_regret
     assert np.flatnonzero(evaluate(alert, Lookahead()).steps.update_probability).tolist() == [1, 10]

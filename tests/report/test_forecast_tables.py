@@ -28,8 +28,10 @@ def test_regrets_and_floors_are_those_of_missions_with_that_forecast(run):
     rows = {row[:3]: dict(zip(table.columns[3:], row[3:], strict=True)) for row in table.rows}
     assert len(rows) == 8
     mission = make_mission(load_setting("nsbridge-05"))
-    late = replace(mission, forecast=Given(mission.world.kernel, ForecastFault(late=2)))
-    right = replace(mission, forecast=Given(mission.world.kernel))
+    late = replace(
+        mission, robot=replace(mission.robot, forecast=Given(mission.world.kernel, ForecastFault(late=2)))
+    )
+    right = replace(mission, robot=replace(mission.robot, forecast=Given(mission.world.kernel)))
     assert rows["nsbridge-05", "map", "periodic"]["2 late"] == f"{regret(late, Periodic()):z.3f}"
     assert rows["nsbridge-05", "map", "best possible"]["given"] == f"{optimum(right).feedback_regret:z.3f}"
     assert rows["nsbridge-05", "map", "best possible"]["+60 %"] == "–"

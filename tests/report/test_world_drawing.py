@@ -53,7 +53,7 @@ def test_page_and_explorer_show_the_same_drawing(name):
 
 
 def model_times(scene):
-    return list(range(1, scene.mission.budget + 1))
+    return list(range(1, scene.mission.spending.limit + 1))
 
 
 def test_no_two_looks_share_a_colour_except_grounds_and_signs():

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.execute import Mission
 from replan.forecast import Future
 from replan.model import GeneralKernel, Reward, constant, from_arrays
+from replan.model.world import DriftBounds
 from replan.planning.backward_induction import plan
 from replan.schedule import Context, Need
-from replan.schedule.rule import Drift
 from replan.skip import make_propagation
 
 TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])
@@ -20,20 +21,18 @@ def make_context(**fields) -> Context:
     """A context in a two-state world; every field can be given."""
     information = {
         Need.STATE: fields.pop("state", 0),
-        Need.DRIFT_SO_FAR: Drift.of(fields.pop("drift_bounds", DRIFT[: fields.get("time", 5)])),
+        Need.DRIFT_SO_FAR: DriftBounds.of(fields.pop("drift_bounds", DRIFT[: fields.get("time", 5)])),
         Need.EARLIER_ESTIMATE: fields.pop("earlier", None),
     }
     if "current_kernel" in fields:
         information[Need.CURRENT_KERNEL] = fields.pop("current_kernel")
-    budget, left = fields.pop("budget", 4), fields.pop("budget_left", 2)
+    spending = Spending(fields.pop("budget", 4), exact=fields.pop("exact", True))
     given = {
         "time": 5,
         "horizon": 11,
         "planning_horizon": 3,
-        "looks": budget,
-        "plans": budget,
-        "looks_left": left,
-        "plans_left": left,
+        "spending": spending,
+        "budget_left": 2,
         "last_update": 2,
         "kernel": TWO_STATES,
         "plan": plan(TWO_STATES, lambda t: REWARD, time=fields.get("last_update", 2), horizon=3),
@@ -62,4 +61,6 @@ def corridor():
     """Cells 0 to 4 in a row; the only action that pays goes right, so the way is 0, 1, 2, 3, 4, 4, ..."""
     right, stay = np.minimum(np.arange(5) + 1, 4), np.arange(5)
     kernel = np.eye(5)[np.stack([right, stay], axis=1)]
-    return Mission(from_arrays(kernel, np.arange(5), horizon=8), budget=2, planning_horizon=3)
+    return Mission(
+        from_arrays(kernel, np.arange(5), horizon=8), Robot(planning_horizon=3), Spending.exactly(2)
+    )

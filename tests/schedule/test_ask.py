@@ -20,10 +20,9 @@ from replan.schedule import (
     RegretGuided,
     Rule,
     SelfTriggered,
-    decision_at,
-    named_update,
+    Spending,
 )
-from replan.schedule.ask import FORCED, draw, next_updates
+from replan.schedule.ask import decision_at, draw, forced, named_update, next_updates
 from tiny_worlds import tiny_missions
 
 
@@ -54,17 +53,15 @@ RULES = (
 @given(tiny_missions(max_horizon=7), st.sampled_from(RULES), st.booleans(), st.data())
 def test_all_states_at_once_get_the_answers_of_asking_step_by_step(mission, rule, spend_all, data):
     tau = data.draw(st.integers(1, mission.horizon - 1))
-    left = data.draw(st.integers(0, min(mission.budget - 1, mission.horizon - 1 - tau)))
+    left = data.draw(st.integers(0, min(mission.limit - 1, mission.horizon - 1 - tau)))
+    mission = mission if spend_all else mission.with_spending(Spending.at_most(mission.limit))
     progress, states = mission.progress(tau, left), np.arange(mission.world.states)
-    chances, _ = next_updates(rule, partial(mission.context, rule, progress), states, spend_all=spend_all)
+    chances = next_updates(rule, partial(mission.context, rule, progress), states)
     np.testing.assert_array_equal(chances.sum(axis=1), 1)
     for state in states:
         context = partial(mission.context, rule, progress, int(state))
-        named = named_update(rule, context(), int(state), seed=None, spend_all=spend_all)
-        answers = {
-            t: decision_at(rule, context(t), named, spend_all=spend_all).update
-            for t in range(tau + 1, mission.horizon)
-        }
+        named = named_update(rule, context(), int(state), seed=None)
+        answers = {t: decision_at(rule, context(t), named).update for t in range(tau + 1, mission.horizon)}
         first = next((t for t, update in answers.items() if update), mission.horizon)
         assert chances[state, first] == 1
         assert first == mission.horizon if left == 0 else tau < first
@@ -110,25 +107,27 @@ class Never(Rule):
 
 
 @pytest.mark.parametrize(
-    ("time", "left", "forced"), [(8, 2, False), (9, 2, True), (10, 1, True), (9, 1, False)]
+    ("time", "left", "must"), [(8, 2, False), (9, 2, True), (10, 1, True), (9, 1, False)]
 )
-def test_an_update_is_forced_when_as_many_are_left_as_steps(context, time, left, forced):
+def test_an_update_is_forced_when_as_many_are_left_as_steps(context, time, left, must):
     at = context(time=time, budget_left=left)  # T = 11
-    assert decision_at(Never(), at, None, spend_all=True) == Decision(forced, FORCED if forced else "never")
-    assert decision_at(Never(), at, None, spend_all=False) == Decision(False, "never")
+    reason = f"budget forces an update: {left} left, {left} steps to go" if must else "never"
+    assert decision_at(Never(), at, None) == Decision(must, reason)
+    free = context(time=time, budget_left=left, exact=False)
+    assert decision_at(Never(), free, None) == Decision(False, "never")
 
 
 def test_nothing_is_decided_without_a_budget(context):
-    spent = decision_at(Periodic(), context(time=10, budget_left=0), None, spend_all=True)
+    spent = decision_at(Periodic(), context(time=10, budget_left=0), None)
     assert spent == Decision(False, "the budget is spent")
-    assert named_update(FixedTimes((1, 5)), context(budget_left=0), 0, seed=None, spend_all=False) == 11
+    assert named_update(FixedTimes((1, 5)), context(budget_left=0, exact=False), 0, seed=None) == 11
 
 
 @pytest.mark.parametrize("rule", [FixedTimes((1, 5)), Random()])
-@pytest.mark.parametrize("spend_all", [True, False])
-def test_after_an_update_at_the_last_time_there_is_none(context, rule, spend_all):
-    at = context(time=10, last_update=10, budget_left=1)  # T = 11
-    assert named_update(rule, at, 0, seed=None, spend_all=spend_all) == 11
+@pytest.mark.parametrize("exact", [True, False])
+def test_after_an_update_at_the_last_time_there_is_none(context, rule, exact):
+    at = context(time=10, last_update=10, budget_left=1, exact=exact)  # T = 11
+    assert named_update(rule, at, 0, seed=None) == 11
 
 
 class Names(Rule):
@@ -142,14 +141,14 @@ class Names(Rule):
 
 
 def test_a_named_time_is_kept_within_the_budget_and_explained(context):
-    rule, at = Names(), context(time=2)  # T = 11, tau = 2, two updates left
+    rule, at, free = Names(), context(time=2), context(time=2, exact=False)  # T = 11, tau = 2, two left
     for named, kept, if_free in ((0, 3, 3), (3, 3, 3), (9, 9, 9), (10, 9, 10), (11, 9, 11), (99, 9, 11)):
         rule.answer = np.array([named])
-        assert named_update(rule, at, 0, seed=None, spend_all=True) == kept
-        assert named_update(rule, at, 0, seed=None, spend_all=False) == if_free
-    on_time = decision_at(rule, context(time=9), 9, spend_all=True)
-    assert on_time == Decision(True, f"planned at 2: {FORCED}")
-    before, after = (decision_at(rule, context(time=t), 9, spend_all=True) for t in (8, 10))
+        assert named_update(rule, at, 0, seed=None) == kept
+        assert named_update(rule, free, 0, seed=None) == if_free
+    on_time = decision_at(rule, context(time=9), 9)
+    assert on_time == Decision(True, f"planned at 2: {forced(2, 2)}")
+    before, after = (decision_at(rule, context(time=t), 9) for t in (8, 10))
     assert (before.update, after.update) == (False, True), "a missed update is still due"
     assert before.reason == after.reason == "planned at 2 for 9"
 
@@ -159,7 +158,7 @@ def test_what_is_neither_times_nor_probabilities_is_refused(context, answer):
     rule = Names()
     rule.answer = answer
     with pytest.raises(InputError, match="neither times nor probabilities"):
-        named_update(rule, context(time=2), 0, seed=0, spend_all=True)
+        named_update(rule, context(time=2), 0, seed=0)
 
 
 HORIZON = 11
@@ -184,10 +183,10 @@ def test_probabilities_that_are_none_or_break_the_budget_are_refused(context, an
     rule = Names()
     rule.answer = answer
     with pytest.raises(InputError, match=fault):
-        named_update(rule, context(time=2, looks_left=3, plans_left=3), 0, seed=0, spend_all=True)
+        named_update(rule, context(time=2, budget_left=3), 0, seed=0)
 
 
 def test_without_a_duty_to_spend_probabilities_may_be_those_of_no_update(context):
     rule = Names()
     rule.answer = NONE
-    assert named_update(rule, context(time=2), 0, seed=0, spend_all=False) == HORIZON
+    assert named_update(rule, context(time=2, exact=False), 0, seed=0) == HORIZON

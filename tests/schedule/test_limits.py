@@ -7,7 +7,7 @@ import pytest
 
 from replan.errors import InputError
 from replan.schedule import BestOffset, DriftThreshold, LocalDrift, Lookahead, RegretGuided
-from replan.schedule.budget import Prices, check_budget, check_budgets, check_times
+from replan.schedule.spending import Prices, check_budget, check_budgets, check_times
 
 ACCEPTED = {
     BestOffset: [{"offset": 0}, {"period": 1}],

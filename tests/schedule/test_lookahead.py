@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replan import Robot, Spending
 from replan.errors import InputError
-from replan.evaluation import check_rule, from_start, optimum, regret
+from replan.evaluation import check_rule, optimum, regret
+from replan.evaluation.exact import from_start
 from replan.execute import Mission
-from replan.execute.config import Progress
+from replan.execute.task import Progress
 from replan.forecast import Frozen, Future, Given, Mixture, Trend
 from replan.model import GeneralKernel, Reward, SlipKernel, World, constant, drift
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead
-from replan.schedule.budget import Kind, Prices
+from replan.schedule.spending import Kind, Prices
 from replan.schedule.update_programme import solve
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
@@ -24,7 +26,7 @@ EXACT = {"tolerance": 0.0, "effort": 1e30}
 
 
 def at_update(mission, rule, *, time=1, state=0, left=None):
-    left = mission.budget - 1 if left is None else left
+    left = mission.spending.limit - 1 if left is None else left
     return mission.context(rule, mission.progress(time, left), state)
 
 
@@ -35,7 +37,7 @@ def small_grid(execution="map", *, n=5, horizon=24, budget=4, **options):
 
 @given(tiny_missions(max_horizon=7))
 def test_with_the_future_given_it_is_the_optimum(mission):
-    mission = replace(mission, forecast=Given(mission.world.kernel))
+    mission = replace(mission, robot=replace(mission.robot, forecast=Given(mission.world.kernel)))
     assert regret(mission, Lookahead(**EXACT)) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
 
 
@@ -50,7 +52,9 @@ def test_in_a_world_that_stands_still_a_frozen_forecast_is_the_optimum(mission, 
 @given(tiny_missions(max_horizon=7), st.floats(0, 1))
 def test_in_each_of_several_futures_a_robot_that_looks_plans_on_what_it_sees(mission, weight):
     """With one future its worth is the floor of the paper's robot in it, with two it lies between."""
-    mission = mission.with_budget(mission.budget, prices=Prices(look=0.1))  # so that no update is forced
+    mission = mission.with_spending(
+        Spending.at_price(0.1, limit=mission.spending.limit)
+    )  # so that no update is forced
     rule, world = Lookahead(**EXACT), mission.world
     moves = Future("moves", weight, world.kernel)
     stays = Future("stays", 1 - weight, constant(world.kernel(0)))
@@ -86,10 +90,10 @@ def test_shared_segments_give_the_same_answers_as_separate_ones(execution, ties)
 
 @given(tiny_missions(min_horizon=6, max_horizon=10, executions=("map",)), st.sampled_from([1e-4, 1e-3, 9e-3]))
 def test_pruning_changes_values_by_no_more_than_stated(mission, tolerance):
-    if mission.budget == 1:
-        mission = replace(mission, budget=2)
+    if mission.spending.limit == 1:
+        mission = replace(mission, spending=Spending.exactly(2))
     exact, pruned = Lookahead(**EXACT), Lookahead(tolerance=tolerance, effort=1e30)
-    left, state = mission.budget - 1, np.array([0])
+    left, state = mission.spending.limit - 1, np.array([0])
     context = at_update(mission, exact)
     truth = exact.solve(context, context.futures[0], state, left).best[0]
     solution = solve_with_error(pruned, context, state, left)
@@ -115,7 +119,9 @@ def test_the_stated_error_by_hand():
     """
     kernel = GeneralKernel.from_dense([[[0.95, 0.05, 0]], [[0, 0.9, 0.1]], [[0, 0, 1]]])
     rewards = [Reward(next_state=np.array([0.0, 0.0, high])) for high in (1, 2, 4, 8)]
-    mission = Mission(World(4, constant(kernel), rewards.__getitem__), budget=3, planning_horizon=1)
+    mission = Mission(
+        World(4, constant(kernel), rewards.__getitem__), Robot(planning_horizon=1), Spending.exactly(3)
+    )
     rule = Lookahead(tolerance=0.009, effort=1e30)
     solution = solve_with_error(rule, at_update(mission, rule), np.array([0]), 2)
     # none left: 0.005 are missing in the steps from 2 and 3; one, at 3: in that from 2 and all that follows;
@@ -183,8 +189,10 @@ FORECASTS = [Frozen(), Trend()]
 
 @given(tiny_missions(max_horizon=8), st.sampled_from(FORECASTS))
 def test_exactly_the_budget_is_spent(mission, forecast):
-    steps = from_start(replace(mission, forecast=forecast), Lookahead(), None)[1]
-    assert steps.update_probability.sum() == pytest.approx(mission.budget)
+    steps = from_start(replace(mission, robot=replace(mission.robot, forecast=forecast)), Lookahead(), None)[
+        1
+    ]
+    assert steps.update_probability.sum() == pytest.approx(mission.spending.limit)
 
 
 @pytest.mark.parametrize("forecast", FORECASTS)
@@ -207,7 +215,9 @@ def test_it_decides_at_the_time_that_it_named():
 
 def test_drift_that_falls_is_told_from_drift_that_rises():
     """Slip of 0.2 that came from 0.4 will be gone soon, slip that came from 0 will not."""
-    still = Mission(rover(5, np.full(24, 0.2)), budget=4, planning_horizon=5, forecast=Trend())
+    still = Mission(
+        rover(5, np.full(24, 0.2)), Robot(planning_horizon=5, forecast=Trend()), Spending.exactly(4)
+    )
     mission = replace(still, world=replace(still.world, stated_bounds=np.full(23, 0.04)))
     rule = Lookahead()
 
@@ -265,7 +275,7 @@ def test_robots_with_plans_left_are_not_answered_by_what_one_without_kept(foreca
 
 def test_missions_that_share_their_updates_share_no_answer_for_another_budget():
     small, rule, states = small_grid(budget=2), Lookahead(**EXACT), np.array([0, 7])
-    for mission in (small, small.with_budget(4), small):
+    for mission in (small, small.with_spending(Spending.exactly(4)), small):
         context = at_update(mission, rule)
         fresh = rule.next_update(replace(context, cache={}), states)
         assert rule.next_update(context, states).tolist() == fresh.tolist()

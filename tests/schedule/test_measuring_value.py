@@ -12,7 +12,8 @@ from replan.evaluation.exact import regret
 from replan.forecast import Given
 from replan.model import constant
 from replan.planning import oracle
-from replan.schedule import AccumulatedValue, MeasuringValue, decision_at
+from replan.schedule import AccumulatedValue, MeasuringValue
+from replan.schedule.ask import decision_at
 from replan.schedule.measuring_value import measuring_values
 from replan.worlds.settings import load_setting, make_mission
 from tiny_worlds import tiny_missions
@@ -49,7 +50,7 @@ def enumerated(mission, state: int, begin: int, kernel_at) -> list[float]:
 @given(mission=tiny_missions())
 def test_measuring_values_are_those_of_enumeration(told, mission):
     kernel_at = mission.world.kernel if told else constant(mission.update(1).kernel)
-    mission = replace(mission, forecast=Given(kernel_at)) if told else mission
+    mission = replace(mission, robot=replace(mission.robot, forecast=Given(kernel_at))) if told else mission
     context = mission.context(MeasuringValue(), mission.progress(1, 1), 0)
     values = measuring_values(context, np.arange(mission.world.states))
     for state, row in enumerate(values):
@@ -61,12 +62,12 @@ def test_measuring_values_are_those_of_enumeration(told, mission):
 @pytest.mark.parametrize("kind", [MeasuringValue, AccumulatedValue])
 @given(mission=tiny_missions())
 def test_the_time_named_at_an_update_is_the_first_at_which_the_rule_says_yes(kind, mission):
-    rule, progress = kind(0.05), mission.progress(1, mission.budget)
+    rule, progress = kind(0.05), mission.progress(1, mission.spending.limit)
     states = np.arange(mission.world.states)
     named = rule.next_update(mission.context(rule, progress, 0), states)
     for state, time in zip(states, named, strict=True):
         asked = (mission.context(rule, progress, int(state), t) for t in range(2, mission.horizon))
-        yes = [c.time for c in asked if decision_at(rule, c, None, spend_all=False).update]
+        yes = [c.time for c in asked if decision_at(rule, c, None).update]
         assert time == (yes[0] if yes else mission.horizon)
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from replan.errors import InputError
 from replan.schedule import (
-    RULES,
     BestOffset,
     Decision,
     DriftThreshold,
@@ -18,9 +17,8 @@ from replan.schedule import (
     RegretGuided,
     Rule,
     make_rule,
-    parse_parameters,
 )
-from replan.schedule.registry import build_rule, register
+from replan.schedule.registry import RULES, build_rule, parse_parameters, register
 
 
 def test_the_nine_rules_of_the_paper_are_there():

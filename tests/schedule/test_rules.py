@@ -20,14 +20,12 @@ from replan.schedule import (
     Random,
     RegretGuided,
     SelfTriggered,
-    decision_at,
-    lazy_score,
-    named_update,
-    offset_candidates,
-    offset_times,
-    pacing_limit,
-    periodic_times,
 )
+from replan.schedule.ask import decision_at, named_update
+from replan.schedule.best_offset import offset_candidates, offset_times
+from replan.schedule.lazy_value import lazy_score
+from replan.schedule.periodic import periodic_times
+from replan.schedule.score import pacing_limit
 
 
 @pytest.mark.parametrize(("time", "left", "limit"), [(2, 3, 3), (2, 4, 3), (5, 2, 3), (6, 2, 3), (10, 1, 1)])
@@ -98,9 +96,9 @@ def test_self_triggered_names_the_first_time_whose_drift_reaches_the_threshold(c
 
 def test_self_triggered_explains_the_time_in_numbers(context):
     def named(rule):
-        time = named_update(rule, context(time=2, drift_bounds=PROFILE), 0, seed=None, spend_all=True)
+        time = named_update(rule, context(time=2, drift_bounds=PROFILE), 0, seed=None)
         at = context(time=time, drift_bounds=PROFILE)
-        return time, decision_at(rule, at, time, spend_all=True)
+        return time, decision_at(rule, at, time)
 
     time, decision = named(SelfTriggered(0.1))
     assert (time, decision.update) == (5, True)
@@ -174,9 +172,9 @@ def run(rule, context, horizon, budget, seed=None):
         def at(time, last=times[-1], left=left):
             return context(time=time, horizon=horizon, budget=budget, budget_left=left, last_update=last)
 
-        named = named_update(rule, at(times[-1]), 0, seed=seed, spend_all=True)
+        named = named_update(rule, at(times[-1]), 0, seed=seed)
         later = range(times[-1] + 1, horizon)
-        times.append(next(t for t in later if decision_at(rule, at(t), named, spend_all=True).update))
+        times.append(next(t for t in later if decision_at(rule, at(t), named).update))
         left -= 1
     return tuple(times)
 

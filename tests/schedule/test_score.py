@@ -7,9 +7,19 @@ import pytest
 
 from replan.errors import InputError
 from replan.model import GeneralKernel, Reward
-from replan.schedule import Need, RegretGuided, pacing_limit, proxy_terms, stale_drift, theorem_terms
-from replan.schedule.rule import Drift
-from replan.schedule.score import geometric_sum, named_phi, reaches, reward_change, total_variation_factor
+from replan.model.world import DriftBounds
+from replan.schedule import Need, RegretGuided
+from replan.schedule.score import (
+    geometric_sum,
+    named_phi,
+    pacing_limit,
+    proxy_terms,
+    reaches,
+    reward_change,
+    stale_drift,
+    theorem_terms,
+    total_variation_factor,
+)
 
 
 def test_stale_drift_runs_from_the_step_before_the_update_to_the_step_before_now(context):
@@ -90,7 +100,7 @@ def test_only_the_theorem_needs_the_drift_ahead_and_only_pacing_a_budget(score, 
 
 
 def test_drift_so_far_tells_nothing_of_later_bounds():
-    drift = Drift.of(np.array([0.1, 0.2, 0.3, 0.4]))
+    drift = DriftBounds.of(np.array([0.1, 0.2, 0.3, 0.4]))
     assert drift.until(2).bounds == pytest.approx([0.1, 0.2])
     assert drift.until(2).sums == pytest.approx([0, 0.1, 0.3])
 

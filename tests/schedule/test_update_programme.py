@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from replan import Robot, Spending
 from replan.errors import InputError
 from replan.execute import Mission
 from replan.forecast import Future, Given
@@ -22,7 +23,7 @@ def test_robots_go_on_from_an_update_and_those_in_states_left_out_as_the_others(
     rows = [[1, 0, 0, 0], [0, 0.95, 0.05, 0], [0, 0, 0.9, 0.1], [0, 0, 0, 1]]
     kernel = GeneralKernel.from_dense(np.array(rows)[:, None])
     world = World(5, constant(kernel), constant(Reward(next_state=np.array([0.0, 1.0, 2.0, 5.0]))))
-    mission, rule = Mission(world, budget=3, planning_horizon=1), Lookahead(tolerance=0.009)
+    mission, rule = Mission(world, Robot(planning_horizon=1), Spending.exactly(3)), Lookahead(tolerance=0.009)
     context = mission.context(rule, mission.progress(1, 2), 0)
     programme = solve(rule.problem(context, context.futures[0]), 1, np.array([0, 1]), 2)
     gained, spread = programme.onward(3, np.array([0.2, 0.4, 0.2, 0.2]))  # as a quarter, a half, a quarter
@@ -37,8 +38,15 @@ def test_robots_go_on_from_an_update_and_those_in_states_left_out_as_the_others(
 @pytest.mark.parametrize("still", [True, False], ids=["shared", "separate"])
 def test_segments_made_in_several_blocks_give_the_same_answers(monkeypatch, still):
     slip = np.full(12, 0.2) if still else np.linspace(0.1, 0.4, 12)
-    mission, rule = Mission(rover(4, slip), budget=3, planning_horizon=3), Lookahead(tolerance=0.0)
-    mission = mission if still else replace(mission, forecast=Given(mission.world.kernel))
+    mission, rule = (
+        Mission(rover(4, slip), Robot(planning_horizon=3), Spending.exactly(3)),
+        Lookahead(tolerance=0.0),
+    )
+    mission = (
+        mission
+        if still
+        else replace(mission, robot=replace(mission.robot, forecast=Given(mission.world.kernel)))
+    )
     context = mission.context(rule, mission.progress(1, 2), 0)
     whole = rule.solve(context, context.futures[0], np.arange(16), 2)
     monkeypatch.setattr("replan.schedule.update_programme.ENTRIES_AT_ONCE", 3 * 16 * 12)  # three rows
@@ -55,14 +63,17 @@ def solved(mission, time, states, **options):
 
 
 def test_the_times_after_the_next_one_are_those_of_a_robot_that_has_come_there():
-    mission, states = Mission(rover(4, np.full(12, 0.2)), budget=3, planning_horizon=3), np.arange(16)
+    mission, states = (
+        Mission(rover(4, np.full(12, 0.2)), Robot(planning_horizon=3), Spending.exactly(3)),
+        np.arange(16),
+    )
     later = solved(mission, 1, states, with_later=True).later
     for time in (2, 5, 9):
         np.testing.assert_array_equal(later[time], solved(mission, time, states).next_times[:, :2])
 
 
 def test_values_between_coarse_times_are_interpolated_or_those_of_the_one_that_is_known():
-    mission = Mission(rover(4, np.full(12, 0.2)), budget=3, planning_horizon=3)
+    mission = Mission(rover(4, np.full(12, 0.2)), Robot(planning_horizon=3), Spending.exactly(3))
     values = solved(mission, 1, np.arange(16), stride=4).values[..., :2]
     for steps in (1, 2, 3):
         expected = (1 - steps / 4) * values[2] + steps / 4 * values[6]
@@ -73,7 +84,10 @@ def test_values_between_coarse_times_are_interpolated_or_those_of_the_one_that_i
 
 
 def test_values_that_do_not_fit_into_memory_are_refused(monkeypatch):
-    mission, rule = Mission(rover(4, np.full(12, 0.2)), budget=3, planning_horizon=3), Lookahead()
+    mission, rule = (
+        Mission(rover(4, np.full(12, 0.2)), Robot(planning_horizon=3), Spending.exactly(3)),
+        Lookahead(),
+    )
     context = mission.context(rule, mission.progress(1, 2), 0)
     problem = rule.problem(context, context.futures[0])
     monkeypatch.setattr("replan.model.machine.LITTLE", 0)
@@ -86,7 +100,12 @@ def test_values_that_do_not_fit_into_memory_are_refused(monkeypatch):
 def test_later_updates_do_not_act_on_the_plan_in_force(mission):
     """It was made on a forecast, theirs is on what stays; pruning next to nothing must not change that."""
     world = replace(mission.world, reward=constant(mission.world.reward(0)))
-    mission = replace(mission, world=world, budget=3, planning_horizon=2, forecast=Given(world.kernel))
+    mission = replace(
+        mission,
+        world=world,
+        robot=replace(mission.robot, planning_horizon=2, forecast=Given(world.kernel)),
+        spending=Spending.exactly(3),
+    )
     context = mission.context(Lookahead(), mission.progress(1, 2), 0)
     still = Future("stays", 1.0, constant(context.kernel))
     exact, pruned = (
@@ -99,7 +118,9 @@ def test_later_updates_do_not_act_on_the_plan_in_force(mission):
 def test_a_plan_kept_after_a_look_acts_by_the_time(mission):
     """A plan on a forecast has actions for each time, also where the world is then taken to stay."""
     world = replace(mission.world, reward=constant(mission.world.reward(0)))
-    mission = replace(mission, world=world, planning_horizon=2, forecast=Given(world.kernel))
+    mission = replace(
+        mission, world=world, robot=replace(mission.robot, planning_horizon=2, forecast=Given(world.kernel))
+    )
     mission, rule = mission.with_budget(None, looks=2, plans=1), Lookahead(tolerance=0.0)
     context = mission.context(rule, mission.after(mission.beginning(), 1), 0)
     still, states = Future("stays", 1.0, constant(context.kernel)), np.arange(world.states)

@@ -73,7 +73,7 @@ def test_small_grids_and_ties_drawn_by_state_are_left_whole():
 def test_what_may_move_further_than_to_the_next_cell_is_left_whole():
     mission = large_grid()
     anywhere = constant(mission.world.kernel(0).general())
-    assert is_left_whole(replace(mission, forecast=Given(anywhere)))
+    assert is_left_whole(replace(mission, robot=replace(mission.robot, forecast=Given(anywhere))))
     assert is_left_whole(replace(mission, world=replace(mission.world, kernel=anywhere)))
     assert not is_left_whole(mission)
 

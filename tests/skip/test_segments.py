@@ -39,7 +39,9 @@ def test_segments_equal_pushing_dense_distributions(mission, time, moving, mixed
     if mixed:
         mission = replace(mission, world=rewards_of_both_kinds(mission.world))
     if moving:
-        mission = replace(mission, forecast=Given(mission.world.kernel, ForecastFault(late=1)))
+        mission = replace(
+            mission, robot=replace(mission.robot, forecast=Given(mission.world.kernel, ForecastFault(late=1)))
+        )
     world, states = mission.world, np.arange(mission.world.states)
     parts = made(mission, time)
     gained = np.zeros(len(states))
@@ -100,7 +102,7 @@ def test_robots_whose_beliefs_are_pruned_too_are_where_the_pruned_segments_say(m
         for t in range(1, mission.horizon):
             actions = robot.act(estimate, t)
             estimate = robot.advance(estimate, actions, t)
-            if mission.execution == "belief":
+            if mission.robot.execution == "belief":
                 estimate = pruned(estimate, tolerance)
             mass = pruned(world.kernel(t).push(mass, actions), tolerance)
             np.testing.assert_allclose(distribution(parts, row, t, world.states), mass[0], atol=1e-12)

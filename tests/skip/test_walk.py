@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replan import Mission, Reward, SlipKernel, World
+from replan import Mission, Reward, Robot, SlipKernel, Spending, World
 from replan.evaluation import evaluate, rollout
 from replan.model import constant
 from replan.planning.backward_induction import grid_over_time_of
@@ -56,14 +56,14 @@ WORLDS = {
 @pytest.mark.parametrize("rule", [Periodic(), Random()], ids=["periodic", "random"])
 @pytest.mark.parametrize("changes", WORLDS)
 def test_rollouts_are_those_of_the_traced_loop_whatever_changes_in_the_world(changes, rule):
-    mission, seeds = Mission(WORLDS[changes], 3, 4), np.arange(200)
+    mission, seeds = Mission(WORLDS[changes], Robot(planning_horizon=4), Spending.exactly(3)), np.arange(200)
     traced = rollout(mission, rule, seeds, trace=True)
     np.testing.assert_array_equal(rollout(mission, rule, seeds).returns, traced.returns)
 
 
 @pytest.mark.parametrize("changes", WORLDS)
 def test_rollouts_lie_within_four_standard_errors_of_the_exact_return(changes):
-    mission = Mission(WORLDS[changes], 3, 4)
+    mission = Mission(WORLDS[changes], Robot(planning_horizon=4), Spending.exactly(3))
     returns = rollout(mission, Periodic(), np.arange(4000)).returns
     exact = evaluate(mission, Periodic()).expected_return
     assert abs(returns.mean() - exact) < 4 * returns.std(ddof=1) / 4000**0.5

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.certificates import Certified
 from replan.certificates.blind import given_away
 from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.execute import Mission
 from replan.model import Reward, SlipKernel, World, constant, piecewise
-from replan.schedule import RULES, BestOffset, LazyValue, Periodic, RegretGuided, lazy_score
+from replan.schedule import BestOffset, LazyValue, Periodic, RegretGuided
+from replan.schedule.lazy_value import lazy_score
+from replan.schedule.registry import RULES
 from replan.schedule.regret_guided import CHOSEN_FAMILIES
 from replan.study.candidates import (
     EQUAL_COUNT,
@@ -28,7 +31,7 @@ from replan.worlds import rover
 @pytest.fixture(scope="module")
 def mission():
     slip = piecewise(16, slip=0.03, quiet=0.001, bursts=[(0.25, 0.5, 0.03)])
-    return Mission(rover(4, slip), budget=3, planning_horizon=4)
+    return Mission(rover(4, slip), Robot(planning_horizon=4), Spending.exactly(3))
 
 
 def test_drift_thresholds_by_hand():
@@ -63,7 +66,7 @@ def test_lazy_scores_follow_the_periodic_schedule(mission):
 
 
 def test_one_update_has_lazy_scores_too(mission):
-    alone = Mission(mission.world, budget=1, planning_horizon=4)
+    alone = Mission(mission.world, Robot(planning_horizon=4), Spending.exactly(1))
     assert lazy_scores(alone).shape == (14,)
 
 
@@ -104,7 +107,9 @@ def test_best_offset_has_as_many_as_there_are(mission):
 
 def test_best_offset_is_cut_to_the_equal_count():
     slip = piecewise(80, slip=0.03, quiet=0.001, bursts=[(0.25, 0.5, 0.03)])
-    rules = candidates("best-offset", Mission(rover(4, slip), budget=4, planning_horizon=4), search="equal")
+    rules = candidates(
+        "best-offset", Mission(rover(4, slip), Robot(planning_horizon=4), Spending.exactly(4)), search="equal"
+    )
     assert len(set(rules)) == EQUAL_COUNT
 
 
@@ -131,7 +136,7 @@ def test_certified_amounts_are_reached_after_multiples_of_the_even_interval(miss
 
 def test_a_world_in_which_nothing_can_be_lost_has_the_fallback_amount():
     world = World(6, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=np.zeros(4))))
-    assert certified_amounts(Mission(world, budget=2, planning_horizon=2)) == [1e-3]
+    assert certified_amounts(Mission(world, Robot(planning_horizon=2), Spending.exactly(2))) == [1e-3]
 
 
 def test_a_rule_that_depends_on_the_state_is_chosen_on_the_validation_seeds(mission):
@@ -150,7 +155,7 @@ def test_an_unknown_search_is_named(mission):
 @pytest.fixture(scope="module")
 def two_burst():
     slip = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)])
-    return Mission(rover(12, slip), budget=4, planning_horizon=7)
+    return Mission(rover(12, slip), Robot(planning_horizon=7), Spending.exactly(4))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.errors import InputError
 from replan.evaluation import regret
 from replan.execute import Mission
@@ -61,7 +62,7 @@ def test_a_list_of_environments_drifts():
     world = from_gymnasium(lakes)
     assert world.horizon == 12
     assert world.drift_bounds == pytest.approx(np.full(11, 0.5 / 11))
-    assert regret(Mission(world, budget=3, planning_horizon=12), Periodic()) > 0
+    assert regret(Mission(world, Robot(planning_horizon=12), Spending.exactly(3)), Periodic()) > 0
 
 
 def test_the_horizon_is_the_environments_own_unless_it_is_given():

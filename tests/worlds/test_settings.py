@@ -64,8 +64,8 @@ def test_the_papers_settings_come_first():
 
 def test_a_file_is_read(written):
     mission = make_mission(load_setting(written(GOOD)), execution="belief")
-    assert (mission.horizon, mission.budget, mission.planning_horizon) == (12, 3, 4)
-    assert mission.execution == "belief"
+    assert (mission.horizon, mission.spending.limit, mission.robot.planning_horizon) == (12, 3, 4)
+    assert mission.robot.execution == "belief"
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_budgets_and_prices_that_contradict_each_other_are_refused(wrong, named)
 
 def test_a_price_is_that_of_a_look_and_a_plan_together():
     mission = make_mission(load_setting("two-burst"), price=0.3)
-    assert mission.budget is None
-    assert mission.prices.update == pytest.approx(0.3)
+    assert mission.spending.limit is None
+    assert mission.spending.price.update == pytest.approx(0.3)
 
 
 def test_a_mission_takes_the_kind_of_a_forecast():

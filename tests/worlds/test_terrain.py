@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.certificates import certify, certify_ahead
 from replan.errors import InputError
 from replan.evaluation import regret
@@ -40,7 +41,7 @@ def test_the_family_of_one_patch_that_drifts_is_exact_and_that_of_several_is_not
     assert [world.family.share_of(world.kernel(t)) for t in (0, 6)] == pytest.approx([0.1, 0.9])
     assert check_world(world) == []
     assert not build(n=5, patches=[still, sand, dune]).family.exact
-    mission = Mission(world, budget=2, planning_horizon=20)
+    mission = Mission(world, Robot(planning_horizon=20), Spending.exactly(2))
     boxes = replace(world, family=None)
     true, values = regret(mission, FixedTimes((1, 6))), []
     for make in (certify, certify_ahead):

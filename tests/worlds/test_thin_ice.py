@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from replan import Robot, Spending
 from replan.errors import InputError
 from replan.evaluation import regret
 from replan.execute import Mission
@@ -62,7 +63,7 @@ def test_the_reward_does_not_know_how_far_the_ice_has_melted():
 @pytest.mark.parametrize("degree", ["medium", "hard"])
 def test_the_plan_of_the_start_crosses_the_ice_and_that_of_the_bank_goes_to_the_bridge(degree):
     world = load_setting(f"thin-ice-{degree}").build()
-    mission = Mission(world, budget=3, planning_horizon=30)
+    mission = Mission(world, Robot(planning_horizon=30), Spending.exactly(3))
     assert mission.update(1).plan.policy[cell(8, 0)] == DOWN
     assert mission.update(8).plan.policy[cell(8, 0)] == ACTIONS.index("right")
 
@@ -70,7 +71,9 @@ def test_the_plan_of_the_start_crosses_the_ice_and_that_of_the_bank_goes_to_the_
 @pytest.mark.parametrize("degree", ["medium", "hard"])
 def test_the_update_that_matters_is_the_one_just_before_the_choice(degree):
     """Eight steps down lead to the bank; at t = 8 the robot stands before the ice."""
-    mission = Mission(load_setting(f"thin-ice-{degree}").build(), budget=3, planning_horizon=30)
+    mission = Mission(
+        load_setting(f"thin-ice-{degree}").build(), Robot(planning_horizon=30), Spending.exactly(3)
+    )
     by_time = {t: regret(mission, FixedTimes((1, t, 39))) for t in range(2, 20)}
     assert min(by_time, key=by_time.__getitem__) == 8
     assert by_time[8] < 0.4 * by_time[2]

@@ -47,7 +47,7 @@ def possible_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Po
     states, t = mission.world.states, tau - 1
     apart, nominal = np.zeros((states, states)), np.zeros(states)
     advantages = np.zeros(0)
-    for h in range(min(mission.planning_horizon, mission.horizon - tau) - 1, -1, -1):
+    for h in range(min(mission.robot.planning_horizon, mission.horizon - tau) - 1, -1, -1):
         reward = mission.world.reward(tau + h)
         of_action = action_reward(uncertain, reward, t)
         if reward.next_state is not None:
@@ -60,7 +60,7 @@ def possible_behaviour(mission: Mission, uncertain: Uncertainty, tau: int) -> Po
             uncertain.pairs(t, 0, of_action, apart, nominal),
             uncertain.middle(t, of_action, nominal),
         )
-    actions = plannable(advantages.max(axis=0), mission.ties)
+    actions = plannable(advantages.max(axis=0), mission.robot.ties)
     successors, lower, upper = uncertain.rows(t)
     following = (upper >= lower.max(axis=2, keepdims=True) - MAP_TOLERANCE) & (upper > 0)
     return Possible(actions, successors, following)

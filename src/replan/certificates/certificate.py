@@ -15,7 +15,13 @@ import numpy as np
 from replan.certificates.backward_bounds import LegBounds
 from replan.certificates.boxes import RowBoxes
 from replan.certificates.knowledge import Estimate, Known, NoStructure, known_in
-from replan.certificates.mission_legs import OnEstimates, find_legs, times_taken, true_estimates
+from replan.certificates.mission_legs import (
+    OnEstimates,
+    budgeted_times,
+    find_legs,
+    times_taken,
+    true_estimates,
+)
 from replan.certificates.mixture_range import MixtureRange
 from replan.certificates.nested_states import MOST_STATES, NestedStates, require_pairs
 from replan.certificates.parameter_range import ParameterRange
@@ -26,7 +32,6 @@ from replan.execute.reach import WindowMission
 from replan.model.kernel import Array
 from replan.model.machine import require_memory
 from replan.model.world import World
-from replan.schedule.budget import check_times
 from replan.schedule.rule import Need, Rule
 
 PLAN_CELLS = 4
@@ -86,7 +91,7 @@ def certify(
     if isinstance(schedule, Rule):
         times = times_taken(robot, schedule, seed=seed)
     else:
-        times = check_times(schedule, budget=mission.required_budget, horizon=mission.horizon)
+        times = budgeted_times(mission, schedule)
     known = known_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
     certificate = certify_times(robot, times, known, tightening=tightening or Tightening())
     many = isinstance(schedule, Rule) and (Need.STATE in schedule.needs or draws_times(robot, schedule))
@@ -145,10 +150,9 @@ def promised(world: World, bound: Array, contradiction: str | None) -> dict[str,
     """
     bound = bound if contradiction is None else np.full(bound.shape, np.inf)
     whole = len(bound) == world.states
-    starts = bound if world.start_states is None or not whole else bound[world.start_states]
     return {
         "value": float(bound[world.start if whole else 0]),
-        "dynamic": float(starts.max()) if whole else None,
+        "dynamic": world.worst(bound) if whole else None,
         "from_starts": bound if whole else np.zeros(0),
         "contradiction": contradiction,
     }

@@ -26,14 +26,14 @@ from replan.certificates.certificate import (
     uncertainty,
 )
 from replan.certificates.knowledge import known_in
-from replan.certificates.mission_legs import require_frozen, true_estimates
+from replan.certificates.mission_legs import budgeted_times, require_frozen, true_estimates
 from replan.certificates.nested_states import require_pairs
 from replan.certificates.slip_range import SlipRange
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.schedule.budget import FIRST_UPDATE, check_times
+from replan.schedule.spending import FIRST_UPDATE
 
 ADVANCE = Tightening(both_ends=False, slip_cells=1)
 
@@ -43,7 +43,7 @@ def certify_ahead(
 ) -> Certificate:
     """Return the certificate of update times from the estimates made until `known_until` (0: P_0 alone)."""
     require_frozen(mission)
-    times = check_times(times, budget=mission.required_budget, horizon=mission.horizon)
+    times = budgeted_times(mission, times)
     made = tuple(t for t in times if t <= max(known_until, FIRST_UPDATE))  # the first plan is made on P_0 too
     return Ahead(mission, made, tightening).certificate(times)
 
@@ -75,7 +75,7 @@ class Ahead:
     """Certificates in advance of one mission. Results are shared between schedules."""
 
     def __init__(self, mission: Mission, made: tuple[int, ...], tightening: Tightening) -> None:
-        if mission.execution != "map":
+        if mission.robot.execution != "map":
             raise InputError(
                 'a certificate in advance is for execution = "map": a belief is not known in advance'
             )

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from replan.execute.mission import Mission
-from replan.model.kernel import Array, Indices, Kernel
+from replan.model.kernel import Indices, Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Oracle
 
@@ -38,21 +38,6 @@ def reward_range(reward: Callable[[int], Reward], horizon: int) -> float:
     return float(bounds[:, 1].max() - bounds[:, 0].min())
 
 
-def reward_change(before: Reward, after: Reward) -> float:
-    """Max over (s, a) of |r - r'|, plus max over s' where rewards are of the next state."""
-    return sum(
-        0.0 if part is other else float(np.abs(_or_zero(part, other) - _or_zero(other, part)).max())
-        for part, other in ((before.state_action, after.state_action), (before.next_state, after.next_state))
-    )
-
-
-def _or_zero(part: Array | None, like: Array | None) -> Array:
-    if part is not None:
-        return part
-    assert like is not None
-    return np.zeros_like(like)
-
-
 class Lemmas:
     """The lemmas for one mission. `scale` bounds the span of R_t + V*_{t+1}, V*_t and the plans' values."""
 
@@ -73,7 +58,7 @@ class Lemmas:
 
     def plan_length(self, tau: int) -> int:
         """H_tau."""
-        return min(self.mission.planning_horizon, self.mission.horizon - tau)
+        return min(self.mission.robot.planning_horizon, self.mission.horizon - tau)
 
     def _estimate_variations(self, tau: int) -> list[float]:
         """epsilon-hat_{tau, i}, i = 0..H-1: the total variation of the plan's kernel from P_{tau+i}."""
@@ -90,7 +75,7 @@ class Lemmas:
     def _shifted_mismatch(self, tau: int, t: int, j: int) -> float:
         """e_j: between step tau + j and step t + j, kernels and rewards."""
         reward = self.mission.world.reward
-        return self.kernel_change(tau + j, t + j) * self.scale + reward_change(reward(tau + j), reward(t + j))
+        return self.kernel_change(tau + j, t + j) * self.scale + reward(tau + j).change(reward(t + j))
 
     def immediate_drift(self, tau: int, t: int) -> float:
         """Bound on the immediate shift of one action against another by the change from step tau to t."""
@@ -123,7 +108,7 @@ def optimal_policies(best: Oracle) -> Indices:
 def plan_policies(mission: Mission, tau: int) -> Indices:
     """(H, S) the actions of the whole plan made at tau, of which only the first step is executed."""
     kernel, reward = mission.update(tau).kernel, mission.world.reward
-    length = min(mission.planning_horizon, mission.horizon - tau)
+    length = min(mission.robot.planning_horizon, mission.horizon - tau)
     values = np.zeros(kernel.states)
     policies = np.empty((length, kernel.states), dtype=np.int64)
     for h in range(length - 1, -1, -1):

@@ -53,8 +53,14 @@ def in_blocks(count: int) -> list[Indices]:
 
 def require_frozen(mission: Mission) -> None:
     """Raise `InputError` unless the robot expects that nothing moves, as all certificates assume."""
-    if mission.forecast.moves:
-        raise InputError(f"certificates are for the forecast frozen, not {mission.forecast.name}")
+    if mission.robot.forecast.moves:
+        raise InputError(f"certificates are for the forecast frozen, not {mission.robot.forecast.name}")
+
+
+def budgeted_times(mission: Mission, times: Sequence[int]) -> tuple[int, ...]:
+    """Return the update times. Raises `InputError` if the mission has a price, or cannot take them."""
+    mission.spending.required_limit()
+    return mission.check_times(times)
 
 
 def find_legs(mission: Mission, times: Sequence[int], nested: NestedStates) -> list[Leg]:
@@ -103,7 +109,8 @@ class OnEstimates(Mission):
     @classmethod
     def of(cls, mission: Mission, estimates: Sequence[Estimate]) -> OnEstimates:
         """The mission with these estimates in place of its own."""
-        return cls(**mission.options(), given={estimate.time: estimate.kernel for estimate in estimates})
+        given = {estimate.time: estimate.kernel for estimate in estimates}
+        return cls(mission.world, mission.robot, mission.spending, given=given)
 
     def estimate(self, time: int) -> Kernel:
         """Return the estimate of P_{t-1}."""

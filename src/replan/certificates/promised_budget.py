@@ -22,8 +22,8 @@ from replan.certificates.uncertainty import Uncertainty, losses
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.periodic import periodic_times
+from replan.schedule.spending import FIRST_UPDATE
 
 PATIENCE = 4  # budgets in a row that certify no less than a smaller one end the search
 NO_GAIN = 1e-6

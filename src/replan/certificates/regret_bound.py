@@ -17,14 +17,13 @@ import numpy as np
 
 from replan.certificates.hitting_times import diameter
 from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, reward_range
-from replan.certificates.mission_legs import require_frozen
+from replan.certificates.mission_legs import budgeted_times, require_frozen
 from replan.certificates.mixing import Chains, overlap, overlap_profile
 from replan.certificates.nested_states import MOST_STATES
 from replan.certificates.printed import printed_bound
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices
 from replan.planning.backward_induction import Oracle, oracle
-from replan.schedule.budget import check_times
 
 NO_OVERLAP = "eta = 0 for every m: the theorem promises nothing"
 TOO_LARGE = f"the theorem is not computed for more than {MOST_STATES} states: it compares all pairs of them"
@@ -67,7 +66,7 @@ def theorem(
     `spread="span"` puts the measured span of values in the place of D times the range of the reward.
     """
     require_frozen(mission)
-    times = check_times(times, budget=mission.required_budget, horizon=mission.horizon)
+    times = budgeted_times(mission, times)
     width = reward_range(mission.world.reward, mission.horizon)
     if mission.world.states > MOST_STATES:
         return Theorem(np.inf, {}, 1.0, None, np.inf, width, np.inf, EMPTY, TOO_LARGE)
@@ -179,7 +178,7 @@ def _stale_policies(mission: Mission, times: Sequence[int]) -> Indices:
 
 def _scale(mission: Mission, best: Oracle, steps: float, width: float, spread: str) -> float:
     """A bound on the span of V*_t, R_t + V*_{t+1} and of the plans' values, which span at most H rewards."""
-    plans = mission.planning_horizon * width
+    plans = mission.robot.planning_horizon * width
     if spread == "diameter":
         of_next_state = any(mission.world.reward(t).next_state is not None for t in range(mission.horizon))
         return max((steps + of_next_state) * width, plans)

@@ -13,16 +13,16 @@ from replan.commands import Answer, Output
 from replan.commands.missions import NamedMission, choose_parameters
 from replan.commands.options import MissionOptions, RobotOptions, RuleOption, SetOption, SettingArgument
 from replan.errors import InputError, require_extra
-from replan.evaluation import optimal_schedule
 from replan.evaluation.budget_curve import BudgetCurve, budget_curve
-from replan.evaluation.optimal_schedule import Optimum
+from replan.evaluation.optimum import Optimum
+from replan.evaluation.optimum import optimum as find_optimum
 from replan.evaluation.scale import RegretScale, never_updating, regret_scale, regret_share
 from replan.execute.mission import Mission
 from replan.planning.backward_induction import oracle
 from replan.report.regret_words import scale_words
-from replan.schedule.budget import check_budget
 from replan.schedule.registry import parse_parameters
 from replan.schedule.rule import Rule
+from replan.schedule.spending import Spending
 from replan.study.protocol import Bench, parameters
 from replan.study.rule_source import find_rule
 
@@ -74,7 +74,7 @@ def optimum(mission: MissionOptions, output: Output) -> OptimumAnswer:
     named = NamedMission.from_options(mission)
     with output.waiting() as doing:
         doing("searching for the best update times")
-        best = optimal_schedule.optimum(named.mission)
+        best = find_optimum(named.mission)
         scale = regret_scale(named.mission, best_possible=best.feedback_regret)
     return OptimumAnswer(named, best, scale)
 
@@ -182,13 +182,13 @@ def budget(
     named = NamedMission.of(setting, robot)
     mission = named.mission
     most = min(MOST, mission.horizon - 1) if most is None else most
-    check_budget(most, mission.horizon, name="--most")
+    Spending.exactly(most).most(mission.horizon)
     best = oracle(mission.world)
     source, given = find_rule(rule), parse_parameters(assignments or [])
     with output.waiting() as doing:
 
         def rule_for(spending: Mission) -> Rule:
-            doing(f"budget {spending.budget} of {most}")
+            doing(f"budget {spending.spending.limit} of {most}")
             return choose_parameters(lambda: Bench(spending), source, given).rule
 
         curve = budget_curve(mission, rule_for, most=most, floor=floor, best=best)
@@ -206,7 +206,7 @@ def _draw(answer: BudgetAnswer, path: Path) -> None:
     from replan.report.budget_figure import budget_figure
     from replan.report.style import save_png
 
-    title = f"{answer.named.setting}, {answer.named.mission.execution}"
+    title = f"{answer.named.setting}, {answer.named.mission.robot.execution}"
     chosen = answer.smallest_budget or answer.budget_at_price
     try:
         save_png(budget_figure(answer.curve, title=title, chosen=chosen), path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from replan.commands.options import MissionOptions, RobotOptions, RuleOptions, SpendingOptions
@@ -14,6 +14,7 @@ from replan.report.regret_words import acting_words
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.registry import parse_parameters
 from replan.schedule.rule import Rule
+from replan.schedule.spending import Spending
 from replan.study.protocol import Bench, Choice, choose
 from replan.study.rule_source import RuleSource, find_rule
 from replan.worlds import settings
@@ -45,8 +46,8 @@ class NamedMission:
             forecast=robot.forecast_parameters(),
             **({} if spending is None else spending.given()),
         )
-        if at_most:
-            mission = replace(mission, spend_all=False)
+        if at_most and mission.spending.exact:
+            mission = mission.with_spending(Spending.at_most(mission.limit))
         return cls(setting, mission, settings.setting_notes(loaded, mission.world))
 
     @classmethod
@@ -58,10 +59,10 @@ class NamedMission:
         mission = self.mission
         return {
             "setting": self.setting,
-            "execution": mission.execution,
-            "forecast": mission.forecast.name,
-            "ties": str(mission.ties),
-            "spend_all": mission.config.must_spend,
+            "execution": mission.robot.execution,
+            "forecast": mission.robot.forecast.name,
+            "ties": str(mission.robot.ties),
+            "spend_all": mission.spending.exact,
             "notes": self.notes,
         }
 
@@ -70,7 +71,7 @@ class NamedMission:
 
     def objective_lines(self, objective: float, updates: float, best: float | None = None) -> list[str]:
         """Return the line on the objective if updates have a price."""
-        price = None if self.mission.prices is None else self.mission.prices.update
+        price = self.mission.spending.price
         if price is None:
             return []
         compared = "" if best is None else f"; best possible {best:.4f}"

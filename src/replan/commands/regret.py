@@ -106,7 +106,7 @@ def regret(
         times = _times(reach, chosen.rule, seed)
         doing("computing the best possible")
         scale = regret_scale(reach, best=best)
-        most = None if named.mission.prices is None else best_objective(named.mission)
+        most = None if named.mission.spending.price is None else best_objective(named.mission)
         notes = _notes(named.mission, chosen.rule, evaluation, seed)
         sampled = None
         if rollouts is not None:
@@ -193,7 +193,7 @@ def _times(mission: Mission, rule: Rule, seed: int) -> list[int]:
 
 def _sampled(mission: Mission, rule: Rule, best: Oracle, seeds: range) -> SampledRegret:
     drawn = np.array(seeds)
-    most = oracle_rollout(mission.world, drawn, best=best, ties=mission.ties)
+    most = oracle_rollout(mission.world, drawn, best=best, ties=mission.robot.ties)
     return sampled_regret(most, rollout(mission, rule, drawn).returns)
 
 

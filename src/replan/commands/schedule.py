@@ -63,8 +63,8 @@ class ScheduleAnswer(Answer):
 
     def lines(self) -> list[str]:
         mission, spent = self.named.mission, ""
-        if mission.config.must_spend:
-            spent = f"   (all {mission.budget} are spent; --at-most allows fewer)"
+        if mission.spending.exact:
+            spent = f"   (all {mission.spending.limit} are spent; --at-most allows fewer)"
         return [
             *self.chosen.lines(verbose=self.verbose),
             f"update times    {', '.join(map(str, self.trace.times)) or 'none'}{spent}",

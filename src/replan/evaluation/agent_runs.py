@@ -17,10 +17,29 @@ from replan.errors import InputError
 from replan.estimate.estimator import Estimator
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
-from replan.execute.simulated_robot import SimulatedRobot
 from replan.model.kernel import Array, Indices
-from replan.schedule.budget import Kind
+from replan.model.streams import uniforms
+from replan.model.world import World
 from replan.schedule.rule import Decision, Rule
+
+
+class SimulatedRobot:
+    """Walks a world with the random numbers of a seed, the same that rollouts draw."""
+
+    def __init__(self, world: World, *, seed: int = 0) -> None:
+        self.world, self.seed = world, seed
+        self.state, self.time, self.total_reward = world.start, 0, 0.0
+
+    def look(self) -> int:
+        """Return the state."""
+        return self.state
+
+    def do(self, action: int) -> None:
+        """Take one step."""
+        t, here, taken = self.time, np.array([self.state]), np.array([action])
+        following = self.world.kernel(t).sample(here, taken, uniforms([self.seed], t))
+        self.total_reward += float(self.world.reward(t).realised(here, taken, following)[0])
+        self.state, self.time = int(following[0]), t + 1
 
 
 @dataclass(frozen=True)
@@ -59,14 +78,11 @@ def run_agent(
         if t > 0:
             decisions.append((t, decision))
         if decision.update:
-            if decision.kind == Kind.PLAN:
-                agent.replan()
-            elif decision.kind == Kind.LOOK:
-                agent.look(robot.look(), previous)
-            else:
-                agent.update(robot.look(), previous)
+            agent.update(robot.look(), previous)
             times.append(t)
-        believed.append(int(agent.estimate if mission.execution == "map" else np.argmax(agent.estimate)))
+        believed.append(
+            int(agent.estimate if mission.robot.execution == "map" else np.argmax(agent.estimate))
+        )
         actions.append(agent.act())
         previous = robot.state
         robot.do(actions[-1])

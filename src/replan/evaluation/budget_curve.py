@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from replan.evaluation.exact import regret
-from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.optimum import feedback_regrets
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.planning.backward_induction import Oracle, oracle
@@ -55,8 +55,8 @@ def budget_curve(
 ) -> BudgetCurve:
     """Return the regret of `rule_for(mission)` for every budget from 1 to `most`."""
     best = best or oracle(mission.world)
-    largest = mission.with_budget(most)
-    spending = [largest.with_budget(budget) for budget in range(most, 0, -1)]  # the largest fills the caches
+    limits = range(most, 0, -1)  # the largest first: it fills the caches
+    spending = [mission.with_spending(mission.spending.as_budget(limit)) for limit in limits]
     rules = [rule_for(each) for each in spending]
     regrets = [regret(each, rule, best=best) for each, rule in zip(spending, rules, strict=True)]
     floors = feedback_regrets(mission, most) if floor else None

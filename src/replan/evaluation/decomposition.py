@@ -31,8 +31,8 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.evaluation.visited_steps import Robots, UpdateTimes, row_blocks, visits
-from replan.execute.config import Progress
 from replan.execute.mission import Mission
+from replan.execute.task import Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, Plan, oracle, plan
 from replan.schedule.rule import Rule
@@ -40,7 +40,7 @@ from replan.skip.propagation import Propagation, SkipStep, make_propagation
 
 
 class Switches(NamedTuple):
-    """The robot's shortcomings that are lifted."""
+    """Which limitations of the robot are removed."""
 
     look: bool = False
     """Whether the state is seen at every step."""
@@ -79,10 +79,9 @@ class Decomposition:
 
 def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Decomposition:
     """Split the exact regret of a rule by its Shapley values over the three switches."""
-    if mission.apart:
-        raise InputError("regret is split by cause for one budget of updates, not for looks and plans apart")
-    if mission.forecast.moves:
-        raise InputError(f"regret is split by cause for the forecast frozen, not {mission.forecast.name}")
+    forecast = mission.robot.forecast
+    if forecast.moves:
+        raise InputError(f"regret is split by cause for the forecast frozen, not {forecast.name}")
     best, update_times = best or oracle(mission.world), UpdateTimes(mission, rule)
     returns = {on: expected_return(update_times, on, best=best) for on in COMBINATIONS}
     state, stale_plan, model = (float(gain) for gain in shapley(returns))
@@ -110,7 +109,7 @@ def expected_return(update_times: UpdateTimes, on: Switches, *, best: Oracle) ->
 
 @dataclass(frozen=True)
 class _SwitchedRobot:
-    """The mission's robot with some of its shortcomings lifted."""
+    """The mission's robot with some of its limitations removed."""
 
     mission: Mission
     on: Switches
@@ -160,7 +159,7 @@ class _SwitchedRobot:
     def _sighted_policy(self, tau: int, t: int) -> Indices:
         """(S,) the action of each state when it is seen, as right after an update."""
         made = self._plan(tau, t)
-        if self.mission.execution == "map":
+        if self.mission.robot.execution == "map":
             return made.policy
         return made.ties.choose(made.q_values, plan_time=made.time)
 
@@ -175,14 +174,14 @@ class _SwitchedRobot:
         mission = self.mission
         if self.on.know:
             world, q_values = mission.world, self.best.q_values(time)
-            policy = mission.ties.choose(q_values, plan_time=time, states=np.arange(world.states))
+            policy = mission.robot.ties.choose(q_values, plan_time=time, states=np.arange(world.states))
             following = self.best.values[time + 1]
-            return Plan(time, policy, following, world.kernel(time), world.reward(time), mission.ties)
+            return Plan(time, policy, following, world.kernel(time), world.reward(time), mission.robot.ties)
         update = mission.update(tau)
         if time == tau:
             return update.plan
-        horizon = min(mission.planning_horizon, mission.horizon - time)
-        return plan(update.kernel, mission.world.reward, time=time, horizon=horizon, ties=mission.ties)
+        horizon = min(mission.robot.planning_horizon, mission.horizon - time)
+        return plan(update.kernel, mission.world.reward, time=time, horizon=horizon, ties=mission.robot.ties)
 
     @cached_property
     def _propagation(self):
@@ -192,6 +191,6 @@ class _SwitchedRobot:
         def at(tau: int, t: int) -> Propagation:
             update = self.mission.update(tau)
             kernel = self.mission.world.kernel(t) if self.on.know else update.kernel
-            return make_propagation(self.mission.execution, self._plan(tau, t), kernel)
+            return make_propagation(self.mission.robot.execution, self._plan(tau, t), kernel)
 
         return at if self.on.replan or self.on.know else lambda tau, t: self.mission.update(tau).propagation

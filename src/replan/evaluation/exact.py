@@ -22,14 +22,14 @@ from replan.evaluation.visited_steps import (
     require_room,
     visits,
 )
-from replan.execute.config import Key, Progress
 from replan.execute.mission import Mission
+from replan.execute.task import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.model.reward import expectation
 from replan.planning.backward_induction import Oracle, oracle, require_oracle_memory
-from replan.schedule.budget import Kind, Prices
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
+from replan.schedule.spending import Spending
 
 ALL_STARTS_LIMIT = 2_500
 """States beyond which only the given start is evaluated: all starts at once cost O(S^2 T)."""
@@ -44,11 +44,7 @@ class Steps:
     skip_loss: Array = field(repr=False)
     """(T,) lost at times that are skipped, t = 0 included."""
     update_probability: Array = field(repr=False)
-    """(T,) that there is a look or a plan at t."""
-    look_probability: Array = field(repr=False)
-    """(T,)"""
-    plan_probability: Array = field(repr=False)
-    """(T,)"""
+    """(T,) that there is an update at t."""
 
     @property
     def loss(self) -> Array:
@@ -65,8 +61,8 @@ class Evaluation:
     steps: Steps
     dynamic_regret: float | None
     """The greatest regret over start states; None beyond ALL_STARTS_LIMIT or where it was not asked for."""
-    prices: Prices | None = None
-    """Prices of the mission."""
+    spending: Spending
+    """Budget or price of the mission."""
 
     @property
     def regret(self) -> float:
@@ -75,30 +71,13 @@ class Evaluation:
 
     @property
     def expected_updates(self) -> float:
-        """Expected number of times with a look or a plan."""
+        """Expected number of updates."""
         return float(self.steps.update_probability.sum())
 
     @property
-    def expected_looks(self) -> float:
-        """Expected number of looks."""
-        return float(self.steps.look_probability.sum())
-
-    @property
-    def expected_plans(self) -> float:
-        """Expected number of plans."""
-        return float(self.steps.plan_probability.sum())
-
-    @property
-    def updates_are_both(self) -> bool:
-        """Whether every update is a look and a plan."""
-        steps = self.steps
-        return np.allclose([steps.look_probability, steps.plan_probability], steps.update_probability)
-
-    @property
     def objective(self) -> float:
-        """Expected return minus the price of all looks and plans."""
-        paid = (self.prices or Prices()).paid(self.expected_looks, self.expected_plans)
-        return self.expected_return - paid
+        """Expected return minus the price of the updates."""
+        return self.expected_return - self.spending.paid(self.expected_updates)
 
 
 def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
@@ -116,17 +95,17 @@ def evaluate(
 ) -> Evaluation:
     """Return the exact expected return of a rule, its regret, and the loss of each step.
 
-    Without `all_starts`, or with two budgets, the dynamic regret is left out.
+    Without `all_starts` the dynamic regret is left out.
     """
     mission, best = reach_and_oracle(mission, best)
     update_times = UpdateTimes(mission, rule)
     expected_return, steps = _forwards(update_times, best)
     dynamic = None
     small = mission.is_whole and mission.world.states <= ALL_STARTS_LIMIT
-    if all_starts and not mission.apart and small:
-        dynamic = worst_regret(mission, best.values[0] - _backwards(update_times))
+    if all_starts and small:
+        dynamic = mission.world.worst(best.values[0] - _backwards(update_times))
     return Evaluation(
-        float(best.values[0][mission.world.start]), expected_return, steps, dynamic, mission.prices
+        float(best.values[0][mission.world.start]), expected_return, steps, dynamic, mission.spending
     )
 
 
@@ -145,15 +124,8 @@ def priced_regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -
     """Return the exact regret from the start state plus the price of the updates."""
     mission, best = reach_and_oracle(mission, best)
     expected_return, steps = from_start(mission, rule, None)
-    looks, plans = float(steps.look_probability.sum()), float(steps.plan_probability.sum())
-    paid = (mission.prices or Prices()).paid(looks, plans)
+    paid = mission.spending.paid(float(steps.update_probability.sum()))
     return float(best.values[0][mission.world.start]) - expected_return + paid
-
-
-def worst_regret(mission: Mission, regrets: Array) -> float:
-    """Return the greatest of (S,) regrets over the start states of the world."""
-    starts = mission.world.start_states
-    return float((regrets if starts is None else regrets[starts]).max())
 
 
 def from_start(mission: Mission, rule: Rule, best: Oracle | None) -> tuple[float, Steps]:
@@ -172,18 +144,16 @@ def all_returns(mission: Mission, rule: Rule) -> Array:
 def _forwards(update_times: UpdateTimes, best: Oracle | None) -> tuple[float, Steps]:
     """Follow the start's distribution from update to update."""
     total = 0.0
-    update_loss, skip_loss, updates, looks, plans = np.zeros((5, update_times.mission.horizon))
+    update_loss, skip_loss, updates = np.zeros((3, update_times.mission.horizon))
     for progress, step, still in visits(update_times, partial(mission_robots, update_times.mission)):
         total += float(still @ step.reward)
         updated = step.time == progress.last_update and step.time > 0
         if updated:
             updates[step.time] += still.sum()
-            looks[step.time] += still.sum() * (Kind.LOOK in progress.kind)
-            plans[step.time] += still.sum() * (Kind.PLAN in progress.kind)
         if best is not None:
             lost = expectation(step.before, step.actions, best.loss(step.time))
             (update_loss if updated else skip_loss)[step.time] += float(still @ lost)
-    return total, Steps(update_loss, skip_loss, updates, looks, plans)
+    return total, Steps(update_loss, skip_loss, updates)
 
 
 def _backwards(update_times: UpdateTimes) -> Array:
@@ -222,7 +192,7 @@ def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Pr
         progress = waiting.pop()
         key = progress.key(rule)
         if key not in nodes:
-            chances, _ = update_times(progress, states)
+            chances = update_times(progress, states)
             nodes[key] = progress, chances
             times = np.flatnonzero(chances.any(axis=0))
             waiting += [mission.after(progress, int(t)) for t in times if t < mission.horizon]

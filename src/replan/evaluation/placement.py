@@ -13,7 +13,7 @@ from math import nan
 import numpy as np
 
 from replan.model.kernel import Array
-from replan.schedule.budget import FIRST_UPDATE
+from replan.schedule.spending import FIRST_UPDATE
 
 Interval = tuple[int, int]  # begin and end, the end not included
 

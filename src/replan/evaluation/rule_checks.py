@@ -15,6 +15,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
+from replan.execute.robot import Robot
 from replan.model.drift import piecewise
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
@@ -22,8 +23,8 @@ from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.world import World
 from replan.schedule.ask import decision_at, named_update
-from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Need, Rule, require_instance
+from replan.schedule.spending import FIRST_UPDATE, Spending
 
 MakeRule = Callable[[Mission], Rule]
 
@@ -119,18 +120,18 @@ def _check_answers(
 
 def _run(rule: Rule, mission: Mission, rng: np.random.Generator, seed: int) -> Iterator[_Question]:
     """Yield every question of one run, with a drawn state at every update."""
-    first = FIRST_UPDATE if mission.prices is None else 0
+    first = FIRST_UPDATE if mission.spending.first_is_forced else 0
     earlier, time, left = 0, first, mission.limit - first
     while left > 0 and time < mission.horizon - 1:
         state = int(rng.integers(mission.world.states))
         at_update = _Question(time, time, left, state, earlier)
         context = partial(mission.context, rule, mission.progress(time, left, earlier), state)
-        named = named_update(rule, context(), state, seed=seed, spend_all=mission.config.must_spend)
+        named = named_update(rule, context(), state, seed=seed)
         yield at_update
         for following in range(time + 1, mission.horizon):
             if named is None or following == named:
                 yield replace(at_update, time=following)
-            if decision_at(rule, context(following), named, spend_all=mission.config.must_spend).update:
+            if decision_at(rule, context(following), named).update:
                 break
         else:
             return
@@ -200,5 +201,5 @@ def _grids() -> list[Mission]:
             kernel=lambda t, slip=slip: SlipKernel((4, 4), slip[t]),
             reward=constant(Reward(next_state=-distance / 6)),
         )
-        missions.append(Mission(world, budget, planning_horizon=4))
+        missions.append(Mission(world, Robot(planning_horizon=4), Spending.exactly(budget)))
     return missions

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.evaluation.exact import reach_and_oracle, regret
-from replan.evaluation.look_plan_programme import best_of_both
-from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value
+from replan.evaluation.optimum import feedback_regrets, feedback_value
 from replan.execute.mission import Mission
 from replan.planning.backward_induction import Oracle
 from replan.schedule.periodic import Periodic
@@ -59,15 +58,15 @@ def regret_scale(
     best_possible: float | None = None,
     floor: bool = True,
 ) -> RegretScale:
-    """Return the scale of a mission; with prices or beyond `CHEAP` only never updating and what is given.
+    """Return the scale of a mission; with a price or beyond `CHEAP` only never updating and what is given.
 
-    Without `floor` the best possible is not computed either; that of looks and plans apart must be given.
+    Without `floor` the best possible is not computed either.
     """
     mission, best = reach_and_oracle(mission, best)
     never = never_updating(mission, best=best)
-    if mission.prices is not None or not is_cheap(mission):
+    if mission.spending.price is not None or not is_cheap(mission):
         return RegretScale(never, None, best_possible)
-    if floor and best_possible is None and not mission.apart:
+    if floor and best_possible is None:
         best_possible = float(feedback_regrets(mission, mission.limit)[-1])
     return RegretScale(never, regret(mission, Periodic(), best=best), best_possible)
 
@@ -75,18 +74,15 @@ def regret_scale(
 def is_cheap(mission: Mission) -> bool:
     """Return whether the best possible is computed in a few seconds."""
     size = mission.world.states * mission.horizon
-    return size * (mission.horizon if mission.forecast.compares else 1) <= CHEAP
+    return size * (mission.horizon if mission.robot.forecast.compares else 1) <= CHEAP
 
 
 def best_objective(mission: Mission) -> float | None:
-    """Return the greatest objective that a rule can have on a priced mission, None where it takes long.
+    """Return the greatest objective that a rule can have on a priced mission, None if it is not computed.
 
-    Where looks and plans are apart it is known on small worlds alone.
+    It takes long on large worlds, and forecasts that compare estimates have no priced programme.
     """
-    if mission.priced_apart:
-        exact = best_of_both(mission)
-        return None if exact is None else exact.objective
-    return feedback_value(mission) if is_cheap(mission) else None
+    return None if mission.robot.forecast.compares or not is_cheap(mission) else feedback_value(mission)
 
 
 def never_updating(mission: Mission, *, best: Oracle) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
@@ -26,79 +26,123 @@ from replan.errors import InputError
 from replan.estimate.estimator import (
     Estimator,
     Observation,
-    TrueKernel,
     validate_kernel,
     validate_look,
     validate_number,
 )
 from replan.execute import snapshot
-from replan.execute.config import AgentConfig, Progress, Update
 from replan.execute.deadline import DeadlineExceeded, Worker
 from replan.execute.identity import describe_arguments
-from replan.execute.memory import Event, Memory
 from replan.execute.mission import Mission
-from replan.execute.trial import check_limits, require_rule, try_out
+from replan.execute.robot import Robot
+from replan.execute.snapshot import Event, Memory
+from replan.execute.task import Task, Update
+from replan.model.general_kernel import prepare_kernel
 from replan.model.kernel import Array, Kernel
+from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan
-from replan.schedule.ask import FORCED, decision_at, named_update
-from replan.schedule.budget import FIRST_UPDATE, Kind, forced_parts
-from replan.schedule.rule import Decision, Rule
-from replan.skip.propagation import likeliest
-
-FREE_STEP = Decision(False, "the first step is free")
-FIRST = Decision(True, "the first update")
-JUST_UPDATED = Decision(False, "just updated")
-
-EVENTS = {Kind.BOTH: "update", Kind.LOOK: "look", Kind.PLAN: "plan"}
-"""Words of the log for the parts of an update."""
+from replan.schedule.ask import decision_at, forced, named_update, settled
+from replan.schedule.rule import Decision, Rule, require_instance
+from replan.schedule.spending import FIRST_UPDATE, Spending
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class Agent(AgentConfig):
-    """Says at every step whether to update, what to do, and why."""
+class Agent:
+    """Says at every step whether to update, what to do, and why.
 
-    rule: Rule
-    estimator: Estimator
-    time_limit: float | None = None
-    """Seconds for the work of an update, and for a decision."""
-    seed: int | None = None
-    """Seed of the draws of a random rule."""
-    log_length: int | None = None
-    """Events kept in the log and in saved files, the newest; None: all."""
-    trial: bool = True
-    """Make one plan and one decision at construction, so that whatever cannot work is refused there."""
+    Parameters
+    ----------
+    knowledge : Knowledge
+        What the robot is told: horizon, nominal kernel, reward, drift bounds, declared structure.
+    robot : Robot
+        How it acts, estimates, forecasts and plans. It must have an estimator.
+    spending : Spending
+        The budget or price of updates.
+    rule : Rule
+        Decides when to update.
+    time_limit : float, optional
+        Seconds for the work of an update, and for a decision.
+    seed : int, optional
+        Seed of the draws of a random rule.
+    log_length : int, optional
+        Events kept in the log and in saved files, the newest; None keeps all.
+    trial : bool
+        Make one plan and one decision at construction, so that whatever cannot work is refused there.
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.drift_bounds = self.drift.bounds
-        check_limits(self.time_limit, self.log_length)
-        require_rule(self, self.rule)
-        self.forecast = self.forecast.informed_by(self.estimator)
+    Raises
+    ------
+    InputError
+        If something is missing, out of range or fails in the trial.
+    """
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        robot: Robot,
+        spending: Spending,
+        rule: Rule,
+        *,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        log_length: int | None = None,
+        trial: bool = True,
+    ) -> None:
+        task = Task(knowledge, robot, spending)
+        if robot.estimator is None:
+            raise InputError("an agent needs a robot with an estimator")
+        if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
+            raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
+        if log_length is not None and not (isinstance(log_length, int) and log_length >= 1):
+            raise InputError(f"log_length must be a whole number of at least 1, not {log_length!r}")
+        self.estimator: Estimator = robot.estimator
+        forecast = robot.forecast.informed_by(robot.estimator)
+        self.task = replace(task, robot=replace(robot, forecast=forecast))
+        require_instance(rule)
+        self.task.require(rule)
+        _ = knowledge.drift  # computed here, not in the loop
+        self.rule, self.time_limit, self.seed, self.log_length = rule, time_limit, seed, log_length
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
         self._workers: dict[str, Worker] = {}  # by kind of work, from the first that has a time limit
         self._warned = False
-        if self.trial:
-            try_out(self, self.rule, seed=self.seed)
+        if trial:
+            self._try_out()
 
     @classmethod
-    def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options) -> Self:
+    def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options: Any) -> Self:
         """Make an agent for a mission in a known world, on true kernels unless an estimator is given."""
-        given = {each.name: vars(mission.config)[each.name] for each in fields(AgentConfig)}
-        settings = {**given, **options}
-        return cls(rule=rule, estimator=estimator or mission.estimator, **settings)
+        if not isinstance(mission, Mission):
+            raise InputError(f"mission must be a Mission, not {mission!r}: make_mission(setting) makes one")
+        robot = replace(mission.robot, estimator=estimator or mission.estimator)
+        return cls(mission.world.knowledge, robot, mission.spending, rule, **options)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the robot is told."""
+        return self.task.knowledge
+
+    @property
+    def robot(self) -> Robot:
+        """How the robot acts, estimates, forecasts and plans."""
+        return self.task.robot
+
+    @property
+    def spending(self) -> Spending:
+        """The budget or price of updates."""
+        return self.task.spending
+
+    @property
+    def horizon(self) -> int:
+        """T."""
+        return self.task.horizon
 
     def start(self, state: int) -> None:
         """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel."""
-        state = validate_number(state, self.nominal.states)
-        update = self.make_update(0, self.nominal)
-        self._memory = Memory(
-            0,
-            state,
-            Progress(update, self.budgets[0], plans_left=self.budgets[1]),
-            update.propagation.begin(np.array([state])),
-        )
+        nominal = self.knowledge.nominal
+        state = validate_number(state, nominal.states)
+        update = self.task.make_update(0, nominal)
+        estimate = update.propagation.begin(np.array([state]))
+        self._memory = Memory(0, state, self.task.beginning(update), estimate)
         self.log = [Event(0, "start", state=state)]
         self._decision, self._warned = None, False
 
@@ -144,52 +188,30 @@ class Agent(AgentConfig):
         """Spend an update on the state seen now and, where known, the one before.
 
         (S,) probabilities may stand in place of the state: belief execution goes on from them, likeliest-cell
-        execution from their mode. Estimator and rule are given the mode, as if it had been seen.
-        With two budgets it makes the part that is left once the other is spent. Returns True if a new plan is
-        in force.
+        execution from their mode. Estimator and rule are given the mode, as if it had been seen. Returns True
+        if a new plan is in force.
         """
-        return self._spend(self._now.progress.kinds_left or Kind.BOTH, state, previous)
-
-    def look(self, state: int | Array, previous: int | None = None) -> bool:
-        """Spend a look on the state seen now and keep the plan. Returns whether it was allowed."""
-        return self._spend(Kind.LOOK, state, previous)
-
-    def replan(self) -> bool:
-        """Spend a plan without a look: the estimate of the state is kept. Returns True if it is in force."""
-        return self._spend(Kind.PLAN)
-
-    def _spend(self, kind: Kind, state: int | Array | None = None, previous: int | None = None) -> bool:
-        """Make these parts of an update, with the state seen now where it is one of them."""
-        now, belief = self._now, None
-        if Kind.LOOK in kind:
-            state, belief = validate_look(state, self.nominal.states)
-        else:
-            state = int(likeliest(now.estimate)[0])
+        now, states = self._now, self.knowledge.nominal.states
+        state, belief = validate_look(state, states)
         if previous is not None:
-            previous = validate_number(previous, self.nominal.states, "previous")
-        if refusal := self._refusal(kind):
+            previous = validate_number(previous, states, "previous")
+        if refusal := self._refusal():
             self._record("refused update", refusal, state=state)
             return False
         decision, trouble = self.due(), None
         last = now.commanded[-1] if now.commanded else None
         seen = Observation(now.time, state, previous, last, tuple(now.commanded))
         try:
-            if Kind.PLAN in kind:
-                now.progress = now.progress.after(self._make(seen, kind), look=Kind.LOOK in kind)
-            else:
-                now.known = self._run("update", self._learn(seen, kind))
-                now.progress = now.progress.keeping(now.time, kind)
+            now.progress = now.progress.after(self._make(seen))
         except Exception as error:
             trouble = f"{_described(error)}: the last plan stays in force"
-            now.progress = now.progress.keeping(now.time, kind)
-        now.state, now.named_update, now.named = state, None, False
-        if Kind.LOOK in kind:
-            now.commanded = []
-            now.estimate = now.progress.update.propagation.begin(np.array([state]))
-            if belief is not None and self.execution == "belief":
-                now.estimate = belief[None, :]
+            now.progress = now.progress.keeping(now.time)
+        now.state, now.named_update, now.named, now.commanded = state, None, False, []
+        now.estimate = now.progress.update.propagation.begin(np.array([state]))
+        if belief is not None and self.robot.execution == "belief":
+            now.estimate = belief[None, :]
         self._decision = None
-        what = EVENTS[kind] if trouble is None else "kept plan"
+        what = "update" if trouble is None else "kept plan"
         self._record(what, trouble or decision.reason, state, decision=decision)
         return trouble is None
 
@@ -236,20 +258,15 @@ class Agent(AgentConfig):
         if self.busy:
             raise InputError("the late work of an update still runs: the estimator is not at rest")
 
-    def _refusal(self, kind: Kind) -> str | None:
-        """Return why no update of that kind can be made now, or None."""
+    def _refusal(self) -> str | None:
+        """Return why no update can be made now, or None."""
         now = self._now
-        if now.progress.budget_left == 0:
-            return "the budget is spent"
-        if spent := kind & ~now.progress.kinds_left:
-            return f"no {'look' if Kind.LOOK in spent else 'plan'} is left"
-        if kind != Kind.BOTH and not self.parts:
-            return "looks and plans have one budget: spend an update"
-        if now.time < FIRST_UPDATE or self.done:
-            return "updates begin at 1 and end with the horizon"
-        if now.progress.last_update == now.time:
-            return "updated at this time already"
-        return None
+        return self.spending.refusal(
+            left=now.progress.budget_left,
+            time=now.time,
+            last_update=now.progress.last_update,
+            horizon=self.horizon,
+        )
 
     def _record(self, what: str, why: str = "", state: int | None = None, **details) -> None:
         self.log.append(Event(self._now.time, what, why, state, **details))
@@ -261,12 +278,10 @@ class Agent(AgentConfig):
 
     def _decide(self) -> Decision:
         now = self._now
-        if now.time < FIRST_UPDATE:
-            return FREE_STEP
-        if now.progress.last_update < FIRST_UPDATE and self.prices is None:
-            return FIRST
-        if now.progress.last_update == now.time:
-            return JUST_UPDATED
+        left, steps = now.progress.budget_left, self.horizon - now.time
+        known = settled(self.spending, time=now.time, last_update=now.progress.last_update, left=left)
+        if known is not None:
+            return known
         try:
             if "decision" in self._workers and self._workers["decision"].busy:
                 raise DeadlineExceeded("an earlier decision still runs")
@@ -276,16 +291,15 @@ class Agent(AgentConfig):
         except Exception as error:
             why = f"the rule failed: {_described(error)}"
             self._record("failed rule", why)
-            left, steps = now.progress, self.horizon - now.time
-            forced = forced_parts(left.looks_left, left.plans_left, steps) if self.must_spend else Kind(0)
-            return Decision(bool(forced), FORCED if forced else why).restrict(forced)
+            must = self.spending.forces(left, steps)
+            return Decision(must, forced(left, steps) if must else why)
 
     def _ask(self, now: Memory) -> tuple[int | None, Decision]:
         """Return the next update time that the rule names, and its decision; changes nothing."""
-        context, named = partial(self.context, self.rule, now.progress, now.state), now.named_update
+        context, named = partial(self.task.context, self.rule, now.progress, now.state), now.named_update
         if not now.named:
-            named = named_update(self.rule, context(), now.state, seed=self.seed, spend_all=self.must_spend)
-        return named, decision_at(self.rule, context(now.time), named, spend_all=self.must_spend)
+            named = named_update(self.rule, context(), now.state, seed=self.seed)
+        return named, decision_at(self.rule, context(now.time), named)
 
     def _run(
         self, work: str, learn: Callable[[], Any], make: Callable[[Any], Any] = lambda learned: learned
@@ -295,26 +309,38 @@ class Agent(AgentConfig):
             return make(learn())
         return self._workers.setdefault(work, Worker()).run(learn, make, timeout=self.time_limit)
 
-    def _make(self, seen: Observation, kind: Kind) -> Update:
+    def _make(self, seen: Observation) -> Update:
         """Estimate, forecast and plan within the time limit."""
-        now, before = self._now, self._now.progress.update
+        before, nominal = self._now.progress.update, self.knowledge.nominal
         earlier = (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
 
         def make(kernel: Kernel) -> Update:
-            return self.make_update(seen.time, validate_kernel(kernel, like=self.nominal), earlier)
+            return self.task.make_update(seen.time, validate_kernel(kernel, like=nominal), earlier)
 
-        made = self._run("update", self._learn(seen, kind), make)
-        now.known = made.kernel
-        return made
+        return self._run("update", partial(self.estimator.estimate, seen), make)
 
-    def _learn(self, seen: Observation, kind: Kind) -> Callable[[], Kernel]:
-        """Return the call that estimates; after a plan alone it repeats the estimate of the last look.
-
-        In the paper's simulator a plan shows the kernel of the step before, without a look.
-        """
-        if Kind.LOOK in kind or isinstance(self.estimator, TrueKernel):
-            return partial(self.estimator.estimate, seen)
-        return lambda known=self._now.known: self.nominal if known is None else known
+    def _try_out(self) -> None:
+        """Make one plan, one step and one decision, which compiles or loads all that a mission needs."""
+        task, rule = self.task, self.rule
+        prepare_kernel(self.knowledge.nominal)
+        made = task.make_update(0, self.knowledge.nominal)
+        estimate = made.propagation.begin(np.array([0]))
+        made.propagation.advance(estimate, made.propagation.act(estimate, 0), 0)
+        progress, first = task.beginning(made), 0
+        if self.spending.first_is_forced:
+            progress, first = progress.after(replace(made, time=FIRST_UPDATE)), FIRST_UPDATE
+        if progress.budget_left == 0:
+            return
+        context = partial(task.context, rule, progress, 0)
+        try:
+            named = named_update(rule, context(), 0, seed=self.seed)
+            decision_at(rule, context(first + 1), named)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"the rule {rule.name} cannot decide: {type(error).__name__}: {error}"
+            ) from error
 
 
 def _described(error: Exception) -> str:

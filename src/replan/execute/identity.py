@@ -29,26 +29,22 @@ DIGITS = 9
 
 def describe_arguments(agent: Agent) -> dict[str, str]:
     """Return, by name, the arguments that another agent must share to go on from a snapshot of this one."""
-    rewards = _distinct(agent.reward(t) for t in _sampled_times(agent.horizon))
-    foretold = _distinct(agent.forecast.sources(agent.horizon) or ())
+    known, robot, rule = agent.knowledge, agent.robot, agent.rule
+    rewards = _distinct(known.reward(t) for t in _sampled_times(known.horizon))
+    expected = _distinct(robot.forecast.sources(known.horizon) or ())
+    nominal = known.nominal
     return {
-        "horizon": str(agent.horizon),
-        "planning_horizon": str(agent.planning_horizon),
-        "budget": str(agent.budget),
-        "spend_all": str(agent.spend_all),
-        "prices": str(agent.prices),
-        "looks": str(agent.looks),
-        "plans": str(agent.plans),
-        "execution": agent.execution,
-        "ties": str(agent.ties),
+        "horizon": str(known.horizon),
+        "planning_horizon": str(robot.planning_horizon),
+        "spending": str(agent.spending),
+        "execution": robot.execution,
+        "ties": str(robot.ties),
         "seed": str(agent.seed),
-        "planner": _text(agent.planner),
-        "forecast": f"{agent.forecast.name} {_digest([_text(agent.forecast), foretold])}",
-        "world": f"{agent.nominal.states} states, {agent.nominal.actions} actions, "
-        f"fingerprint {_digest([agent.nominal, rewards, agent.drift_bounds])}",
-        "rule": _described(
-            agent.rule, {each.name: getattr(agent.rule, each.name) for each in _fields(agent.rule)}
-        ),
+        "planner": _text(robot.planner),
+        "forecast": f"{robot.forecast.name} {_digest([_text(robot.forecast), expected])}",
+        "world": f"{nominal.states} states, {nominal.actions} actions, "
+        f"fingerprint {_digest([nominal, rewards, known.drift.bounds])}",
+        "rule": _described(rule, {each.name: vars(rule)[each.name] for each in _fields(rule)}),
         "estimator": _described(agent.estimator, options(agent.estimator)),
     }
 

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from replan.execute.config import Progress
 from replan.execute.mission import Mission
+from replan.execute.task import Progress
 from replan.forecast.base import Evidence, Forecast, Future
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
@@ -51,10 +51,9 @@ class WindowMission(Mission):
 
     @cached_property
     def _outside(self) -> Mission:
-        """The whole mission with the options of this one."""
-        same = self.options()
-        same |= {"world": self.whole.world, "forecast": self.whole.forecast}
-        return self.whole if same == self.whole.options() else replace(self.whole, **same)
+        """The whole mission with the spending of this one."""
+        same = self.spending == self.whole.spending
+        return self.whole if same else self.whole.with_spending(self.spending)
 
 
 @dataclass(frozen=True)
@@ -67,27 +66,27 @@ class WindowForecast(Forecast):
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """That of the whole mission's."""
-        return self.whole.forecast.name
+        return self.whole.robot.forecast.name
 
     @property
     def compares(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the futures depend on the update before the last one."""
-        return self.whole.forecast.compares
+        return self.whole.robot.forecast.compares
 
     @property
     def reconsiders(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether drift bounds that come in after an update can surprise."""
-        return self.whole.forecast.reconsiders
+        return self.whole.robot.forecast.reconsiders
 
     def surprise(self, drift_bounds: Array, update: int, horizon: int) -> int:
         """Return the time of the last surprise of the whole mission's."""
-        return self.whole.forecast.surprise(drift_bounds, update, horizon)
+        return self.whole.robot.forecast.surprise(drift_bounds, update, horizon)
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the futures of the whole in the window."""
         whole, earlier = self.whole, evidence.earlier
         before = None if earlier is None else (earlier[0], whole.estimate(earlier[0]))
-        futures = whole.config.expected(
+        futures = whole.task.expected(
             evidence.time, whole.estimate(evidence.time), before, len(evidence.drift_bounds)
         )
         return tuple(replace(future, kernel=self._cut(future)) for future in futures)
@@ -109,7 +108,7 @@ def expects_next_cells(mission: Mission) -> bool:
 
     So does all that is combined of slip kernels.
     """
-    sources, grid = mission.forecast.sources(mission.horizon), mission.world.grid
+    sources, grid = mission.robot.forecast.sources(mission.horizon), mission.world.grid
     return sources is not None and all(
         isinstance(kernel, SlipKernel) and kernel.shape == grid for kernel in sources
     )
@@ -121,20 +120,16 @@ def on_window(mission: Mission) -> Mission:
     Random ties are drawn by state, so such a mission is left as it is; so is one with a forecast that may
     expect longer moves than to the next cell, and one whose world is no grid of slip kernels.
     """
-    world = mission.world
-    if type(mission) is not Mission or mission.ties.kind == "random":
-        return mission
-    if mission.apart:
+    world, robot = mission.world, mission.robot
+    if type(mission) is not Mission or robot.ties.kind == "random":
         return mission
     if world.grid is None:
         return mission
-    window = Window.around(world.grid, np.array([world.start]), world.horizon + mission.planning_horizon)
+    window = Window.around(world.grid, np.array([world.start]), world.horizon + robot.planning_horizon)
     if not window.pays:
         return mission
     if not is_slip_grid(world) or not expects_next_cells(mission):
         return mission
-    same = mission.options()
-    same["world"] = window.world(world)
-    if mission.forecast.moves:
-        same["forecast"] = WindowForecast(mission, window)
-    return WindowMission(**same, whole=mission, window=window)
+    if robot.forecast.moves:
+        robot = replace(robot, forecast=WindowForecast(mission, window))
+    return WindowMission(window.world(world), robot, mission.spending, whole=mission, window=window)

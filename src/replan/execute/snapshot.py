@@ -1,10 +1,11 @@
-"""An agent in mid-mission as one .npz file: arrays and a JSON header, nothing that can run code."""
+"""State of an agent in mid-mission, and the same as one .npz file: arrays and a JSON header, no code."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +13,48 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.estimate.estimator import validate_kernel, validate_number
-from replan.execute.config import Progress, Update
 from replan.execute.identity import kernel_arrays, kernel_from
-from replan.execute.memory import Event, Memory
-from replan.model.kernel import Kernel
+from replan.execute.task import Progress, Update
 from replan.planning.backward_induction import Plan
-from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Decision
+from replan.schedule.spending import FIRST_UPDATE
 
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
 
-VERSION = 5
+VERSION = 6
 BELIEF_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the agent's log."""
+
+    time: int
+    what: str
+    """start, update, kept plan, refused update, failed rule or act."""
+    why: str = ""
+    state: int | None = None
+    action: int | None = None
+    decision: Decision | None = None
+
+
+@dataclass
+class Memory:
+    """State of an agent in mid-mission."""
+
+    time: int
+    state: int
+    """Seen last."""
+    progress: Progress
+    estimate: Any
+    """State estimate of the propagation: (1,) the likeliest state, or (1, S) the belief."""
+    named_update: int | None = None
+    """The next update time, if the rule named one."""
+    named: bool = False
+    """Whether the rule was asked for it since the last update."""
+    commanded: list[int] = field(default_factory=list)
+    """Actions since the last update."""
 
 
 def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = None) -> None:
@@ -43,10 +73,8 @@ def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = N
         "named_update": now.named_update,
         "named": now.named,
         "commanded": now.commanded,
-        "looks_left": progress.looks_left,
-        "plans_left": progress.plans_left,
+        "budget_left": progress.budget_left,
         "last_update": progress.last_update,
-        "last_look": progress.last_look,
         "plan_time": progress.update.time,
         "earlier_time": None if progress.earlier is None else progress.earlier.time,
         "log": [_event_fields(event) for event in agent.log[-(agent.log_length or len(agent.log)) :]],
@@ -58,8 +86,6 @@ def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = N
             plan = update.plan
             arrays |= {f"{prefix}policy": plan.policy, f"{prefix}next_values": plan.next_values}
             arrays |= _prefixed(f"{prefix}kernel_", kernel_arrays(update.kernel))
-    if now.known is not None:
-        arrays |= _prefixed("known_kernel_", kernel_arrays(now.known))
     unfinished = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
@@ -114,28 +140,21 @@ def read_attached(path: str | Path) -> dict[str, Any]:
 
 def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent) -> Memory:
     """Rebuild the memory, checked so that the loop can go on from it."""
-    states, actions = agent.nominal.states, agent.nominal.actions
+    nominal, most = agent.knowledge.nominal, agent.spending.most(agent.horizon)
     time = validate_number(header["time"], agent.horizon + 1, "time")
     last = validate_number(header["last_update"], min(time, agent.horizon - 1) + 1, "last_update")
     plan_time = validate_number(header["plan_time"], last + 1, "plan_time")
-    last_look = validate_number(header["last_look"], last + 1, "last_look")
-    (looks, plans), names = agent.budgets, ("looks_left", "plans_left")
-    left = [
-        validate_number(header[name], most + 1, name) for name, most in zip(names, agent.budgets, strict=True)
-    ]
-    spent = looks - left[0], plans - left[1]
-    commanded = [validate_number(action, actions, "commanded") for action in header["commanded"]]
-    if len(commanded) != time - last_look or any(spent) != (last >= FIRST_UPDATE):
+    left = validate_number(header["budget_left"], most + 1, "budget_left")
+    commanded = [validate_number(action, nominal.actions, "commanded") for action in header["commanded"]]
+    if len(commanded) != time - last or (left < most) != (last >= FIRST_UPDATE):
         raise ValueError("time, last update, commands and budget do not fit together")
-    if max(spent) > last or (not agent.parts and spent[0] != spent[1]):
-        raise ValueError(f"{spent[0]} looks and {spent[1]} plans by time {last}")
+    if most - left > last:
+        raise ValueError(f"{most - left} updates by time {last}")
     earlier = None
     if header["earlier_time"] is not None:
         when = validate_number(header["earlier_time"], plan_time, "earlier_time")
         earlier = _update(_named("earlier_", arrays), when, agent, None)
-    progress = Progress(
-        _update(arrays, plan_time, agent, earlier), left[0], earlier, last, left[1], last_look
-    )
+    progress = Progress(_update(arrays, plan_time, agent, earlier), left, last, earlier)
     if not (isinstance(header["named"], bool) and isinstance(header["log"], list)):
         raise ValueError("named or log has another type")
     named = header["named_update"]
@@ -143,26 +162,21 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
         named = validate_number(named, agent.horizon + 1, "named_update")
     return Memory(
         time,
-        validate_number(header["state"], states),
+        validate_number(header["state"], nominal.states),
         progress,
-        _estimate(arrays["estimate"], states, agent.execution),
+        _estimate(arrays["estimate"], nominal.states, agent.robot.execution),
         named,
         header["named"],
         commanded,
-        _known(arrays, agent),
     )
 
 
 def _update(arrays: dict[str, np.ndarray], time: int, agent: Agent, earlier: Update | None) -> Update:
-    kernel = validate_kernel(kernel_from(_named("kernel_", arrays)), like=agent.nominal)
-    plan = Plan(time, arrays["policy"], arrays["next_values"], kernel, agent.reward(time), agent.ties)
+    kernel = validate_kernel(kernel_from(_named("kernel_", arrays)), like=agent.knowledge.nominal)
+    reward, ties = agent.knowledge.reward(time), agent.robot.ties
+    plan = Plan(time, arrays["policy"], arrays["next_values"], kernel, reward, ties)
     before = (earlier.time, earlier.kernel) if earlier else None
-    return agent.make_update(time, kernel, before, kept=plan)
-
-
-def _known(arrays: dict[str, np.ndarray], agent: Agent) -> Kernel | None:
-    found = _named("known_kernel_", arrays)
-    return validate_kernel(kernel_from(found), like=agent.nominal) if found else None
+    return agent.task.make_update(time, kernel, before, kept=plan)
 
 
 def _estimate(estimate: np.ndarray, states: int, execution: str) -> np.ndarray:

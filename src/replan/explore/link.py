@@ -18,8 +18,8 @@ from urllib.parse import parse_qsl, urlencode
 import tomli_w
 
 from replan.errors import InputError
-from replan.schedule.budget import FIRST_UPDATE, check_budget, check_times
 from replan.schedule.periodic import periodic_times
+from replan.schedule.spending import FIRST_UPDATE, Spending
 from replan.skip.propagation import Execution
 from replan.study.rule_source import RULES
 from replan.worlds.settings import (
@@ -141,9 +141,9 @@ def _screen(setting: Setting, shown: Any, *, where: str) -> Screen:
         raise InputError(f"{where}: rule must be one of {', '.join(RULES)}, not {rule!r}")
     try:
         check_size(setting)
-        budget = check_budget(setting.required_budget, horizon)
-        times = _numbers(shown, "times", int) or periodic_times(horizon, budget)
-        times = check_times(times, budget=budget, horizon=horizon)
+        spending = Spending.exactly(setting.required_budget)
+        times = _numbers(shown, "times", int) or periodic_times(horizon, spending.most(horizon))
+        times = spending.check_times(times, horizon)
         points = _numbers(shown, "points", float)
         if points is not None and (len(points) < 2 or not all(0 <= p <= 1 for p in points)):
             raise InputError("points must be two or more slips between 0 and 1")

@@ -10,7 +10,7 @@ from typing import Any
 
 from replan.certificates import certify
 from replan.errors import InputError
-from replan.evaluation.optimal_schedule import Optimum
+from replan.evaluation.optimum import Optimum
 from replan.explore import drawing
 from replan.explore.link import Screen, to_query
 from replan.explore.model import RuleView, Scene, View
@@ -61,7 +61,7 @@ def certificate(scene: Scene, view: View) -> str:
         if scene.floor is None
         else (
             f'<p style="margin:0">{label("best possible")}: <b id="floor">{scene.floor:.4f}</b> with '
-            f"{scene.mission.budget} updates</p>"
+            f"{scene.mission.spending.limit} updates</p>"
         )
     )
     try:

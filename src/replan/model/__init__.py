@@ -8,7 +8,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, MOVES, SlipKernel
-from replan.model.world import World, drift_bounds, local_drift_bounds
+from replan.model.world import Knowledge, World, drift_bounds, local_drift_bounds
 
 __all__ = [
     "ACTIONS",
@@ -17,6 +17,7 @@ __all__ = [
     "Finding",
     "GeneralKernel",
     "Kernel",
+    "Knowledge",
     "Reward",
     "SlipKernel",
     "World",

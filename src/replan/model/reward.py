@@ -68,6 +68,15 @@ class Reward:
         total = self.state_action[states, actions]
         return total if self.next_state is None else total + self.next_state[next_states]
 
+    def change(self, other: Reward) -> float:
+        """Return a bound on |r' - r| over all states and actions, where r' is another reward."""
+        largest = 0.0
+        for ours, theirs in ((self.state_action, other.state_action), (self.next_state, other.next_state)):
+            if ours is not theirs:
+                ours, theirs = (0.0 if part is None else part for part in (ours, theirs))
+                largest += float(np.abs(np.subtract(theirs, ours)).max())
+        return largest
+
     def bounds(self) -> tuple[float, float]:
         """Return the least and the greatest reward of a single step."""
         parts = [part for part in (self.state_action, self.next_state) if part is not None]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.model.family import Family
@@ -18,6 +19,73 @@ from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
+
+
+@dataclass(frozen=True, eq=False)
+class DriftBounds:
+    """Drift bounds of the times 0..n-1 and their sums, so that no rule adds them up at every step."""
+
+    bounds: Array = field(repr=False)
+    """(n,) epsilon."""
+    sums: Array = field(repr=False)
+    """(n + 1,) sum of the first i bounds."""
+
+    @classmethod
+    def of(cls, bounds: Array) -> DriftBounds:
+        """Return these bounds with their sums."""
+        return cls(bounds, np.concatenate([[0.0], np.cumsum(bounds)]))
+
+    def until(self, time: int) -> DriftBounds:
+        """Return the bounds before `time`."""
+        return DriftBounds(self.bounds[:time], self.sums[: time + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The part of a world that a robot may be told. A real robot has knowledge and no world.
+
+    Parameters
+    ----------
+    horizon : int
+        T, the number of steps.
+    nominal : Kernel
+        The kernel of t = 0, or whatever is planned on before the first update.
+    reward : callable
+        t -> `Reward` of step t.
+    drift_bounds : array of shape (T-1,), or callable
+        epsilon_t, or a function that returns them when they are first needed.
+    declared_successors : array of shape (S, k), optional
+        States to which steps can lead at any time.
+    family : Family, optional
+        The family that the world declares.
+    current_kernel : callable, optional
+        t -> P_t, for rules that need the current kernel.
+
+    Raises
+    ------
+    InputError
+        If a part is not of that form.
+    """
+
+    horizon: int
+    nominal: Kernel = field(repr=False)
+    reward: Callable[[int], Reward] = field(repr=False)
+    drift_bounds: Array | Callable[[], Array] = field(repr=False)
+    declared_successors: Indices | None = field(default=None, repr=False)
+    family: Family | None = field(default=None, repr=False)
+    current_kernel: Callable[[int], Kernel] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.reward) or not isinstance(self.reward(0), Reward):
+            raise InputError("reward must be a function of time that returns a Reward")
+        if not callable(self.drift_bounds):
+            check_drift_bounds(self.drift_bounds, self.horizon)
+
+    @cached_property
+    def drift(self) -> DriftBounds:
+        """The drift bounds and their sums."""
+        stated = self.drift_bounds() if callable(self.drift_bounds) else self.drift_bounds
+        return DriftBounds.of(check_drift_bounds(stated, self.horizon))
 
 
 @dataclass(frozen=True)
@@ -49,13 +117,7 @@ class World:
         if not 0 <= self.start < self.states:
             raise InputError(f"start {self.start} is not a state (0 to {self.states - 1})")
         if self.stated_bounds is not None:
-            bounds = np.asarray(self.stated_bounds, dtype=float)
-            if bounds.shape != (self.horizon - 1,):
-                raise InputError(
-                    f"drift bounds must be {self.horizon - 1} numbers (T - 1), not {bounds.shape}"
-                )
-            if not (valid := np.isfinite(bounds) & (bounds >= 0)).all():
-                raise InputError(f"drift bound {np.argmin(valid)} is negative or not finite")
+            bounds = check_drift_bounds(self.stated_bounds, self.horizon)
             object.__setattr__(self, "stated_bounds", bounds)
         if self.declared_successors is not None:
             lists = successor_lists(self.declared_successors, self.states)
@@ -70,6 +132,23 @@ class World:
     def actions(self) -> int:
         """Number of actions A."""
         return self.kernel(0).actions
+
+    def worst(self, regrets: Array) -> float:
+        """Return the greatest of (S,) regrets over the start states."""
+        return float((regrets if self.start_states is None else regrets[self.start_states]).max())
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The part of the world that a robot may be told."""
+        return Knowledge(
+            horizon=self.horizon,
+            nominal=self.kernel(0),
+            reward=self.reward,
+            drift_bounds=lambda: self.drift_bounds,
+            declared_successors=self.declared_successors,
+            family=self.family,
+            current_kernel=self.kernel,
+        )
 
     @cached_property
     def drift_bounds(self) -> Array:
@@ -91,6 +170,16 @@ class World:
         largest = local.max(axis=(1, 2), keepdims=True)
         shares = np.divide(local, largest, out=np.ones_like(local), where=largest > 0)
         return shares * self.stated_bounds[:, None, None]
+
+
+def check_drift_bounds(stated: ArrayLike, horizon: int) -> Array:
+    """Return (T-1,) drift bounds as an array. Raises `InputError` if one is negative or not finite."""
+    bounds = np.asarray(stated, dtype=float)
+    if bounds.shape != (horizon - 1,):
+        raise InputError(f"drift bounds must be {horizon - 1} numbers (T - 1), not {bounds.shape}")
+    if not (valid := np.isfinite(bounds) & (bounds >= 0)).all():
+        raise InputError(f"drift bound {np.argmin(valid)} is negative or not finite")
+    return bounds
 
 
 def drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:

@@ -35,9 +35,10 @@ def scale_words(regret: float, scale: RegretScale) -> str:
 
 def acting_words(mission: Mission) -> str:
     """Return how the robot acts between updates and which of equally good actions it takes."""
-    way = ACTING[mission.execution]
-    expects = f"it expects the dynamics by {mission.forecast.name}; " if mission.forecast.moves else ""
-    taken = ties_words(mission.ties)
+    way = ACTING[mission.robot.execution]
+    forecast = mission.robot.forecast
+    expects = f"it expects the dynamics by {forecast.name}; " if forecast.moves else ""
+    taken = ties_words(mission.robot.ties)
     return f"{expects}between updates it acts {way}; of equally good actions it takes {taken}"
 
 

@@ -80,7 +80,7 @@ def _note(mission: Mission, rows: Mapping[str, Sequence[int]], regrets: Mapping[
     notes = []
     if regrets:
         against = "regret: what is lost, on average, against a robot that sees and knows everything"
-        notes.append(f"{against} (ties: {mission.ties})")
+        notes.append(f"{against} (ties: {mission.robot.ties})")
     if "random" in rows:
         notes.append("random: one draw of its times" + ("; its regret is over all draws" if regrets else ""))
     return "\n".join(notes)

@@ -86,7 +86,7 @@ def _nearest_to_average(regrets: Array) -> int:
 
 def _regrets(mission: Mission, rules: Sequence[Rule], seeds: ArrayLike) -> Array:
     """(R, N) regret of every rule and seed."""
-    best = oracle_rollout(mission.world, seeds, ties=mission.ties)
+    best = oracle_rollout(mission.world, seeds, ties=mission.robot.ties)
     return np.stack([best - rollout(mission, rule, seeds).returns for rule in rules])
 
 
@@ -96,7 +96,8 @@ def _row(part: SubFigure, row: TrajectoryRow, across: int, seeds: ArrayLike) -> 
     chosen = _nearest_to_average(regrets)
     seed = int(np.atleast_1d(seeds)[chosen])
     words = (
-        f"{row.name}: {mission.horizon} steps, {mission.limit} updates (seed {seed}, ties: {mission.ties})"
+        f"{row.name}: {mission.horizon} steps, {mission.limit} updates "
+        f"(seed {seed}, ties: {mission.robot.ties})"
     )
     part.suptitle(words, x=0.01, ha="left", fontsize=10)
     axes = part.subplots(2, across, sharey="row", height_ratios=[1, STRIP_SHARE], squeeze=False)

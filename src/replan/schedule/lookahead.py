@@ -37,9 +37,7 @@ COARSER = 10  # times the tolerance holds in each of several futures
 class Lookahead(Rule):
     """Place the next update where it is worth most in the mission's forecast.
 
-    With prices it maximises the expected return minus the price of its updates. Where looks and plans have
-    budgets of their own it does both together as long as there are both. Then it looks and keeps the plan, or
-    spaces plans evenly: a forecast that stands still expects nothing of a plan without a look.
+    With a price it maximises the expected return minus the price of its updates.
 
     benchmarks/lookahead.py measures the effect of `tolerance` and `effort` on time and value.
     """
@@ -60,9 +58,6 @@ class Lookahead(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Decide whether this is the time that is best by what is known now."""
-        if context.looks_left == 0:
-            at = _even_time(context)
-            return Decision(context.time >= at, f"no look is left: the next plan is at {at}")
         chosen = self._chosen(context, np.array([context.state]))
         time, worth = int(chosen.times[0]), float(chosen.worth[0])
         reason = f"the best next update is at {time}"
@@ -75,14 +70,10 @@ class Lookahead(Rule):
         States that a single decision hardly ever reaches are left out of it, so a decision for many states at
         once can differ from it by as much as the tolerance is worth.
         """
-        if context.looks_left == 0:
-            return np.full(len(states), _even_time(context))
         return None if context.reconsiders else self._chosen(context, states).times
 
     def updates(self, context: Context, states: Indices) -> np.ndarray:
         """(R,) whether the best update time is now or has passed."""
-        if context.looks_left == 0:
-            return np.full(len(states), context.time >= _even_time(context))
         return context.time >= self._chosen(context, states, several=True).times
 
     def _chosen(self, context: Context, states: Indices, *, several: bool = False) -> Choice:
@@ -92,13 +83,12 @@ class Lookahead(Rule):
         together = several and context.kernel.states <= ALL_STATES_LIMIT
         asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
         left = _limit(context)
-        most = max(context.looks - 1, left) if several and left is not None else left
+        most = max(context.budget - 1, left) if several and left is not None else left
         key = (
             self,
             context.last_update,
             context.surprise,
-            context.prices,
-            context.plans_left == 0,
+            context.price,
             left is None,
             self.stride(context),
             asked.tobytes(),
@@ -131,8 +121,7 @@ class Lookahead(Rule):
 
     def _still(self, context: Context, states: Indices, budget_left: int | None) -> Candidates:
         """Return the candidates where the estimate stays, kept until the next update."""
-        kept = context.plans_left == 0
-        key = (self, context.last_update, context.prices, kept, states.tobytes(), budget_left)
+        key = (self, context.last_update, context.price, states.tobytes(), budget_left)
         if key not in context.cache:
             still = Future("stays", 1.0, constant(context.kernel))
             context.cache[key] = Candidates.of(self.solve(context, still, states, budget_left))
@@ -146,7 +135,7 @@ class Lookahead(Rule):
     def stride(self, context: Context, *, share: float = 1.0) -> int:
         """Return the distance between the times at which later updates are weighed."""
         tau, horizon = context.last_update, context.horizon
-        columns, updates = context.looks, context.looks
+        columns, updates = context.budget, context.budget
         if _limit(context) is None:
             columns, updates = 1, UPDATES_WITHOUT_LIMIT
         work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * columns
@@ -160,37 +149,31 @@ class Lookahead(Rule):
         """
         begin, horizon = context.last_update, context.horizon
         along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
-        stays, kept = len(along.successors) == 1, context.plans_left == 0
+        stays = len(along.successors) == 1
         if told and not stays:
             later = _acting_on_the_future(context, future)
         else:
             later = _acting_on_what_is_seen(context, future, along)
 
         def acting_from(time: int) -> Propagation:
-            return context.propagation if kept or time == begin else later(time)
+            return context.propagation if time == begin else later(time)
 
-        by_time = kept and context.plan.later  # a plan on a forecast has other actions at each time
-        same_plans = stays and along.constant_reward and context.plan.ties.kind != "random" and not by_time
+        same_plans = stays and along.constant_reward and context.plan.ties.kind != "random"
         return Problem(
             along,
             acting_from,
-            spend_all=context.prices is None,
-            price=0.0 if context.prices is None else context.prices.update,
-            shared_until=(horizon if kept else horizon - context.planning_horizon) if same_plans else -1,
+            spend_all=context.price is None,
+            price=context.price or 0.0,
+            shared_until=horizon - context.planning_horizon if same_plans else -1,
             tolerance=self.tolerance,
         )
 
 
 def _limit(context: Context) -> int | None:
-    """Return the looks left; None on a priced mission that can make one at every step."""
-    if context.prices is not None and context.looks_left >= context.horizon - 1 - context.last_update:
+    """Return the updates left; None on a priced mission that can make one at every step."""
+    if context.price is not None and context.budget_left >= context.horizon - 1 - context.last_update:
         return None
-    return context.looks_left
-
-
-def _even_time(context: Context) -> int:
-    """Return the time of the next plan where the rest of them is spaced evenly."""
-    return context.last_update + ceil((context.horizon - context.last_update) / (context.plans_left + 1))
+    return context.budget_left
 
 
 def _acting_on_what_is_seen(

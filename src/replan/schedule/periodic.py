@@ -31,12 +31,6 @@ class Periodic(Rule):
     needs = frozenset({Need.BUDGET})
 
     def decide(self, context: Context) -> Decision:
-        """Update if the time is one of them; with two budgets looks and plans have rasters of their own."""
-        look, plan = (
-            holds_time(periodic_times(context.horizon, budget), context.time)
-            for budget in (context.looks, context.plans)
-        )
-        due = look or plan
-        return Decision(
-            due, f"{context.time} is {'' if due else 'not '}on the uniform raster", look=look, plan=plan
-        )
+        """Update if the time is one of them."""
+        due = holds_time(periodic_times(context.horizon, context.budget), context.time)
+        return Decision(due, f"{context.time} is {'' if due else 'not '}one of the evenly spaced times")

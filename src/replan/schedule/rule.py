@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -16,8 +16,9 @@ from replan.forecast.base import Future
 from replan.model.family import Family
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
+from replan.model.world import DriftBounds
 from replan.planning.backward_induction import Plan
-from replan.schedule.budget import Kind, Prices
+from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution, Propagation
 
 
@@ -35,26 +36,7 @@ class Need(StrEnum):
     EARLIER_ESTIMATE = "earlier estimate"
     """Time and estimate of the update before the last one."""
     BUDGET = "budget"
-    """A budget: the rule is refused on a mission that has prices alone."""
-
-
-@dataclass(frozen=True, eq=False)
-class Drift:
-    """Drift bounds of the times 0..n-1 and their sums, so that no rule adds them up at every step."""
-
-    bounds: Array = field(repr=False)
-    """(n,) epsilon."""
-    sums: Array = field(repr=False)
-    """(n + 1,) sum of the first i bounds."""
-
-    @classmethod
-    def of(cls, bounds: Array) -> Drift:
-        """Return the drift with these bounds."""
-        return cls(bounds, np.concatenate([[0.0], np.cumsum(bounds)]))
-
-    def until(self, time: int) -> Drift:
-        """Return the drift before `time` alone."""
-        return Drift(self.bounds[:time], self.sums[: time + 1])
+    """A budget: the rule is refused on a mission that has a price and no limit."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +49,16 @@ class Context:
     """T."""
     planning_horizon: int
     """H."""
-    looks: int
-    """Budget of looks: B, or T - 1 on a mission that has prices alone."""
-    plans: int
-    """Budget of plans; that of looks unless they have budgets of their own."""
-    looks_left: int
-    """Looks not yet spent."""
-    plans_left: int
-    """Plans not yet spent."""
+    spending: Spending
+    """The budget or price of updates."""
+    budget_left: int
+    """Updates not yet spent."""
     last_update: int
-    """tau, the last look or plan; 0 before the first."""
+    """tau, the time of the last update; 0 before the first."""
     kernel: Kernel = field(repr=False)
     """The estimate that the plan in force was made on."""
     plan: Plan = field(repr=False)
-    """The plan in force: that of tau, or an earlier one where tau was a look alone or its plan failed."""
+    """The plan in force: that of tau, or an earlier one if the plan of tau failed."""
     propagation: Propagation = field(repr=False)
     """Acts on the plan between updates."""
     expect: Callable[[int], tuple[Future, ...]] = field(repr=False)
@@ -99,25 +77,21 @@ class Context:
     """The information that the rule declares in `needs`."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     """Results that a rule keeps for as long as the update at tau is in force."""
-    prices: Prices | None = None
-    """Prices of a look and a plan; None: the budget must be spent."""
-    parts: bool = False
-    """Whether a look or a plan can be made alone: they have budgets of their own, or prices."""
 
     @property
     def budget(self) -> int:
-        """B, or T - 1 on a mission that has prices alone; of two budgets the larger."""
-        return max(self.looks, self.plans)
+        """B, or T - 1 on a mission without a limit."""
+        return self.spending.most(self.horizon)
 
     @property
-    def budget_left(self) -> int:
-        """Updates not yet spent; of two budgets the larger rest."""
-        return max(self.looks_left, self.plans_left)
+    def price(self) -> float | None:
+        """Price of an update in units of reward; None if there is none."""
+        return self.spending.price
 
     @property
-    def kinds_left(self) -> Kind:
-        """The parts of an update that are left."""
-        return Kind((self.looks_left > 0) * Kind.LOOK + (self.plans_left > 0) * Kind.PLAN)
+    def steps_left(self) -> int:
+        """T - t."""
+        return self.horizon - self.time
 
     @property
     def futures(self) -> tuple[Future, ...]:
@@ -135,7 +109,7 @@ class Context:
 
     @property
     def state(self) -> int:
-        """The state seen at tau; after a plan alone the likeliest one."""
+        """The state seen at tau."""
         return self._get(Need.STATE)
 
     @property
@@ -144,7 +118,7 @@ class Context:
         return self.drift.bounds
 
     @property
-    def drift(self) -> Drift:
+    def drift(self) -> DriftBounds:
         """The drift bounds and their sums."""
         return self._get(Need.DRIFT_AHEAD if Need.DRIFT_AHEAD in self.given else Need.DRIFT_SO_FAR)
 
@@ -169,31 +143,11 @@ class Decision:
     """Whether to update, and why."""
 
     update: bool
-    """Whether to look, to plan or both."""
     reason: str
     score: float | None = None
     threshold: float | None = None
     terms: Mapping[str, float] = field(default_factory=dict)
     """The terms of the score by name."""
-    look: bool | None = None
-    """Part of an update: see the state. None: as `update`."""
-    plan: bool | None = None
-    """Part of an update: estimate and plan anew. None: as `update`."""
-
-    def __post_init__(self) -> None:
-        parts = [self.update and part is not False for part in (self.look, self.plan)]
-        look, plan = parts if any(parts) else (self.update, self.update)
-        object.__setattr__(self, "look", look)
-        object.__setattr__(self, "plan", plan)
-
-    @property
-    def kind(self) -> Kind:
-        """The parts of the update; 0 for none."""
-        return Kind(bool(self.look) * Kind.LOOK + bool(self.plan) * Kind.PLAN)
-
-    def restrict(self, kind: Kind) -> Decision:
-        """Return the decision with these parts alone; without any there is no update."""
-        return replace(self, update=bool(kind), look=Kind.LOOK in kind, plan=Kind.PLAN in kind)
 
 
 class Rule(ABC):

@@ -20,7 +20,6 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array, Kernel
-from replan.model.reward import Reward
 from replan.schedule.rule import Context, Decision
 
 TRIGGER_TOLERANCE = (
@@ -100,7 +99,7 @@ def _mismatches(context: Context, known: _SinceUpdate, D: float, last: int) -> A
     variation = np.minimum(1.0, known.variation_factor * drift)
     if known.constant_reward:
         return D * variation
-    rewards = [reward_change(context.reward(tau + j), context.reward(t + j)) for j in range(last + 1)]
+    rewards = [context.reward(tau + j).change(context.reward(t + j)) for j in range(last + 1)]
     return D * variation + np.array(rewards)
 
 
@@ -110,18 +109,6 @@ def total_variation_factor(kernel: Kernel) -> int:
     Of k successors some gain as much as the others lose, and one of the two sides has at most floor(k/2).
     """
     return max(1, kernel.general().successors.shape[1] // 2)
-
-
-def reward_change(before: Reward, after: Reward) -> float:
-    """Return a bound on |r' - r| over all states and actions."""
-    if before is after:
-        return 0.0
-    change = 0.0
-    for old, new in ((before.state_action, after.state_action), (before.next_state, after.next_state)):
-        if old is not None or new is not None:
-            old, new = (0.0 if part is None else part for part in (old, new))
-            change += float(np.abs(np.subtract(new, old)).max())
-    return change
 
 
 class _SinceUpdate(NamedTuple):

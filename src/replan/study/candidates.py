@@ -24,7 +24,6 @@ from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array
 from replan.schedule.best_offset import BestOffset, offset_candidates
-from replan.schedule.budget import FIRST_UPDATE, Kind
 from replan.schedule.drift_threshold import PACE_WEIGHTS, DriftThreshold
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
@@ -34,6 +33,7 @@ from replan.schedule.registry import make_rule, registered_rule
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Need, Rule
 from replan.schedule.self_triggered import SelfTriggered
+from replan.schedule.spending import FIRST_UPDATE
 
 Search = Literal["paper", "equal", "exact"]
 
@@ -48,10 +48,11 @@ def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list
         raise InputError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
     if name not in _CANDIDATES:
         return list(registered_rule(name).candidates()) or [make_rule(name)]
-    if mission.budget is not None:
+    if mission.spending.limit is not None:
         return _CANDIDATES[name](mission, search)
     budgets = [2**k for k in range(mission.horizon.bit_length()) if 2**k < mission.horizon]
-    found = (_CANDIDATES[name](mission.with_budget(budget), search) for budget in budgets)
+    spending = [mission.spending.as_budget(budget) for budget in budgets]
+    found = (_CANDIDATES[name](mission.with_spending(each), search) for each in spending)
     return list(dict.fromkeys(chain.from_iterable(found)))
 
 
@@ -112,7 +113,7 @@ def schedule_of(mission: Mission, rule: Rule) -> Rule:
     if Need.STATE in rule.needs:
         return rule
     timeline = make_timeline(mission, rule, explain=False)
-    return FixedTimes(timeline.times_of(Kind.LOOK), timeline.times_of(Kind.PLAN))
+    return FixedTimes(timeline.times)
 
 
 def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[Rule, list[Rule]]:

@@ -18,7 +18,7 @@ from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate
 from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.optimal_schedule import optimum
+from replan.evaluation.optimum import optimum
 from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
 from replan.evaluation.rollouts import rollout, sampled_regret
 from replan.evaluation.scale import never_updating
@@ -120,7 +120,7 @@ def high_drift_intervals(setting: Setting, mission: Mission) -> list[Interval]:
 
 
 def _exact(trial: Trial) -> Values:
-    if trial.mission.prices is None:
+    if trial.mission.spending.price is None:
         return {"exact_regret": exact_regret(trial.mission, trial.rule, best=trial.stage.best)}
     exact = evaluate(trial.mission, trial.rule, best=trial.stage.best, all_starts=False)
     return {
@@ -140,8 +140,7 @@ def _spent(oracle_return: float, updates: float, objective: float) -> Values:
 
 def _dynamic(trial: Trial) -> Values:
     gaps = trial.stage.best.values[0] - all_returns(trial.mission, trial.rule)
-    starts = trial.mission.world.start_states
-    return {"dynamic_regret": float((gaps if starts is None else gaps[starts]).max())}
+    return {"dynamic_regret": trial.mission.world.worst(gaps)}
 
 
 def _sampled(trial: Trial) -> Values:
@@ -188,7 +187,7 @@ def _certificate(trial: Trial) -> Values:
         "boxes": certify(mission, times, tightening=BOXES).value,
         "theorem": theorem(mission, times).total,
     }
-    if mission.execution == "map":
+    if mission.robot.execution == "map":
         bounds["in_advance"] = certify_ahead(mission, times).value
     finite = {name: value if isfinite(value) else None for name, value in bounds.items()}
     return {"certificate": canonical({"times": times, **finite})}
@@ -217,7 +216,7 @@ MEASURES: dict[str, Callable[[Trial], Values]] = {
 
 def best_possible(stage: Stage) -> Values:
     """Return the least regret that exists, of feedback and of fixed times."""
-    best = optimum(stage.mission)
+    best, priced = optimum(stage.mission), stage.mission.spending.price is not None
     fixed = {
         "fixed_regret": best.fixed_regret,
         "fixed_times": best.fixed_times,
@@ -228,5 +227,5 @@ def best_possible(stage: Stage) -> Values:
         "exact_regret": best.feedback_regret,
         "oracle_return": best.oracle_return,
         "optimum": canonical(fixed),
-        **(_spent(best.oracle_return, best.feedback_updates, best.feedback_objective) if best.prices else {}),
+        **(_spent(best.oracle_return, best.feedback_updates, best.feedback_objective) if priced else {}),
     }

@@ -16,7 +16,6 @@ from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, oracle
-from replan.schedule.budget import Prices
 from replan.schedule.registry import make_rule, registered_rule, rule_parameters
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules
@@ -75,7 +74,7 @@ class Bench:
 
     def oracle_returns(self, seeds: Indices) -> Array:
         """(N,) the oracle's on these seeds."""
-        return oracle_rollout(self.mission.world, seeds, best=self.best, ties=self.mission.ties)
+        return oracle_rollout(self.mission.world, seeds, best=self.best, ties=self.mission.robot.ties)
 
 
 def choose(
@@ -113,7 +112,7 @@ def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
 def validation_regret(bench: Bench, rule: Rule) -> float:
     """Return the mean regret on the validation seeds, with the price of the updates."""
     found = rollout(bench.mission, rule, VALIDATION_SEEDS)
-    paid = (bench.mission.prices or Prices()).paid(found.look_counts, found.plan_counts)
+    paid = (bench.mission.spending.price or 0.0) * found.update_counts
     return float((bench.validation_returns - found.returns + paid).mean())
 
 

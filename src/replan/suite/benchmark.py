@@ -14,8 +14,8 @@ from replan.evaluation.rule_checks import require_valid_rule
 from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission
 from replan.schedule.best_offset import BestOffset
-from replan.schedule.budget import FIRST_UPDATE
 from replan.schedule.rule import Rule
+from replan.schedule.spending import FIRST_UPDATE
 from replan.skip.propagation import EXECUTIONS
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study

@@ -16,10 +16,11 @@ from pydantic import Field, ValidationError, create_model, field_validator, mode
 
 from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
+from replan.execute.robot import Robot
 from replan.forecast import Frozen
 from replan.model import World
 from replan.planning.ties import Ties
-from replan.schedule.budget import Prices
+from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
 from replan.worlds.parameters import WORLDS, FileParameters, Whole, WorldParameters, one_line
@@ -38,7 +39,7 @@ PAPER_SETTINGS = (
 )
 
 
-SPENDING = ("budget", "price", "look_price", "plan_price", "looks", "plans")
+SPENDING = ("budget", "price")
 """Keys of a setting that say how many updates there are, or what they cost."""
 
 Price = Annotated[float, Field(ge=0, strict=False)]
@@ -55,14 +56,6 @@ class Setting(WorldParameters):
     """Updates, B; with a price the most that can be made."""
     price: Price | None = None
     """Price of an update in units of reward."""
-    look_price: Price | None = None
-    """Price of a look, where looks and plans have prices of their own."""
-    plan_price: Price | None = None
-    """Price of a plan, where looks and plans have prices of their own."""
-    looks: int | None = None
-    """Budget of looks, where looks and plans have budgets of their own."""
-    plans: int | None = None
-    """Budget of plans, where looks and plans have budgets of their own."""
     ties: str = "first"
     """Action taken among tied ones: first, last or random(SEED)."""
     forecast: ForecastParameters | None = None
@@ -81,27 +74,14 @@ class Setting(WorldParameters):
 
     @model_validator(mode="after")
     def _spends(self) -> Setting:
-        apart = self.look_price is not None or self.plan_price is not None
-        if self.price is not None and apart:
-            raise ValueError(
-                "price is that of a look and a plan together: give it, or look_price and plan_price"
-            )
-        if (self.looks is None) != (self.plans is None) or (
-            self.looks is not None and self.budget is not None
-        ):
-            raise ValueError("looks and plans are two budgets: give both, and no other budget")
-        if self.budget is None and self.looks is None and self.prices is None:
+        if self.budget is None and self.price is None:
             raise ValueError("missing key 'budget'")
         return self
 
     @property
-    def prices(self) -> Prices | None:
-        """Prices of a look and a plan, None where there are none."""
-        if self.price is not None:
-            return Prices(self.price / 2, self.price / 2)
-        if self.look_price is None and self.plan_price is None:
-            return None
-        return Prices(self.look_price or 0.0, self.plan_price or 0.0, apart=True)
+    def spending(self) -> Spending:
+        """The budget, spent exactly, or the price of an update."""
+        return Spending(self.budget, exact=self.price is None, price=self.price)
 
     @property
     def required_budget(self) -> int:
@@ -225,14 +205,10 @@ def make_mission(
             )
         forecast = ForecastParameters(kind=forecast)
     world, forecast = world or setting.build(), forecast or setting.forecast
-    return Mission(
-        world=world,
-        budget=setting.budget,
-        prices=setting.prices,
-        looks=setting.looks,
-        plans=setting.plans,
+    robot = Robot(
         planning_horizon=setting.planning_horizon,
         ties=Ties.parse(setting.ties),
         execution=execution,
         forecast=Frozen() if forecast is None else forecast.build(world),
     )
+    return Mission(world, robot, setting.spending)

@@ -182,7 +182,7 @@ def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms
         assert threshold["y"] == [decision.threshold for _, decision in asked]
         why = "reaches" if name == "two-burst" else "pacing limit"
         reasons = page.locator("#reasons li").all_text_contents()
-        assert len(reasons) == mission.budget and all(why in reason for reason in reasons[1:])
+        assert len(reasons) == mission.spending.limit and all(why in reason for reason in reasons[1:])
         assert all(d.reason in reasons[k] for k, (_, d) in enumerate((a for a in asked if a[1].update), 1))
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from full_disk import full_disk
 from page_data import SMALL, data_of
+from replan import Spending
 from replan.errors import InputError
 from replan.evaluation.exact import regret
-from replan.evaluation.optimal_schedule import optimum
+from replan.evaluation.optimum import optimum
 from replan.evaluation.rollouts import rollout
 from replan.report.page import write_page
 from replan.report.page.assemble import assemble
@@ -65,7 +66,7 @@ def test_views_hold_what_the_library_computes(small):
     rules = {"periodic": Periodic(), "lookahead": Lookahead()}
     view = setting_view("small", small, {name: Shown(rule) for name, rule in rules.items()})
     for budget in (1, 3, 8):
-        spending = replace(mission, budget=budget)
+        spending = replace(mission, spending=Spending.exactly(budget))
         curves = {name: curve[budget - 1] for name, curve in view["budgets"]["curves"].items()}
         assert curves["periodic"] == pytest.approx(regret(spending, Periodic()), rel=1e-4)
         assert curves["best possible"] == pytest.approx(optimum(spending).feedback_regret, rel=1e-4)

@@ -88,7 +88,7 @@ def test_an_unsafe_state_ends_in_a_landing(peer, values, reason):
 
 def test_a_planner_that_fails_in_mid_flight_ends_in_a_landing(peer):
     def planner(kernel, reward, time, horizon, ties):
-        from replan.execute import plan_by_induction
+        from replan.execute.robot import plan_by_induction
 
         if time > 5:
             raise ArithmeticError("no convergence")

@@ -146,7 +146,7 @@ def test_sub_cells_near_a_pole_cost_their_share_of_its_safety_radius():
 
 def test_the_mission_has_the_papers_numbers():
     mission = crazyflie_mission(layout("none", 0), make_wind("none", 0))
-    assert (mission.horizon, mission.planning_horizon, mission.budget) == (60, 7, 6)
+    assert (mission.horizon, mission.robot.planning_horizon, mission.spending.limit) == (60, 7, 6)
 
 
 def _still() -> Calibration:

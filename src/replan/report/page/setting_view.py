@@ -10,7 +10,7 @@ from typing import Any
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import regret
-from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.optimum import feedback_regrets
 from replan.evaluation.placement import fast_drift_intervals
 from replan.evaluation.scale import never_updating
 from replan.evaluation.visited_steps import draws_times
@@ -20,6 +20,7 @@ from replan.planning.backward_induction import Oracle, oracle
 from replan.report.world_drawing import CELL, Ground, legend_html
 from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule
+from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.worlds.mars_rover import Rover
@@ -62,12 +63,12 @@ def setting_view(
     known = known or Known()
     mission = make_mission(setting)
     exact = {label: each for label, each in shown.items() if each.estimator == TRUE_KERNEL}
-    affordable = mission.world.states <= AFFORDABLE_STATES and exact and not mission.apart
+    affordable = mission.world.states <= AFFORDABLE_STATES and exact
     best = oracle(mission.world) if affordable else None
     return {
         "name": name,
         "horizon": mission.horizon,
-        "budget": mission.budget,
+        "budget": mission.spending.limit,
         "ties": setting.ties,
         "slip": _numbers(setting.drift.profile(mission.horizon)) if isinstance(setting, Rover) else None,
         "drift": _numbers(mission.world.drift_bounds),
@@ -126,7 +127,7 @@ def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle, known: 
     """
     execution = next(iter(shown.values())).execution
     mission = replace(mission, execution=execution)
-    largest = min(max(LARGEST_BUDGET, mission.budget or 0), mission.horizon - 1)
+    largest = min(max(LARGEST_BUDGET, mission.spending.limit or 0), mission.horizon - 1)
     budgets = range(1, largest + 1)
     compared: dict[str, Rule] = {"periodic": Periodic()}
     compared |= {
@@ -134,8 +135,9 @@ def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle, known: 
         for label, each in shown.items()
         if each.rule.name == "regret-guided" and each.execution == execution
     }
+    spending = [mission.with_spending(Spending.exactly(budget)) for budget in budgets]
     curves = {
-        label: _numbers(regret(mission.with_budget(budget), rule, best=best) for budget in budgets)
+        label: _numbers(regret(each, rule, best=best) for each in spending)
         for label, rule in compared.items()
     }
     if execution == "map":
@@ -151,7 +153,7 @@ def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, k
     Rules that draw their times take long and are left out.
     """
     found = dict(known)
-    if mission.forecast.moves:
+    if mission.robot.forecast.moves:
         return found
     for label, each in shown.items():
         if best is not None and label not in found and not draws_times(mission, each.rule):

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from replan.execute.agent import Agent
-from replan.execute.config import Planner, plan_by_induction
 from replan.execute.mission import Mission
+from replan.execute.robot import Planner, plan_by_induction
 from replan.model.kernel import Array, Indices
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.robots.crazyflie.flight import Flight, FlightOutcome, Flown, OnMove, fly, outcome
@@ -255,6 +255,6 @@ def track(job: Job, flown: Flown, drone: int = 0) -> Track:
 
 def _shared_planner(mission: Mission) -> Planner:
     """All agents of a mission plan alike at a time, so each plan is made once, but on moving forecasts."""
-    if mission.forecast.moves:
+    if mission.robot.forecast.moves:
         return plan_by_induction
     return lambda kernel, reward, time, horizon, ties: mission.update(time).plan

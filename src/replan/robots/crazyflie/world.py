@@ -24,6 +24,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.execute.mission import Mission
+from replan.execute.robot import Robot
 from replan.model import GeneralKernel, Reward, World, constant
 from replan.model.general_kernel import merge_successors
 from replan.model.kernel import Array, Indices
@@ -41,6 +42,7 @@ from replan.robots.crazyflie.layouts import (
     centres,
     state_of,
 )
+from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
@@ -172,7 +174,8 @@ def crazyflie_mission(
 ) -> Mission:
     """Return the paper's mission, n/T/H/B = 12/60/7/6, on one layout and wind."""
     world = crazyflie_world(layout, wind, cuts=cuts, table=table, collision_cost=collision_cost)
-    return Mission(world, budget, planning_horizon, ties or Ties(), execution)
+    robot = Robot(planning_horizon=planning_horizon, ties=ties or Ties(), execution=execution)
+    return Mission(world, robot, Spending.exactly(budget))
 
 
 def shifts(reach: int, cuts: int = 1) -> Indices:

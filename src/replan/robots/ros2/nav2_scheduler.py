@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.execute import Agent
-from replan.execute.config import plan_by_induction
+from replan.execute.robot import plan_by_induction
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
 from replan.planning.ties import Ties
@@ -137,7 +137,7 @@ class Nav2Scheduler:
             "rule": self.rule.name,
             "step": drive.agent.time,
             "horizon": drive.agent.horizon,
-            "budget": drive.agent.budget,
+            "budget": drive.agent.spending.limit,
             "budget_left": drive.agent.budget_left,
             "paths": drive.paths,
             "paths_beyond_budget": drive.beyond_budget,
@@ -169,8 +169,9 @@ class Nav2Scheduler:
             return replace(made, policy=cells.policy_along(drive.way, made.policy))
 
         drive = Drive(cells, start, goal, moves, now, path, way)
-        options = self._options if mission.forecast.moves else {"planner": planner, **self._options}
-        drive.agent = Agent.on(mission, self.rule, trial=trial, **options)
+        if not mission.robot.forecast.moves:
+            mission = replace(mission, robot=replace(mission.robot, planner=planner))
+        drive.agent = Agent.on(mission, self.rule, trial=trial, **self._options)
         return drive
 
     def _try_out(self) -> None:

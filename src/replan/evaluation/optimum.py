@@ -9,29 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from replan.evaluation.compared_programme import ComparedProgramme
+from replan.errors import InputError
 from replan.evaluation.exact import from_start
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import oracle_return
-from replan.schedule.budget import FIRST_UPDATE, Prices
 from replan.schedule.rule import Context, Decision, Need, Rule
-from replan.schedule.update_programme import Problem, Programme, solve
-from replan.skip.propagation import Propagation, skip_interval
-from replan.skip.segments import stack_world
+from replan.schedule.spending import FIRST_UPDATE, Spending
+from replan.schedule.update_programme import Problem, Programme, solve, solve_between
+from replan.skip.propagation import skip_interval
+from replan.skip.segments import WorldStack, stack_world
 
 NODES = 20_000  # partial schedules that branch and bound extends before it gives up the proof
+LARGEST = (
+    1_000_000  # states times squared steps up to which forecasts that compare estimates have a programme
+)
 TOLERANCE = 1e-12  # probabilities below this are dropped; on two-burst that moves regret by 2e-10
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best that any schedule or rule can do with the mission's budget or prices, from its start state.
+    """The best that any schedule or rule can do with the mission's budget or price, from its start state.
 
-    With prices the objective is maximised; regrets stay without them.
+    With a price the objective is maximised; regrets stay without it.
     """
 
     oracle_return: float
@@ -46,8 +50,8 @@ class Optimum:
     """Expected regret of the best schedule that depends on the states seen."""
     feedback_updates: float
     """Expected number of its updates."""
-    prices: Prices | None = None
-    """Prices of the mission; None: there are none."""
+    spending: Spending
+    """Budget or price of the mission."""
 
     @property
     def fixed_objective(self) -> float:
@@ -60,7 +64,7 @@ class Optimum:
         return self._objective(self.feedback_regret, self.feedback_updates)
 
     def _objective(self, regret: float, updates: float) -> float:
-        return self.oracle_return - regret - (self.prices or Prices()).update * updates
+        return self.oracle_return - regret - self.spending.paid(updates)
 
     @property
     def fixed_label(self) -> str:
@@ -72,7 +76,7 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     """Return the best fixed and the best feedback schedule."""
     mission = mission.within_reach()
     best = float(oracle_return(mission.world)[mission.world.start])
-    price = (mission.prices or Prices()).update
+    paid = mission.spending.paid
     times, gained, arrival = _opening(mission)
     programme_after = _programmes(mission, np.flatnonzero(arrival))
     programme = programme_after(times)
@@ -86,20 +90,20 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     return Optimum(
         best,
         search.times,
-        best - search.value - price * len(search.times),
+        best - search.value - paid(len(search.times)),
         search.proved,
-        best - value - price * updates,
+        best - value - paid(updates),
         float(updates),
-        mission.prices,
+        mission.spending,
     )
 
 
 def _programmes(mission: Mission, states: Indices) -> Callable[[tuple[int, ...]], Programme]:
     """Return a function from update times so far to the programme of the best way on from the last one."""
-    if mission.forecast.compares:
-        compared = ComparedProgramme(mission)
+    if mission.robot.forecast.compares:
+        compared = _ComparedProgramme(mission)
         return lambda times: compared.after(*(0, *times)[-2:])
-    programme = feedback(mission, states, with_later=not mission.config.must_spend)
+    programme = feedback(mission, states, with_later=not mission.spending.exact)
     return lambda times: programme
 
 
@@ -108,25 +112,22 @@ def feedback(
     states: Indices,
     *,
     with_later: bool = False,
-    acting_from: Callable[[int], Propagation] | None = None,
 ) -> Programme:
-    """Return the best feedback schedule from the first choice on, made in one of `states`.
-
-    `acting_from` tells how a robot acts after an update at each time, where this is not to plan there.
-    """
-    if mission.forecast.compares and acting_from is None:
-        return ComparedProgramme(mission).after(0, FIRST_UPDATE)
+    """Return the best feedback schedule from the first choice on, made in one of `states`."""
+    if mission.robot.forecast.compares:
+        return _ComparedProgramme(mission).after(0, FIRST_UPDATE)
     world, begin = mission.world, len(_forced(mission))
     along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)
 
     problem = Problem(
         along,
-        acting_from or (lambda time: mission.update(time).propagation),
-        mission.config.must_spend,
+        lambda time: mission.update(time).propagation,
+        mission.spending.exact,
         tolerance=TOLERANCE,
-        price=(mission.prices or Prices()).update,
+        price=mission.spending.price or 0.0,
     )
-    left = None if mission.budget is None else mission.budget - begin
+    limit = mission.spending.limit
+    left = None if limit is None else limit - begin
     return solve(problem, begin, states, left, with_later=with_later)
 
 
@@ -144,25 +145,19 @@ def feedback_value(mission: Mission) -> float:
     return gained + float(arrival[programme.states] @ programme.best[:, -1])
 
 
-def feedback_regrets(
-    mission: Mission, largest: int, *, acting_from: Callable[[int], Propagation] | None = None
-) -> Array:
-    """(B,) regret of the best feedback schedule for each budget from 1 to `largest`, by one programme.
-
-    `acting_from` as in `feedback`.
-    """
-    mission = (
-        mission.within_reach().with_budget(largest) if acting_from is None else mission.with_budget(largest)
-    )
+def feedback_regrets(mission: Mission, largest: int) -> Array:
+    """(B,) regret of the best feedback schedule for each budget from 1 to `largest`, by one programme."""
+    mission = mission.within_reach()
+    mission = mission.with_spending(mission.spending.as_budget(largest))
     best = float(oracle_return(mission.world)[mission.world.start])
     _, gained, arrival = _opening(mission)
-    programme = feedback(mission, np.flatnonzero(arrival), acting_from=acting_from)
+    programme = feedback(mission, np.flatnonzero(arrival))
     return best - gained - arrival[programme.states] @ programme.best
 
 
 def _forced(mission: Mission) -> tuple[int, ...]:
     """Return the update times that are not chosen: the first, unless it has a price."""
-    return (FIRST_UPDATE,) if mission.prices is None else ()
+    return (FIRST_UPDATE,) if mission.spending.first_is_forced else ()
 
 
 def _opening(mission: Mission) -> tuple[tuple[int, ...], float, Array]:
@@ -177,7 +172,7 @@ def _opening(mission: Mission) -> tuple[tuple[int, ...], float, Array]:
 
 @dataclass(frozen=True, eq=False)
 class BestFeedback(Rule):
-    """The best feedback schedule as a rule. Looks or plans that are left over are forced at the end."""
+    """The best feedback schedule as a rule."""
 
     programme: Programme
     """The solution, with later updates where there are any."""
@@ -188,14 +183,11 @@ class BestFeedback(Rule):
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) the best next update times."""
-        left = min(context.looks_left, context.plans_left)
-        if left == 0:
-            return np.full(len(states), context.horizon)
         states = self.mission.unseen(states)
         if context.last_update == self.programme.table.begin:
             return self.programme.next_times[np.searchsorted(self.programme.states, states), -1]
         assert self.programme.later is not None
-        column = min(left, self.programme.later.shape[2] - 1)
+        column = min(context.budget_left, self.programme.later.shape[2] - 1)
         return self.programme.later[context.last_update, states, column]
 
     def decide(self, context: Context) -> Decision:
@@ -211,7 +203,7 @@ class _FixedSearch:
         self, mission: Mission, programme_after: Callable[[tuple[int, ...]], Programme], nodes: int
     ) -> None:
         self.mission, self.programme_after, self.nodes = mission, programme_after, nodes
-        self.spend_all, self.price = mission.config.must_spend, (mission.prices or Prices()).update
+        self.spend_all, self.price = mission.spending.exact, mission.spending.price or 0.0
         self.times: tuple[int, ...] = ()
         self.value = -np.inf
         self.proved = True
@@ -251,3 +243,52 @@ def _worth(programme: Programme, spread: Array, times: Indices, left: int) -> Ar
     values = programme.values[times]
     worth = np.einsum("us,us->u", spread[times], values[:, :, min(left, values.shape[2] - 2)])
     return worth / np.einsum("us,us->u", spread[times], values[:, :, -1])
+
+
+class _ComparedProgramme:
+    """The best schedules of a robot whose forecast depends on its last two estimates.
+
+    How it acts after an update at tau then depends on the update before, e. So the dynamic programme runs
+    over (e, tau, updates left, state): V(e, tau, b, s) = max over u of what it gains until u, plus
+    V(tau, u, b - 1, s') where it then is.
+    """
+
+    def __init__(self, mission: Mission) -> None:
+        if mission.spending.price is not None:
+            raise InputError(
+                f"the optimum with prices is not computed for the forecast {mission.robot.forecast.name}"
+            )
+        if mission.world.states * mission.horizon**2 > LARGEST:
+            raise InputError(
+                f"the optimum with the forecast {mission.robot.forecast.name} is computed up to states x "
+                f"steps^2 = {LARGEST}, not {mission.world.states * mission.horizon**2}"
+            )
+        self.mission = mission
+        world = mission.world
+        self._along: WorldStack = stack_world(
+            world.kernel, world.reward, first=FIRST_UPDATE, horizon=mission.horizon
+        )
+        self._columns = mission.limit - 1
+        self._best: dict[tuple[int, int], Array] = {}
+        self._ahead = lru_cache(maxsize=2 * mission.horizon)(self._values_after)
+        self.after = lru_cache(maxsize=64)(self._after)
+        for time in range(mission.horizon - 1, FIRST_UPDATE, -1):
+            for earlier in range(FIRST_UPDATE, time):
+                self._best[earlier, time] = self._after(earlier, time).best
+
+    def _after(self, earlier: int, time: int) -> Programme:
+        """Return the programme after updates at two times; `earlier` 0: there was none before."""
+        problem = Problem(
+            self._along,
+            lambda _: self.mission.update(time, earlier).propagation,
+            self.mission.spending.exact,
+        )
+        return solve_between(problem, time, self._ahead(time), self._columns)
+
+    def _values_after(self, time: int) -> Array:
+        """(T + 1, S, B + 1) V(time, u, b, s); the last column is 1."""
+        values = np.zeros((self.mission.horizon + 1, self.mission.world.states, self._columns + 1))
+        for u in range(time + 1, self.mission.horizon):
+            values[u, :, :-1] = self._best[time, u][:, : self._columns]
+            values[u, :, -1] = 1.0
+        return values

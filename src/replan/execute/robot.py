@@ -1,0 +1,68 @@
+"""The robot of a mission: how it acts between updates, estimates, forecasts and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from replan.errors import InputError
+from replan.estimate.estimator import Estimator
+from replan.forecast.base import Forecast, Frozen
+from replan.model.kernel import Kernel
+from replan.model.reward import Reward
+from replan.planning.backward_induction import Plan, plan
+from replan.planning.ties import Ties
+from replan.skip.propagation import Execution, check_execution
+
+Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
+"""(kernel, reward, time, horizon, ties) -> plan."""
+
+
+def plan_by_induction(kernel: Kernel, reward, time: int, horizon: int, ties: Ties) -> Plan:
+    """Plan by backward induction, the default planner of a robot."""
+    return plan(kernel, reward, time=time, horizon=horizon, ties=ties)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robot:
+    """How a robot plans, what it learns and expects, and how it acts between updates.
+
+    Parameters
+    ----------
+    planning_horizon : int
+        H, the steps that a plan looks ahead.
+    execution : {"map", "belief"}
+        Between updates it acts on the likeliest state, or on the whole distribution.
+    estimator : Estimator, optional
+        Makes the kernel to plan with from what an update shows. None is the paper's simulator, in which an
+        update at t shows P_{t-1}; a robot without a world needs one.
+    forecast : Forecast
+        What it expects of the kernels after an update. The paper's robot expects that nothing moves.
+    ties : Ties
+        Which of several equally good actions a plan takes.
+    planner : callable
+        (kernel, reward, time, horizon, ties) -> `Plan`, in place of backward induction.
+
+    Raises
+    ------
+    InputError
+        If one of these is out of range or of another type.
+    """
+
+    planning_horizon: int
+    execution: Execution = "map"
+    estimator: Estimator | None = field(default=None, repr=False)
+    forecast: Forecast = field(default_factory=Frozen)
+    ties: Ties = field(default_factory=Ties)
+    planner: Planner = field(default=plan_by_induction, repr=False)
+
+    def __post_init__(self) -> None:
+        check_execution(self.execution)
+        if type(self.planning_horizon) is not int or self.planning_horizon < 1:
+            raise InputError(
+                f"planning_horizon must be a whole number of at least 1, not {self.planning_horizon!r}"
+            )
+        if not isinstance(self.forecast, Forecast):
+            raise InputError(f"forecast must be a Forecast, not {self.forecast!r}")
+        if self.forecast.moves and self.planner is not plan_by_induction:
+            raise InputError("a planner of your own plans on one kernel: it needs the forecast frozen")

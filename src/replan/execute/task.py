@@ -1,0 +1,196 @@
+"""What a mission and an agent share: updates, contexts and the books are made here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+from replan.errors import InputError, require
+from replan.estimate.estimator import validate_kernel
+from replan.execute.robot import Robot
+from replan.forecast.base import Evidence, Future, mean_kernel
+from replan.model.kernel import Kernel
+from replan.model.world import Knowledge
+from replan.planning.backward_induction import Plan, check_plan, plan_ahead
+from replan.schedule.rule import Context, Need, Rule
+from replan.schedule.spending import FIRST_UPDATE, Spending
+from replan.skip.propagation import Propagation, make_propagation
+
+Key = tuple[int, int, int, int]
+
+Earlier = tuple[int, Kernel] | None
+"""Time and estimate of the update before, None if there was none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """Estimate, forecast, plan and propagation that an update at `time` puts in force."""
+
+    time: int
+    kernel: Kernel
+    plan: Plan
+    propagation: Propagation
+    expect: Callable[[int], tuple[Future, ...]] = field(repr=False)
+    """now -> the futures expected after the update with the drift bounds known by now."""
+    earlier: Earlier = None
+    """The update before, where the forecast depends on it."""
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """Results that rules keep while this update is in force (`Context.cache`)."""
+
+    @property
+    def futures(self) -> tuple[Future, ...]:
+        """Expected from then on."""
+        return self.expect(self.time)
+
+    @property
+    def compared(self) -> int:
+        """Time of the update before, where the forecast depends on it; 0 elsewhere."""
+        return 0 if self.earlier is None else self.earlier[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """The books of a mission after an update: which plan is in force, and what is left."""
+
+    update: Update
+    """The update in force."""
+    budget_left: int
+    """Updates not yet spent."""
+    last_update: int
+    """Time of the last update; later than that of the update in force if its plan failed."""
+    earlier: Update | None = None
+    """The update before the one in force; None if that was the free plan of t = 0."""
+
+    def after(self, update: Update) -> Progress:
+        """Return the books after one more update."""
+        earlier = self.update if self.update.time >= FIRST_UPDATE else None
+        return Progress(update, self.budget_left - 1, update.time, earlier)
+
+    def keeping(self, time: int) -> Progress:
+        """Return the books after an update at `time` that failed: it is spent, and the plan is kept."""
+        return replace(self, budget_left=self.budget_left - 1, last_update=time)
+
+    def key(self, rule: Rule) -> Key:
+        """Return all that tells contexts of the rule apart, the last update first."""
+        compares = Need.EARLIER_ESTIMATE in rule.needs and self.earlier is not None
+        earlier = self.earlier.time if compares and self.earlier else self.update.compared
+        return self.last_update, self.budget_left, earlier, self.update.time
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A robot, what it knows and what it may spend."""
+
+    knowledge: Knowledge
+    robot: Robot
+    spending: Spending
+
+    def __post_init__(self) -> None:
+        require(Knowledge, knowledge=self.knowledge)
+        require(Robot, robot=self.robot)
+        require(Spending, spending=self.spending)
+        self.spending.most(self.horizon)
+
+    @property
+    def horizon(self) -> int:
+        """T."""
+        return self.knowledge.horizon
+
+    def beginning(self, update: Update) -> Progress:
+        """Return the books before the first update, with the free plan of t = 0."""
+        return Progress(update, self.spending.most(self.horizon), update.time)
+
+    def make_update(
+        self, time: int, kernel: Kernel, earlier: Earlier = None, *, kept: Plan | None = None
+    ) -> Update:
+        """Forecast from an estimate, and the one before it, and plan for min(H, T - t) steps.
+
+        `kept` is the plan that this made before, where it is known; on a forecast that moves it is made anew.
+        """
+        robot, reward = self.robot, self.knowledge.reward
+        forecast, belief = robot.forecast, robot.execution == "belief"
+        expect = lru_cache(maxsize=None)(partial(self.expected, time, kernel, earlier))
+        if not forecast.moves:
+            horizon = min(robot.planning_horizon, self.horizon - time)
+            made = kept or robot.planner(kernel, reward, time, horizon, robot.ties)
+            check_plan(made, kernel, time=time, belief=belief)
+            return Update(time, kernel, made, make_propagation(robot.execution, made, kernel), expect)
+        expected = mean_kernel(expect(time))
+        for t in range(time, self.horizon):
+            validate_kernel(expected(t), like=self.knowledge.nominal, origin="forecast")
+        made = plan_ahead(
+            expected, reward, time=time, end=self.horizon, horizon=robot.planning_horizon, ties=robot.ties
+        )
+        for each in (made, *made.later):
+            check_plan(each, kernel, time=each.time, belief=belief)
+        propagation = make_propagation(robot.execution, made, kernel, expected)
+        return Update(time, kernel, made, propagation, expect, earlier if forecast.compares else None)
+
+    def expected(self, time: int, kernel: Kernel, earlier: Earlier, now: int) -> tuple[Future, ...]:
+        """Return what the forecast expects after an update at `time` with the drift bounds known by `now`."""
+        known = self.knowledge
+        bounds = known.drift.bounds[:now]
+        return self.robot.forecast.futures(
+            Evidence(time, self.horizon, kernel, known.nominal, bounds, earlier)
+        )
+
+    @cached_property
+    def _surprise(self) -> Callable[[int, int], int]:
+        forecast, drift = self.robot.forecast, self.knowledge.drift
+        return lru_cache(maxsize=4096)(
+            lambda update, time: forecast.surprise(drift.bounds[:time], update, self.horizon)
+        )
+
+    def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
+        """Return the context at `time` (None: at the last update itself) for a rule."""
+        time = progress.last_update if time is None else time
+        known, robot, update = self.knowledge, self.robot, progress.update
+        surprise = progress.last_update
+        if robot.forecast.reconsiders:
+            surprise = self._surprise(surprise, time)
+        return Context(
+            time=time,
+            horizon=self.horizon,
+            planning_horizon=robot.planning_horizon,
+            spending=self.spending,
+            budget_left=progress.budget_left,
+            last_update=progress.last_update,
+            kernel=update.kernel,
+            plan=update.plan,
+            propagation=update.propagation,
+            expect=lambda now: update.expect(min(now, time)),
+            surprise=surprise,
+            reconsiders=robot.forecast.reconsiders,
+            reward=known.reward,
+            execution=robot.execution,
+            declared_successors=known.declared_successors,
+            family=known.family,
+            given={need: self._given(rule, need, progress, state, time) for need in rule.needs},
+            cache=update.cache,
+        )
+
+    def require(self, rule: Rule) -> None:
+        """Raise `InputError` if the rule needs what the task does not have."""
+        if strange := [need for need in rule.needs if need not in list(Need)]:
+            raise InputError(f"the rule {rule.name} needs {strange[0]!r}, not one of {', '.join(Need)}")
+        if Need.CURRENT_KERNEL in rule.needs and self.knowledge.current_kernel is None:
+            raise InputError(f"the rule {rule.name} needs current_kernel")
+        if Need.BUDGET in rule.needs and self.spending.limit is None:
+            raise InputError(f"the rule {rule.name} needs a budget: give one with the price")
+
+    def _given(self, rule: Rule, need: Need, progress: Progress, state: int, time: int) -> Any:
+        if need == Need.STATE:
+            return state
+        if need == Need.DRIFT_SO_FAR:
+            return self.knowledge.drift.until(time)
+        if need == Need.DRIFT_AHEAD:
+            return self.knowledge.drift
+        if need == Need.EARLIER_ESTIMATE:
+            return None if progress.earlier is None else (progress.earlier.time, progress.earlier.kernel)
+        self.require(rule)
+        if need == Need.BUDGET:
+            return self.spending.limit
+        assert self.knowledge.current_kernel is not None
+        return self.knowledge.current_kernel(time)

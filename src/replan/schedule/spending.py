@@ -1,0 +1,144 @@
+"""Ways to spend updates: exactly a budget (the paper's), at most a budget, or a price for each.
+
+This file settles what is left, what is forced and what is refused. Update times lie in 1..T-1. Without a
+price the first update is at 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from operator import index
+
+from replan.errors import InputError
+
+FIRST_UPDATE = 1
+
+
+@dataclass(frozen=True)
+class Spending:
+    """How many updates a mission makes, and what each of them costs.
+
+    Use `Spending.exactly`, `Spending.at_most` or `Spending.at_price`.
+
+    Parameters
+    ----------
+    limit : int, optional
+        The most updates that can be made, B. None sets no limit but the number of steps; it needs a price.
+    exact : bool
+        Whether all of `limit` must be spent. Not possible with a price.
+    price : float, optional
+        Price of an update in units of reward. With a price no update is forced, the first one neither.
+
+    Raises
+    ------
+    InputError
+        If there is neither a limit nor a price, or one of them is out of range.
+
+    Examples
+    --------
+    >>> Spending.at_price(0.05, limit=3)
+    Spending(limit=3, exact=False, price=0.05)
+    """
+
+    limit: int | None = None
+    exact: bool = False
+    price: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is None and self.price is None:
+            raise InputError("a mission needs a budget or a price")
+        if self.limit is not None and _whole(self.limit, "budget") < 1:
+            raise InputError(f"budget must be at least 1, not {self.limit}")
+        if self.price is not None and not 0 <= self.price < inf:
+            raise InputError(f"the price of an update must be a number of at least 0, not {self.price}")
+        if self.exact and (self.limit is None or self.price is not None):
+            raise InputError("only a budget without a price can be spent exactly")
+
+    @classmethod
+    def exactly(cls, budget: int) -> Spending:
+        """Return the paper's way: B updates, no more and no less."""
+        return cls(budget, exact=True)
+
+    @classmethod
+    def at_most(cls, budget: int) -> Spending:
+        """Return a budget of which some may be left over."""
+        return cls(budget)
+
+    @classmethod
+    def at_price(cls, price: float, *, limit: int | None = None) -> Spending:
+        """Return a price for each update, with or without a limit."""
+        return cls(limit, price=price)
+
+    def as_budget(self, budget: int) -> Spending:
+        """Return the same way to spend another budget, without a price; a price becomes an exact budget."""
+        return Spending(budget, exact=self.exact or self.price is not None)
+
+    @property
+    def first_is_forced(self) -> bool:
+        """Whether the first update is at 1 whatever the rule says."""
+        return self.price is None
+
+    def most(self, horizon: int) -> int:
+        """Return the most updates that can be made in T steps. Raises `InputError` if the limit is larger."""
+        if self.limit is None:
+            return horizon - 1
+        if self.limit > horizon - 1:
+            raise InputError(f"budget must lie between 1 and {horizon - 1} (horizon - 1), not {self.limit}")
+        return self.limit
+
+    def required_limit(self) -> int:
+        """Return the budget. Raises `InputError` if there is a price."""
+        if self.limit is None or self.price is not None:
+            raise InputError("this needs a budget, without a price")
+        return self.limit
+
+    def latest(self, left: int, horizon: int) -> int:
+        """Return the latest time of the next update with `left` to spend; T if none is needed."""
+        return horizon - left if self.exact else horizon
+
+    def forces(self, left: int, steps: int) -> bool:
+        """Return whether an update must be made now, with `left` to spend and `steps` to go."""
+        return self.exact and left >= steps
+
+    def refusal(self, *, left: int, time: int, last_update: int, horizon: int) -> str | None:
+        """Return why no update can be made now, or None if it can."""
+        if left == 0:
+            return "the budget is spent"
+        if not FIRST_UPDATE <= time < horizon:
+            return "updates begin at 1 and end with the horizon"
+        return "updated at this time already" if last_update == time else None
+
+    def paid(self, updates: float) -> float:
+        """Return the price of so many updates."""
+        return (self.price or 0.0) * updates
+
+    def check_times(self, times: Iterable[int], horizon: int) -> tuple[int, ...]:
+        """Return update times as a tuple. Raises an `InputError` that names the first fault."""
+        times = tuple(_whole(t, "an update time") for t in times)
+        most = self.most(horizon)
+        least = most if self.exact else int(self.first_is_forced)
+        if not least <= len(times) <= most:
+            raise InputError(f"{len(times)} update times given, but the budget is {most}")
+        for t in times:
+            if not 1 <= t <= horizon - 1:
+                raise InputError(f"update time {t} lies outside 1 to {horizon - 1}")
+        for before, after in pairwise(times):
+            if after == before:
+                raise InputError(f"update time {after} is repeated")
+            if after < before:
+                raise InputError(f"update time {after} comes after {before}: give them in order")
+        if self.first_is_forced and times[0] != FIRST_UPDATE:
+            raise InputError(f"the first update is at 1, not {times[0]}")
+        return times
+
+
+def _whole(number: object, name: str) -> int:
+    try:
+        if not isinstance(number, bool):
+            return index(number)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        pass
+    raise InputError(f"{name} must be a whole number, not {number!r}")
