@@ -107,7 +107,7 @@ def test_the_first_commands_of_the_readme_run_from_the_wheel(wheel, tmp_path):
 def test_every_command_of_the_readme_runs_with_its_extras(wheel, tmp_path):
     home = tmp_path / "environment"
     venv.create(home)
-    extras = ",".join([*EXTRAS.values(), "mcap"])
+    extras = ",".join(["study", *EXTRAS.values(), "mcap"])
     install(home, "-c", str(ROOT / "constraints.txt"), f"{wheel}[{extras}]")
     for arguments in readme_commands():
         if arguments[0] in ("explore", "ros"):  # they serve until they are stopped
