@@ -1,4 +1,4 @@
-"""Commands: each is a function of options that returns an `Answer`, for programs and for people."""
+"""Commands: each is a function of options that returns an `CommandAnswer`, for programs and for people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Doing = Callable[[str], None]
 """Tells a person what is being done."""
 
 
-class Answer(ABC):
+class CommandAnswer(ABC):
     """The result of a command."""
 
     @property
@@ -38,7 +38,7 @@ class Answer(ABC):
 
 
 @dataclass(frozen=True)
-class PlainAnswer(Answer):
+class PlainAnswer(CommandAnswer):
     """An answer that is made as it is shown."""
 
     facts: dict[str, Any]
@@ -62,7 +62,7 @@ class Output:
 
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False
 
-    def show(self, answer: Answer) -> None:
+    def show(self, answer: CommandAnswer) -> None:
         """Print an answer as one JSON object, or for people."""
         if self.as_json:
             typer.echo(json.dumps(plain(answer.record()), allow_nan=False))

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from replan.commands import Answer, Output
+from replan.commands import CommandAnswer, Output
 from replan.commands.options import EngineOptions, SetOption, flat_command
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
@@ -52,7 +52,7 @@ def _benchmark() -> None:
 
 
 @dataclass(frozen=True)
-class ScoreAnswer(Answer):
+class ScoreAnswer(CommandAnswer):
     """The card of a rule."""
 
     card: Card
@@ -96,7 +96,7 @@ def score(
 
 
 @dataclass(frozen=True)
-class Verification(Answer):
+class Verification(CommandAnswer):
     """Cards, each with the differences that were found."""
 
     findings: dict[Path, list[str]]
@@ -148,7 +148,7 @@ def verify(
 
 
 @dataclass(frozen=True)
-class Leaderboard(Answer):
+class Leaderboard(CommandAnswer):
     """Cards, ranked."""
 
     cards: list[Card]

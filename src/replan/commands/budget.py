@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replan.commands import Answer, Output
+from replan.commands import CommandAnswer, Output
 from replan.commands.missions import NamedMission, choose_parameters
 from replan.commands.options import MissionOptions, RobotOptions, RuleOption, SetOption, SettingArgument
 from replan.errors import InputError, require_extra
@@ -30,7 +30,7 @@ MOST = 12
 
 
 @dataclass(frozen=True)
-class OptimumAnswer(Answer):
+class OptimumAnswer(CommandAnswer):
     """The best schedules of a mission."""
 
     named: NamedMission
@@ -80,7 +80,7 @@ def optimum(mission: MissionOptions, output: Output) -> OptimumAnswer:
 
 
 @dataclass(frozen=True)
-class BudgetAnswer(Answer):
+class BudgetAnswer(CommandAnswer):
     """The regret of a rule for every budget."""
 
     named: NamedMission

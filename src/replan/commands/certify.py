@@ -16,7 +16,7 @@ from replan.certificates.mission_legs import OnEstimates
 from replan.certificates.promised_budget import Promise
 from replan.certificates.promised_budget import promise as find_promise
 from replan.certificates.regret_bound import Theorem, theorem
-from replan.commands import Answer, Output
+from replan.commands import CommandAnswer, Output
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import RobotOptions, RuleOptions, SettingArgument, VerboseOption
 from replan.errors import InputError
@@ -30,7 +30,7 @@ from replan.schedule.rule import Rule
 
 
 @dataclass(frozen=True)
-class CertificateAnswer(Answer):
+class CertificateAnswer(CommandAnswer):
     """The certificate of a schedule or rule, with the paper's bound."""
 
     named: NamedMission
@@ -90,7 +90,7 @@ class CertificateAnswer(Answer):
 
 
 @dataclass(frozen=True)
-class PromiseAnswer(Answer):
+class PromiseAnswer(CommandAnswer):
     """The budget that certifies a regret in advance."""
 
     named: NamedMission

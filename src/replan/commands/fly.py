@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from replan.commands import Answer, Output, PlainAnswer
+from replan.commands import CommandAnswer, Output, PlainAnswer
 from replan.commands.options import ExecutionOption, RuleOption, SeedOption, SetOption
 from replan.errors import InputError
 from replan.model.slip import ACTIONS
@@ -24,7 +24,7 @@ from replan.study.rule_source import RuleSource, find_rule
 
 
 @dataclass(frozen=True)
-class FlightAnswer(Answer):
+class FlightAnswer(CommandAnswer):
     """One flight."""
 
     head: dict[str, Any]

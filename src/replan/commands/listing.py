@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replan.commands import Answer
+from replan.commands import CommandAnswer
 from replan.errors import InputError, did_you_mean
 from replan.forecast.base import Frozen
 from replan.forecast.from_family import FromFamily
@@ -22,15 +22,15 @@ from replan.worlds.parameters import Parameters
 from replan.worlds.settings import builtin_settings, load_setting, world_types
 
 FORECASTS = {"frozen": Frozen, "trend": Trend, "mixture": Mixture, "given": Given, "family": FromFamily}
-Entry = dict[str, Any]
+ListEntry = dict[str, Any]
 """Name, description, and parameters if there are any."""
 
 
 @dataclass(frozen=True)
-class Listing(Answer):
+class Listing(CommandAnswer):
     """Names of each kind."""
 
-    entries: dict[str, list[Entry]]
+    entries: dict[str, list[ListEntry]]
 
     def record(self) -> dict[str, Any]:
         return self.entries
@@ -55,7 +55,7 @@ def list_names(
     return Listing({name: list(entries()) for name, entries in KINDS.items() if kind in (None, name)})
 
 
-def _settings() -> Iterator[Entry]:
+def _settings() -> Iterator[ListEntry]:
     for name in builtin_settings():
         setting = load_setting(name)
         sizes = {key: value for key, value in setting if isinstance(value, int)}
@@ -64,7 +64,7 @@ def _settings() -> Iterator[Entry]:
         yield {"name": name, "description": f"{setting.world}: {shown}", "world": setting.world, **sizes}
 
 
-def _rules() -> Iterator[Entry]:
+def _rules() -> Iterator[ListEntry]:
     for name, kind in RULES.items():
         parameters = [
             _parameter(field.name, field.default, required=field.default is MISSING)
@@ -74,12 +74,12 @@ def _rules() -> Iterator[Entry]:
         yield {"name": name, "description": _first_line(kind), "parameters": parameters}
 
 
-def _worlds() -> Iterator[Entry]:
+def _worlds() -> Iterator[ListEntry]:
     for name, world in world_types().items():
         yield {"name": name, "description": _first_line(world), "parameters": list(_fields(world))}
 
 
-def _fields(model: type[Parameters], prefix: str = "") -> Iterator[Entry]:
+def _fields(model: type[Parameters], prefix: str = "") -> Iterator[ListEntry]:
     """Return the parameters of a world; those of a section have its name before theirs."""
     for name, field in model.model_fields.items():
         if isinstance(field.default, Parameters):
@@ -91,21 +91,21 @@ def _fields(model: type[Parameters], prefix: str = "") -> Iterator[Entry]:
             }
 
 
-def _parameter(name: str, default: Any, *, required: bool) -> Entry:
+def _parameter(name: str, default: Any, *, required: bool) -> ListEntry:
     return {"name": name, "required": required, "default": None if required else default}
 
 
-def _estimators() -> Iterator[Entry]:
+def _estimators() -> Iterator[ListEntry]:
     for name, make in ESTIMATORS.items():
         yield {"name": name, "description": _first_line(make)}
 
 
-def _forecasts() -> Iterator[Entry]:
+def _forecasts() -> Iterator[ListEntry]:
     for name, forecast in FORECASTS.items():
         yield {"name": name, "description": _first_line(forecast)}
 
 
-KINDS: dict[str, Callable[[], Iterator[Entry]]] = {
+KINDS: dict[str, Callable[[], Iterator[ListEntry]]] = {
     "settings": _settings,
     "rules": _rules,
     "worlds": _worlds,
@@ -118,7 +118,7 @@ def _first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
-def _lines(entry: Entry, width: int) -> list[str]:
+def _lines(entry: ListEntry, width: int) -> list[str]:
     lines = [f"{entry['name']:<{width}} {entry['description']}"]
     given = [
         each["name"] if each["required"] else f"{each['name']} {_shown(each['default'])}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from replan.commands import Answer, Output
+from replan.commands import CommandAnswer, Output
 from replan.errors import InputError, require_extra
 from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters
@@ -164,7 +164,7 @@ class EngineOptions:
         ]
 
 
-def flat_command(command: Callable[..., Answer], *, extra: str | None = None) -> Callable[..., int]:
+def flat_command(command: Callable[..., CommandAnswer], *, extra: str | None = None) -> Callable[..., int]:
     """Return a function for Typer: groups of options become options, and the answer is shown.
 
     It refuses to run if the extra that it needs is not installed.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from replan.commands import Answer, Output
+from replan.commands import CommandAnswer, Output
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
 from replan.evaluation import exact
@@ -27,7 +27,7 @@ PARTS = {"state": "not seeing the state", "plan": "the stale plan", "model": "th
 
 
 @dataclass(frozen=True)
-class RegretAnswer(Answer):
+class RegretAnswer(CommandAnswer):
     """The regret of a rule on a mission."""
 
     named: NamedMission
@@ -116,7 +116,7 @@ def regret(
 
 
 @dataclass(frozen=True)
-class Explanation(Answer):
+class Explanation(CommandAnswer):
     """The causes of a rule's regret."""
 
     named: NamedMission

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from replan.commands import Answer, Output
+from replan.commands import CommandAnswer, Output
 from replan.commands.options import EngineOptions
 from replan.errors import InputError, did_you_mean
 from replan.report.page import sentence, write_page
@@ -68,7 +68,7 @@ STOPPED = 130
 
 
 @dataclass(frozen=True)
-class Reproduction(Answer):
+class Reproduction(CommandAnswer):
     """The tables and figures of a part."""
 
     part: str

@@ -47,7 +47,7 @@ def serve(
     ] = None,
     use_sim_time: Annotated[bool, typer.Option("--use-sim-time", help="Take the time from /clock.")] = False,
 ) -> PlainAnswer:
-    """Answer Nav2's IsPathValid with "no" when an update is due; stop with Ctrl-C."""
+    """CommandAnswer Nav2's IsPathValid with "no" when an update is due; stop with Ctrl-C."""
     if (node_name is None) != (distro is None):
         raise InputError("--node-name goes with --distro humble or --distro jazzy")
     from replan.robots.ros2.scheduler_service import SchedulerService, load_scheduler

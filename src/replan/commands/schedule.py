@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replan.commands import Answer, Output, plain
+from replan.commands import CommandAnswer, Output, plain
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
 from replan.evaluation.agent_runs import AgentRun, run_agent
@@ -22,7 +22,7 @@ LISTED_HORIZON = 1_000
 
 
 @dataclass(frozen=True)
-class ScheduleAnswer(Answer):
+class ScheduleAnswer(CommandAnswer):
     """The decisions of one mission."""
 
     named: NamedMission

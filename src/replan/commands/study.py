@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from replan.commands import Answer, Output, PlainAnswer
+from replan.commands import CommandAnswer, Output, PlainAnswer
 from replan.commands.options import EngineOptions, RobotOptions, SpendingOptions
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
@@ -40,7 +40,7 @@ RunArgument = Annotated[Path, typer.Argument(help="The folder of a run.")]
 
 
 @dataclass(frozen=True)
-class RunAnswer(Answer):
+class RunAnswer(CommandAnswer):
     """The cells of a study that were computed."""
 
     folder: Path
@@ -119,7 +119,7 @@ def run(
 
 
 @dataclass(frozen=True)
-class Comparison(Answer):
+class RuleComparison(CommandAnswer):
     """Every rule on every setting."""
 
     execution: str
@@ -161,7 +161,7 @@ def compare(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("runs/compare"),
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
-) -> Comparison:
+) -> RuleComparison:
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
     for rule in rules:
         find_rule(rule).make()
@@ -182,7 +182,7 @@ def compare(
         done = computed_run(study, "", Path(folder), engine=engine, quiet=output.as_json)
     with output.waiting() as doing:
         page = write_page(done, out, doing=doing)
-    return Comparison(robot.execution, study, done, page)
+    return RuleComparison(robot.execution, study, done, page)
 
 
 def _names(text: str | None) -> list[str]:
@@ -215,7 +215,7 @@ def _spent(record: Record) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class QueryAnswer(Answer):
+class QueryAnswer(CommandAnswer):
     """The rows of a query."""
 
     columns: list[str]

@@ -20,7 +20,7 @@ from replan.worlds.parameters import Parameters
 from replan.worlds.settings import Setting, load_setting, parse_setting
 from replan.worlds.slip_grid import rover
 
-Observation = dict[str, np.int64]  # time and state
+WorldObservation = dict[str, np.int64]  # time and state
 
 CELL, MARGIN = 16, 3
 """Pixels of a cell in pictures, and around the robot in it."""
@@ -57,7 +57,7 @@ class WorldEnvironment(gymnasium.Env):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[WorldObservation, dict[str, Any]]:
         """Return to t = 0; `options={"state": s}` starts in that state."""
         super().reset(seed=seed)
         state = (options or {}).get("state", self.world.start)
@@ -66,7 +66,7 @@ class WorldEnvironment(gymnasium.Env):
         self._time, self._state = 0, int(state)
         return self._observation(), {}
 
-    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[WorldObservation, float, bool, bool, dict[str, Any]]:
         """Take one step under the kernel of the present time."""
         if self._time >= self.horizon:
             raise InputError(f"all {self.horizon} steps have been taken: call reset()")
@@ -107,7 +107,7 @@ class WorldEnvironment(gymnasium.Env):
         picture[row + MARGIN : row + CELL - MARGIN, column + MARGIN : column + CELL - MARGIN] = ROBOT
         return picture
 
-    def _observation(self) -> Observation:
+    def _observation(self) -> WorldObservation:
         return {"time": np.int64(self._time), "state": np.int64(self._state)}
 
 
