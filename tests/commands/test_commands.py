@@ -130,7 +130,7 @@ def test_a_schedule_tells_each_term_once(replan):
     assert lines and all(line.count("accumulated") == 1 for line in lines)
     _, out, _ = replan("schedule", "two-burst", "--rule", "self-triggered", "--set", "threshold=0.1")
     assert "score 0.1088 reaches 0.1: forecast drift\n" in out
-    assert "as many updates are left as steps   (drift 0.0784)" in out
+    assert "budget forces an update: 1 left, 1 steps to go   (drift 0.0784)" in out
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_optimum(answer):
 
 def test_no_regret_is_printed_as_zero_without_a_sign():
     named = NamedMission.of("two-burst", RobotOptions())
-    nothing = Optimum(-1.0, (1, 2), -1e-16, True, -1e-16, 2.0)
+    nothing = Optimum(-1.0, (1, 2), -1e-16, True, -1e-16, 2.0, named.mission.spending)
     out = "\n".join(OptimumAnswer(named, nothing, RegretScale(1.0, None, None)).lines())
     assert out.count(" 0.0000 ") == 2 and "-0.0" not in out
 

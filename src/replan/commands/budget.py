@@ -22,7 +22,6 @@ from replan.planning.backward_induction import oracle
 from replan.report.regret_words import scale_words
 from replan.schedule.registry import parse_parameters
 from replan.schedule.rule import Rule
-from replan.schedule.spending import Spending
 from replan.study.protocol import Bench, parameters
 from replan.study.rule_source import find_rule
 
@@ -182,7 +181,8 @@ def budget(
     named = NamedMission.of(setting, robot)
     mission = named.mission
     most = min(MOST, mission.horizon - 1) if most is None else most
-    Spending.exactly(most).most(mission.horizon)
+    if not 1 <= most < mission.horizon:
+        raise InputError(f"--most must lie between 1 and {mission.horizon - 1} (horizon - 1), not {most}")
     best = oracle(mission.world)
     source, given = find_rule(rule), parse_parameters(assignments or [])
     with output.waiting() as doing:
