@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from replan.model.reach import Reach
 from tests.certificates.drifting_worlds import moving_grids, random_times
 
 from replan import Robot, Spending
 from replan.certificates import Tightening, certificate, certify
-from replan.certificates.nested_states import NestedStates
 from replan.errors import InputError
 from replan.execute import Mission
 from replan.model import Family, Reward, SlipKernel, World, constant
@@ -113,7 +113,7 @@ def test_estimates_that_contradict_each_other_far_away_are_noticed(structure, mo
 
 
 def test_states_come_in_the_order_in_which_steps_lead_to_them():
-    nested = NestedStates.from_start(SlipKernel((50, 50), 0.1).destinations(), 25 * 50 + 25, 3)
+    nested = Reach.from_start([SlipKernel((50, 50), 0.1).destinations()], 25 * 50 + 25, 3)
     assert nested.counts == (1, 5, 13, 25)
     rows, columns = np.divmod(nested.states, 50)
     assert (np.diff(abs(rows - 25) + abs(columns - 25)) >= 0).all()
@@ -121,7 +121,6 @@ def test_states_come_in_the_order_in_which_steps_lead_to_them():
 
 def test_too_many_pairs_are_refused_with_the_number_that_would_fit(monkeypatch):
     monkeypatch.setattr("replan.model.machine.free_bytes", lambda: 1e9)
-    monkeypatch.setattr("replan.certificates.nested_states.free_bytes", lambda: 1e9)
     mission = Mission(
         rover(300, np.full(90, 0.1), start=(150, 150)), Robot(planning_horizon=2), Spending.exactly(1)
     )

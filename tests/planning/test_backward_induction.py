@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import GeneralKernel, InputError, Reward, SlipKernel, Ties, World, constant, oracle
-from replan.model.window import LARGE
+from replan.model.reach import LARGE
 from replan.planning import oracle_return, plan
 from replan.planning.backward_induction import (
     check_plan,

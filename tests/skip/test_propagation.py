@@ -6,7 +6,7 @@ from scipy.sparse import issparse
 
 from replan.errors import InputError
 from replan.model import Reward, SlipKernel, constant
-from replan.model.window import LARGE
+from replan.model.reach import LARGE
 from replan.planning import plan
 from replan.planning.backward_induction import plan_ahead
 from replan.planning.ties import Ties

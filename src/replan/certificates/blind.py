@@ -17,9 +17,9 @@ from replan import _loops
 from replan.certificates.backward_bounds import optimistic_values, step_costs
 from replan.certificates.certificate import Tightening, uncertainty
 from replan.certificates.knowledge import Estimate, Known
-from replan.certificates.nested_states import require_pairs
 from replan.certificates.uncertainty import Uncertainty, action_reward, losses_backwards
 from replan.model.kernel import Array
+from replan.model.machine import require_pairs
 from replan.model.reward import Reward
 from replan.schedule.rule import Context
 

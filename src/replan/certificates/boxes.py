@@ -14,8 +14,8 @@ import numpy as np
 
 from replan import _loops
 from replan.certificates.knowledge import CONTRADICTION_TOLERANCE, Estimate, Known, spread
-from replan.certificates.nested_states import NestedStates
 from replan.model.kernel import Array, Indices
+from replan.model.reach import Reach
 
 
 class RowBoxes:
@@ -39,10 +39,10 @@ class RowBoxes:
         for t in range(self.horizon):
             self.bounds(t)
 
-    def within(self, nested: NestedStates) -> RowBoxes:
+    def within(self, nested: Reach) -> RowBoxes:
         """Return the set for some of the states alone."""
         part = copy(self)
-        part.counts, part.successors = nested.counts, nested.relabel(self.successors)
+        part.counts, part.successors = nested.counts, nested.successors(self.successors)
         part.entries = self.entries[nested.states]
         part._spread = {time: table[nested.states] for time, table in self._spread.items()}
         part._radius = {time: radius[nested.states] for time, radius in self._radius.items()}

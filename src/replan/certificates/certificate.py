@@ -23,18 +23,20 @@ from replan.certificates.mission_legs import (
     true_estimates,
 )
 from replan.certificates.mixture_range import MixtureRange
-from replan.certificates.nested_states import MOST_STATES, NestedStates, require_pairs
 from replan.certificates.parameter_range import ParameterRange
 from replan.certificates.slip_range import SlipRange
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.execute.reach import WindowMission
 from replan.model.kernel import Array
-from replan.model.machine import require_memory
+from replan.model.machine import require_memory, require_pairs
+from replan.model.reach import Reach
 from replan.model.world import World
 from replan.schedule.rule import Need, Rule
 
 PLAN_CELLS = 4
+MOST_STATES = 1_000
+"""States of a world beyond which a certificate is from the start alone, on what the robot can reach."""
 When = Literal["after the fact", "in advance"]
 KernelSet = RowBoxes | SlipRange | MixtureRange
 
@@ -104,21 +106,21 @@ def certify_times(
     """Return the certificate of a robot that updates at these times.
 
     A large world is bounded on the states that the robot can reach. Its plans are those of the whole, since
-    `Mission.within_reach` leaves a margin for them; the rest holds by `NestedStates`.
+    `Mission.within_reach` leaves a margin for them; the rest holds by `replan.model.reach`.
     """
     robot, near = _nearby(robot, known)
     world = robot.world
     uncertain = uncertainty(known, tightening, near)
     if world.states <= MOST_STATES and near is known:
-        nested = NestedStates.everything(world.states, world.horizon)
+        nested = Reach.everything(world.states, world.horizon)
     else:
-        nested = NestedStates.from_start(uncertain.successors, world.start, world.horizon)
+        nested = Reach.from_start([uncertain.successors], world.start, world.horizon)
         cells = max(uncertain.cells(t) for t in range(uncertain.horizon))
         require_pairs(len(nested.states), 2 * cells + 4, "a certificate on what the robot can reach")
         uncertain = uncertain.within(nested)
-    bounds = LegBounds(uncertain, nested.reward(world.reward), one_kernel=tightening.one_kernel)
+    bounds = LegBounds(uncertain, nested.nested_reward(world.reward), one_kernel=tightening.one_kernel)
     unpaid, regret = bounds.from_start(find_legs(robot, times, nested))
-    start = nested.place(world.start)
+    start = int(nested.inside(np.array(world.start)))
     return Certificate(
         **promised(world, regret.max(axis=0), uncertain.contradiction),
         oracle_at_best=float(bounds.best[0][:, start].max()),

@@ -27,12 +27,12 @@ from replan.certificates.certificate import (
 )
 from replan.certificates.knowledge import known_in
 from replan.certificates.mission_legs import budgeted_times, require_frozen, true_estimates
-from replan.certificates.nested_states import require_pairs
 from replan.certificates.slip_range import SlipRange
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
+from replan.model.machine import require_pairs
 from replan.schedule.spending import FIRST_UPDATE
 
 ADVANCE = Tightening(both_ends=False, slip_cells=1)

@@ -12,13 +12,13 @@ import numpy as np
 
 from replan import _loops
 from replan.certificates.knowledge import Estimate
-from replan.certificates.nested_states import NestedStates
 from replan.certificates.uncertainty import Uncertainty
 from replan.errors import InputError
 from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reach import Reach
 from replan.schedule.rule import Need, Rule
 
 AT_ONCE = 256
@@ -63,14 +63,14 @@ def budgeted_times(mission: Mission, times: Sequence[int]) -> tuple[int, ...]:
     return mission.check_times(times)
 
 
-def find_legs(mission: Mission, times: Sequence[int], nested: NestedStates) -> list[Leg]:
+def find_legs(mission: Mission, times: Sequence[int], nested: Reach) -> list[Leg]:
     """From t = 0 and from each update to the next, latest first."""
     require_frozen(mission)
     ends = (*times, mission.horizon)
     return [_leg(mission, begin, end, nested) for begin, end in zip((0, *times), ends, strict=True)][::-1]
 
 
-def _leg(mission: Mission, begin: int, end: int, nested: NestedStates) -> Leg:
+def _leg(mission: Mission, begin: int, end: int, nested: Reach) -> Leg:
     propagation, seen = mission.update(begin).propagation, nested.states[: nested.counts[begin]]
     actions = np.empty((end - begin, len(seen)), dtype=np.int64)
     for block in in_blocks(len(seen)):

@@ -8,9 +8,9 @@ import numpy as np
 
 from replan import _loops
 from replan.certificates.knowledge import Known
-from replan.certificates.nested_states import NestedStates
 from replan.certificates.parameter_range import ParameterRange
 from replan.model.kernel import Array, Indices
+from replan.model.reach import Reach
 
 
 class MixtureRange(ParameterRange):
@@ -24,7 +24,7 @@ class MixtureRange(ParameterRange):
         kinds = np.unique(both.reshape(-1, both.shape[2]), axis=0, return_inverse=True)[1].reshape(-1)
         self._kinds = kinds.reshape(both.shape[:2])  # (S, A) rows with the same number are equal
 
-    def within(self, nested: NestedStates) -> Self:
+    def within(self, nested: Reach) -> Self:
         """Return the set for some of the states alone."""
         part = super().within(nested)
         part._kinds = self._kinds[nested.states]

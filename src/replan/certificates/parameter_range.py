@@ -23,8 +23,8 @@ from replan.certificates.knowledge import (
     possible_successors,
     spread,
 )
-from replan.certificates.nested_states import NestedStates
 from replan.model.kernel import Array, Indices
+from replan.model.reach import Reach
 
 NARROW = 1e-12  # ranges of the parameter below this are one point
 
@@ -57,10 +57,10 @@ class ParameterRange:
         self._tables = tuple(spread(kernel, self.successors, entries) for kernel in (first, last))
         self.counts = (first.states,) * (self.horizon + 1)
 
-    def within(self, nested: NestedStates) -> Self:
+    def within(self, nested: Reach) -> Self:
         """Return the set for some of the states alone."""
         part = copy(self)
-        part.counts, part.successors = nested.counts, nested.relabel(self.successors)
+        part.counts, part.successors = nested.counts, nested.successors(self.successors)
         part._tables = tuple(table[nested.states] for table in self._tables)
         return part
 

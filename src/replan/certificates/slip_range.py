@@ -8,9 +8,9 @@ import numpy as np
 
 from replan import _loops
 from replan.certificates.knowledge import Known, NoStructure
-from replan.certificates.nested_states import NestedStates
 from replan.certificates.parameter_range import ParameterRange
 from replan.model.kernel import Array, Indices
+from replan.model.reach import Reach
 from replan.model.slip import SlipKernel
 
 
@@ -26,10 +26,10 @@ class SlipRange(ParameterRange):
             raise NoStructure("the structure cannot be used: it is not one slip for a whole grid")
         self.moves, self.law = grid.destinations(), grid.law
 
-    def within(self, nested: NestedStates) -> Self:
+    def within(self, nested: Reach) -> Self:
         """Return the set for some of the states alone."""
         part = super().within(nested)
-        part.moves = nested.relabel(self.moves)
+        part.moves = nested.successors(self.moves)
         return part
 
     def best(self, t: int, cell: int, values: Array) -> Array:

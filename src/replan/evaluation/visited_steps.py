@@ -18,7 +18,7 @@ from replan.execute.reach import is_slip_grid
 from replan.execute.task import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.model.machine import require_memory
-from replan.model.window import LARGE
+from replan.model.reach import LARGE
 from replan.schedule.ask import next_updates
 from replan.schedule.rule import Need, Rule, require_instance
 from replan.skip.propagation import SkipStep, skip_interval

@@ -11,7 +11,7 @@ from replan.estimate.estimator import Estimator, TrueKernel
 from replan.execute.robot import Robot
 from replan.execute.task import Progress, Task, Update
 from replan.model.kernel import Indices, Kernel
-from replan.model.window import LARGE
+from replan.model.reach import LARGE
 from replan.model.world import World
 from replan.schedule.rule import Context, Rule
 from replan.schedule.spending import Spending

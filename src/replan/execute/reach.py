@@ -16,8 +16,8 @@ from replan.execute.mission import Mission
 from replan.execute.task import Progress
 from replan.forecast.base import Evidence, Forecast, Future
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reach import Window
 from replan.model.slip import SlipKernel
-from replan.model.window import Window
 from replan.model.world import World
 from replan.schedule.rule import Context, Need, Rule
 

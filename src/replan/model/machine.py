@@ -27,6 +27,14 @@ def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
         )
 
 
+def require_pairs(states: int, tables: float, purpose: str) -> None:
+    """Raise `InputError` if so many tables of all pairs of states do not fit into memory."""
+    fit = int((SHARE * free_bytes() / NUMBER / tables) ** 0.5)
+    require_memory(
+        tables * states**2, f"{purpose}, all pairs of {states} states,", f": about {fit} states would fit"
+    )
+
+
 def free_bytes() -> float:
     """Return the memory that is free: that of the machine, of the container and of the process limit."""
     return min(_machine(), _container(), _process())

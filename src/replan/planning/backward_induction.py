@@ -22,9 +22,9 @@ from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel, in_bands
 from replan.model.machine import require_memory
+from replan.model.reach import LARGE
 from replan.model.reward import Reward
 from replan.model.slip import NONE_CHOSEN, STEPS_PER_PASS, SlipKernel
-from replan.model.window import LARGE
 from replan.model.world import World
 from replan.planning.ties import TIE_TOLERANCE, Ties
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from replan.forecast.base import Future, mean_kernel
 from replan.model.kernel import Indices
+from replan.model.reach import LARGE, Window
 from replan.model.slip import SlipKernel
-from replan.model.window import LARGE, Window
 from replan.planning.backward_induction import Plan
 from replan.schedule.rule import Context
 from replan.skip.propagation import make_propagation

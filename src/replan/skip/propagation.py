@@ -18,9 +18,9 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.combination import stack_kernels
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reach import LARGE
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
-from replan.model.window import LARGE
 from replan.planning.backward_induction import Plan
 
 Execution = Literal["map", "belief"]
