@@ -43,7 +43,7 @@ LONGEST = [
     "report/test_beyond_table.py",
     "certificates/test_adversary.py",
     "certificates/test_moving_grids.py",
-    "certificates/test_families.py",
+    "certificates/test_parameter_range.py",
     "worlds/test_terrain.py",
     "robots/crazyflie/test_flight_table.py",
     "test_wheel.py",

@@ -8,7 +8,7 @@ from tests.certificates.test_certificate import still_world
 
 from replan import Robot, Spending
 from replan.certificates import Certified
-from replan.certificates.blind import given_away
+from replan.certificates.certified import given_away
 from replan.errors import InputError
 from replan.evaluation import evaluate
 from replan.execute import Mission

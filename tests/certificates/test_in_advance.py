@@ -10,7 +10,7 @@ from tests.certificates.drifting_worlds import general_cases, slip_cases
 from tests.certificates.test_certificate import regrets, two_burst
 
 from replan.certificates import Tightening, certify, certify_ahead
-from replan.certificates.mission_legs import OnEstimates
+from replan.certificates.legs import OnEstimates
 from replan.errors import InputError
 from replan.schedule.periodic import periodic_times
 

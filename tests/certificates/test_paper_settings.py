@@ -3,8 +3,8 @@
 import pytest
 
 from replan import Robot, Spending
-from replan.certificates import Estimate, Known, certify, certify_ahead
-from replan.certificates.slip_range import SlipRange
+from replan.certificates import KernelEstimate, Premises, certify, certify_ahead
+from replan.certificates.parameter_range import SlipRange
 from replan.evaluation import regret
 from replan.execute import Mission
 from replan.schedule import FixedTimes
@@ -39,8 +39,8 @@ def test_even_in_advance_it_is_at_most_twice_the_regret(name):
 def test_what_is_known_of_sinusoidal_medium_allows_more_than_twice_its_regret(execution):
     mission, times = periodic("sinusoidal-medium", execution)
     true = regret(mission, FixedTimes(times))
-    kernels = [Estimate(t - 1, mission.update(t).kernel) for t in times]
-    known = SlipRange(Known(tuple(kernels), mission.world.drift_bounds, family=mission.world.family))
+    kernels = [KernelEstimate(t - 1, mission.update(t).kernel) for t in times]
+    known = SlipRange(Premises(tuple(kernels), mission.world.drift_bounds, family=mission.world.family))
     other = Mission(
         rover(12, known.high),
         Robot(planning_horizon=mission.robot.planning_horizon, execution=execution),

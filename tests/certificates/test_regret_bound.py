@@ -9,16 +9,15 @@ from tests.certificates.test_certificate import two_burst
 
 from replan import Robot, Spending
 from replan.certificates import theorem
-from replan.certificates.hitting_times import diameter
 from replan.certificates.lemmas import (
     Lemmas,
     error_propagation,
     optimal_policies,
+    printed_bound,
     reward_change,
     reward_range,
 )
-from replan.certificates.mixing import Chains, overlap
-from replan.certificates.printed import printed_bound
+from replan.certificates.mixing import Chains, diameter, overlap
 from replan.certificates.regret_bound import skipped, supported_overlap, supported_terms
 from replan.evaluation import regret
 from replan.evaluation.exact import all_returns

@@ -5,7 +5,7 @@ import pytest
 
 from replan import Robot, Spending
 from replan.certificates import Certified
-from replan.certificates.blind import given_away
+from replan.certificates.certified import given_away
 from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.execute import Mission

@@ -2,19 +2,17 @@
 
 from replan.certificates.certificate import Certificate, Tightening, certify
 from replan.certificates.certified import Certified
-from replan.certificates.frequencies import learned_estimate, learned_estimates
-from replan.certificates.hitting_times import diameter
 from replan.certificates.in_advance import certify_ahead
-from replan.certificates.knowledge import Estimate, Known
-from replan.certificates.mixing import overlap_coefficient
+from replan.certificates.mixing import diameter, overlap_coefficient
+from replan.certificates.premises import KernelEstimate, Premises, learned_estimate, learned_estimates
 from replan.certificates.promised_budget import Promise, promise
 from replan.certificates.regret_bound import Theorem, theorem
 
 __all__ = [
     "Certificate",
     "Certified",
-    "Estimate",
-    "Known",
+    "KernelEstimate",
+    "Premises",
     "Promise",
     "Theorem",
     "Tightening",

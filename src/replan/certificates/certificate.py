@@ -12,19 +12,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from replan.certificates.backward_bounds import LegBounds
-from replan.certificates.boxes import RowBoxes
-from replan.certificates.knowledge import Estimate, Known, NoStructure, known_in
-from replan.certificates.mission_legs import (
+from replan.certificates.legs import (
+    LegBounds,
     OnEstimates,
     budgeted_times,
     find_legs,
     times_taken,
     true_estimates,
 )
-from replan.certificates.mixture_range import MixtureRange
-from replan.certificates.parameter_range import ParameterRange
-from replan.certificates.slip_range import SlipRange
+from replan.certificates.parameter_range import MixtureRange, ParameterRange, SlipRange
+from replan.certificates.premises import KernelEstimate, NoStructure, Premises, premises_in
+from replan.certificates.uncertainty import RowBoxes
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.execute.reach import WindowMission
@@ -80,7 +78,7 @@ def certify(
     schedule: Rule | Sequence[int],
     *,
     tightening: Tightening | None = None,
-    estimates: Sequence[Estimate] | None = None,
+    estimates: Sequence[KernelEstimate] | None = None,
     seed: int = 0,
 ) -> Certificate:
     """The certificate of update times, after the fact: every update has left its estimate.
@@ -94,14 +92,14 @@ def certify(
         times = times_taken(robot, schedule, seed=seed)
     else:
         times = budgeted_times(mission, schedule)
-    known = known_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
+    known = premises_in(mission.world, true_estimates(mission, times) if estimates is None else estimates)
     certificate = certify_times(robot, times, known, tightening=tightening or Tightening())
     many = isinstance(schedule, Rule) and (Need.STATE in schedule.needs or draws_times(robot, schedule))
     return replace(certificate, one_of_many=many)
 
 
 def certify_times(
-    robot: Mission, times: tuple[int, ...], known: Known, *, tightening: Tightening
+    robot: Mission, times: tuple[int, ...], known: Premises, *, tightening: Tightening
 ) -> Certificate:
     """Return the certificate of a robot that updates at these times.
 
@@ -134,7 +132,7 @@ def certify_times(
     )
 
 
-def _nearby(robot: Mission, known: Known) -> tuple[Mission, Known]:
+def _nearby(robot: Mission, known: Premises) -> tuple[Mission, Premises]:
     """Return the mission on the window that the robot can reach, and what is known of its rows."""
     within = robot.within_reach()
     if not isinstance(within, WindowMission):
@@ -142,7 +140,7 @@ def _nearby(robot: Mission, known: Known) -> tuple[Mission, Known]:
         require_memory(2 * rows * within.horizon, f"a certificate of {within.world.states} states")
         return within, known
     cut = [replace(each, kernel=within.window.kernel(each.kernel)) for each in known.estimates]
-    return within, known_in(within.world, cut)
+    return within, premises_in(within.world, cut)
 
 
 def promised(world: World, bound: Array, contradiction: str | None) -> dict[str, Any]:
@@ -160,7 +158,7 @@ def promised(world: World, bound: Array, contradiction: str | None) -> dict[str,
     }
 
 
-def uncertainty(known: Known, tightening: Tightening, near: Known | None = None) -> KernelSet:
+def uncertainty(known: Premises, tightening: Tightening, near: Premises | None = None) -> KernelSet:
     """The set of kernels that is left possible, with the rows of `near`, known of a part of the world."""
     if tightening.structure is not False:
         try:
@@ -175,7 +173,7 @@ def uncertainty(known: Known, tightening: Tightening, near: Known | None = None)
     return boxes
 
 
-def assumptions(known: Known, uncertain: KernelSet) -> tuple[str, ...]:
+def assumptions(known: Premises, uncertain: KernelSet) -> tuple[str, ...]:
     """Return the assumptions of a certificate, in words."""
     times = ", ".join(str(e.time) for e in known.estimates)
     bounds = known.drift_bounds

@@ -14,7 +14,6 @@ from functools import cache
 
 import numpy as np
 
-from replan.certificates.backward_bounds import optimistic_values_backwards, step_costs
 from replan.certificates.behaviour import Possible, known_behaviour, possible_behaviour
 from replan.certificates.certificate import (
     PLAN_CELLS,
@@ -25,9 +24,15 @@ from replan.certificates.certificate import (
     promised,
     uncertainty,
 )
-from replan.certificates.knowledge import known_in
-from replan.certificates.mission_legs import budgeted_times, require_frozen, true_estimates
-from replan.certificates.slip_range import SlipRange
+from replan.certificates.legs import (
+    budgeted_times,
+    optimistic_values_backwards,
+    require_frozen,
+    step_costs,
+    true_estimates,
+)
+from replan.certificates.parameter_range import SlipRange
+from replan.certificates.premises import premises_in
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError
 from replan.execute.mission import Mission
@@ -82,7 +87,7 @@ class Ahead:
         require_pairs(mission.world.states, mission.horizon + 8, "a certificate in advance")
         self.mission, self.made = mission, made
         self.tightening = replace(tightening, slip_cells=1)  # no path of parameters is followed here
-        self.known = known_in(mission.world, true_estimates(mission, made))
+        self.known = premises_in(mission.world, true_estimates(mission, made))
         self.uncertain = uncertainty(self.known, self.tightening)
         self.plan_cells = tightening.plan_cells or (
             1 if isinstance(self.uncertain, SlipRange) else PLAN_CELLS

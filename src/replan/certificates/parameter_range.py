@@ -5,6 +5,9 @@ A bound on an entry's change is a bound on the parameter's: the entry that depen
 the parameter at each time is cut into intervals, and an interval leads only to those that one step's drift
 can reach. Within an interval every bound is linear or convex in the parameter, so its two ends suffice and
 nothing is lost to rounding.
+
+`MixtureRange` is any mixture of two kernels: the same parameter for all rows, rows coupled at both ends of
+its range. `SlipRange` is one slip for the whole grid, with its own loops: a slip moves all states alike.
 """
 
 from __future__ import annotations
@@ -16,15 +19,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from replan.certificates.knowledge import (
+from replan import _loops
+from replan.certificates.premises import (
     CONTRADICTION_TOLERANCE,
-    Estimate,
-    Known,
+    KernelEstimate,
+    NoStructure,
+    Premises,
     possible_successors,
     spread,
 )
 from replan.model.kernel import Array, Indices
 from replan.model.reach import Reach
+from replan.model.slip import SlipKernel
 
 NARROW = 1e-12  # ranges of the parameter below this are one point
 
@@ -38,7 +44,7 @@ class ParameterRange:
     contradiction: str | None = None
 
     def __init__(
-        self, known: Known, *, both_ends: bool = True, cells: int = 1, near: Known | None = None
+        self, known: Premises, *, both_ends: bool = True, cells: int = 1, near: Premises | None = None
     ) -> None:
         self.parameters = known.parameters()
         self.family = known.required_family
@@ -69,7 +75,7 @@ class ParameterRange:
         first, last = self._tables
         return (1 - parameter) * first + parameter * last
 
-    def _intersection(self, t: int, estimates: Sequence[Estimate]) -> tuple[float, float]:
+    def _intersection(self, t: int, estimates: Sequence[KernelEstimate]) -> tuple[float, float]:
         low, high = 0.0, 1.0
         for estimate in estimates:
             at = self.parameters[estimate.time]
@@ -166,3 +172,102 @@ class ParameterRange:
         count = self.counts[t]
         ends = [self.table(parameter)[:count] for parameter in (self.low[t], self.high[t])]
         return self.successors[:count], np.minimum(*ends), np.maximum(*ends)
+
+
+class MixtureRange(ParameterRange):
+    """An `Uncertainty` whose kernels are one member of a family per time."""
+
+    def __init__(
+        self, known: Premises, *, both_ends: bool = True, cells: int = 1, near: Premises | None = None
+    ) -> None:
+        super().__init__(known, both_ends=both_ends, cells=cells, near=near)
+        both = np.concatenate(self._tables, axis=2)
+        kinds = np.unique(both.reshape(-1, both.shape[2]), axis=0, return_inverse=True)[1].reshape(-1)
+        self._kinds = kinds.reshape(both.shape[:2])  # (S, A) rows with the same number are equal
+
+    def within(self, nested: Reach) -> Self:
+        """Return the set for some of the states alone."""
+        part = super().within(nested)
+        part._kinds = self._kinds[nested.states]
+        return part
+
+    def tables(self, t: int, cell: int) -> Array:
+        """(2, S, A, k) the members at the ends of a cell."""
+        return np.stack([self.table(parameter)[: self.counts[t]] for parameter in self.ends(t, cell)])
+
+    def best(self, t: int, cell: int, values: Array) -> Array:
+        """(S, A) the greatest expectation of (S,) values of the next state."""
+        return np.einsum("vsak,sk->vsa", self.tables(t, cell), values[self.successors[: self.counts[t]]]).max(
+            axis=0
+        )
+
+    def step(self, t: int, cell: int, cost: Array, actions: Indices, ahead: Array, where: Array) -> Array:
+        """(X, S) greatest cost[v, s, a] + E[ahead[x]] over the two ends."""
+        return _loops.parameter_range.mixture_step(
+            self.successors[: self.counts[t]], self.tables(t, cell), cost, actions, ahead, where
+        )
+
+    def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
+        """(2, S, A, A) a bound on Q_t(s, b) - Q_t(s, a) at the two ends."""
+        successors = self.successors[: self.counts[t]]
+        return _loops.parameter_range.mixture_advantages(successors, self.tables(t, cell), reward, apart)
+
+    def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
+        """(S, S) a bound on V_t(s) - V_t(s'), with the same parameter in both states."""
+        kinds = np.unique(self._kinds[: self.counts[t]], return_inverse=True)[1].reshape(-1)
+        rows = np.argsort(kinds, kind="stable")  # (S A,) rows of one kind after the other
+        begins = np.concatenate([[0], np.cumsum(np.bincount(kinds))])  # where each kind begins
+        return _loops.parameter_range.mixture_pairs(
+            self.successors[: self.counts[t]], self.tables(t, cell), rows, begins, reward, apart
+        )
+
+    def middle(self, t: int, reward: Array, nominal: Array) -> Array:
+        """Return `nominal`: every answer is tried."""
+        return nominal[: self.counts[t]]
+
+
+class SlipRange(ParameterRange):
+    """An `Uncertainty` whose kernels are one slip per time, within its drift of every estimate."""
+
+    def __init__(
+        self, known: Premises, *, both_ends: bool = True, cells: int = 1, near: Premises | None = None
+    ) -> None:
+        super().__init__(known, both_ends=both_ends, cells=cells, near=near)
+        grid = (near or known).required_family.first
+        if not (isinstance(grid, SlipKernel) and self.family.is_one_slip):
+            raise NoStructure("the structure cannot be used: it is not one slip for a whole grid")
+        self.moves, self.law = grid.destinations(), grid.law
+
+    def within(self, nested: Reach) -> Self:
+        """Return the set for some of the states alone."""
+        part = super().within(nested)
+        part.moves = nested.successors(self.moves)
+        return part
+
+    def best(self, t: int, cell: int, values: Array) -> Array:
+        """(S, A) the greatest expectation of (S,) values of the next state."""
+        made = values[self.moves[: self.counts[t]]]
+        slipped = (made @ self.law)[:, None]
+        return np.max([(1 - slip) * made + slip * slipped for slip in self.ends(t, cell)], axis=0)
+
+    def step(self, t: int, cell: int, cost: Array, actions: Indices, ahead: Array, where: Array) -> Array:
+        """(X, S) greatest cost[v, s, a] + E[ahead[x]] over the two ends."""
+        return _loops.parameter_range.slip_step(
+            self.moves[: self.counts[t]], self.law, self.ends(t, cell), cost, actions, ahead, where
+        )
+
+    def advantages(self, t: int, cell: int, reward: Array, apart: Array) -> Array:
+        """(2, S, A, A) a bound on Q_t(s, b) - Q_t(s, a) at the two ends: slips lead both alike."""
+        moves = self.moves[: self.counts[t]]
+        return _loops.parameter_range.slip_advantages(moves, self.ends(t, cell), reward, apart)
+
+    def pairs(self, t: int, cell: int, reward: Array, apart: Array, nominal: Array) -> Array:
+        """(S, S) a bound on V_t(s) - V_t(s'), with the same slip in both states."""
+        grid = self.moves[: self.counts[t]], self.law, *self.ends(t, cell)
+        if reward.any():
+            return _loops.parameter_range.slip_pairs_with_reward(*grid, reward, apart)
+        return _loops.parameter_range.slip_pairs(*grid, apart)
+
+    def middle(self, t: int, reward: Array, nominal: Array) -> Array:
+        """Nothing: every answer is tried."""
+        return nominal[: self.counts[t]]

@@ -17,7 +17,7 @@ import numpy as np
 from replan.certificates.behaviour import Possible, possible_behaviour
 from replan.certificates.certificate import Certificate, Tightening, uncertainty
 from replan.certificates.in_advance import ADVANCE, Ahead, worst_leg
-from replan.certificates.knowledge import Estimate, known_in
+from replan.certificates.premises import KernelEstimate, premises_in
 from replan.certificates.uncertainty import Uncertainty, losses
 from replan.errors import InputError
 from replan.execute.mission import Mission
@@ -183,7 +183,7 @@ def interval_losses(mission: Mission, tightening: Tightening) -> Array:
     """(T, T + 1) bounds on the loss of the steps from tau to t, weighed by where the first plan leads."""
     world, horizon = mission.world, mission.horizon
     first = mission.update(FIRST_UPDATE)
-    uncertain = uncertainty(known_in(world, [Estimate(0, first.kernel)]), tightening)
+    uncertain = uncertainty(premises_in(world, [KernelEstimate(0, first.kernel)]), tightening)
     given_away = losses(uncertain, world.reward)
     may = _first_behaviour(uncertain, mission)
     occupied = np.zeros((horizon, world.states))

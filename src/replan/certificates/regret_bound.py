@@ -16,11 +16,9 @@ from typing import Literal
 import numpy as np
 
 from replan.certificates.certificate import MOST_STATES
-from replan.certificates.hitting_times import diameter
-from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, reward_range
-from replan.certificates.mission_legs import budgeted_times, require_frozen
-from replan.certificates.mixing import Chains, overlap, overlap_profile
-from replan.certificates.printed import printed_bound
+from replan.certificates.legs import budgeted_times, require_frozen
+from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, printed_bound, reward_range
+from replan.certificates.mixing import Chains, diameter, overlap, overlap_profile
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices
 from replan.planning.backward_induction import Oracle, oracle

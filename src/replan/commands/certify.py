@@ -10,9 +10,9 @@ import typer
 
 from replan.certificates.certificate import Certificate, Tightening
 from replan.certificates.certificate import certify as certified_regret
-from replan.certificates.frequencies import learned_estimates
 from replan.certificates.in_advance import ADVANCE
-from replan.certificates.mission_legs import OnEstimates
+from replan.certificates.legs import OnEstimates
+from replan.certificates.premises import learned_estimates
 from replan.certificates.promised_budget import Promise
 from replan.certificates.promised_budget import promise as find_promise
 from replan.certificates.regret_bound import Theorem, theorem

@@ -17,8 +17,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from replan.certificates.blind import given_away
-from replan.certificates.certified import Certified
+from replan.certificates.certified import Certified, given_away
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from replan.certificates import Tightening, certify, certify_ahead, theorem
-from replan.certificates.mission_legs import times_taken
+from replan.certificates.legs import times_taken
 from replan.estimate import MISSPECIFICATIONS
 from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.decomposition import decompose

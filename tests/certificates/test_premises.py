@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from replan import Robot, Spending
-from replan.certificates import Estimate, certify, learned_estimate, learned_estimates
-from replan.certificates.mission_legs import OnEstimates
+from replan.certificates import KernelEstimate, certify, learned_estimate, learned_estimates
+from replan.certificates.legs import OnEstimates
 from replan.errors import InputError
 from replan.estimate import Transitions, transitions
 from replan.evaluation import regret
@@ -41,7 +41,7 @@ def planned_on(estimates, mission, times):
 def at_the_edge(share=1.0):
     """The estimate says that action 0 is sure; the truth is 0.9, at the edge of the box."""
     radius = share * np.array([[0.1, 0.0], [0.1, 0.0]])
-    return [Estimate(time, coins(1.0, 0.98), radius, 0.05) for time in (0, 3)]
+    return [KernelEstimate(time, coins(1.0, 0.98), radius, 0.05) for time in (0, 3)]
 
 
 def test_the_promise_is_to_the_robot_that_plans_on_the_estimates():
@@ -82,19 +82,20 @@ def test_a_mission_that_learns_is_not_certified_without_its_estimates():
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, float("nan")])
 def test_a_radius_without_its_probability_is_refused(delta):
     with pytest.raises(InputError, match="needs delta"):
-        Estimate(0, UNIFORM, np.ones((2, 2)), delta)
+        KernelEstimate(0, UNIFORM, np.ones((2, 2)), delta)
 
 
 def test_a_true_kernel_has_no_delta():
     with pytest.raises(InputError, match="delta is 0"):
-        Estimate(0, UNIFORM, delta=0.1)
+        KernelEstimate(0, UNIFORM, delta=0.1)
 
 
 def test_probabilities_of_failure_add_up():
     mission = mission_in(UNIFORM, horizon=4, budget=2)
     for deltas, said in (((0.5, 0.6), "add up to 1.1"), ((0.5, 0.3), None)):
         given = [
-            Estimate(t, UNIFORM, np.ones((2, 2)), delta) for t, delta in zip((0, 1), deltas, strict=True)
+            KernelEstimate(t, UNIFORM, np.ones((2, 2)), delta)
+            for t, delta in zip((0, 1), deltas, strict=True)
         ]
         if said is None:
             assert certify(mission, (1, 2), estimates=given).probability == pytest.approx(0.2)
@@ -106,7 +107,7 @@ def test_probabilities_of_failure_add_up():
 def test_two_estimates_of_one_kernel_are_refused():
     mission = mission_in(UNIFORM, horizon=4)
     with pytest.raises(InputError, match="two estimates of P_0"):
-        certify(mission, (1,), estimates=[Estimate(0, UNIFORM), Estimate(0, UNIFORM)])
+        certify(mission, (1,), estimates=[KernelEstimate(0, UNIFORM), KernelEstimate(0, UNIFORM)])
 
 
 def sampled(kernel, generator, *, samples, delta):

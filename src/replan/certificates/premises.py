@@ -1,7 +1,12 @@
 """Inputs of a certificate: the estimates of the updates, the drift bounds, and the possible successors.
 
 Never the true kernels, except those that an update reveals (P-hat_{tau-1} = P_{tau-1} in the paper's
-simulator).
+simulator). Learned estimates have confidence radii, simultaneous over all entries and all numbers of
+observations: for a pair (s, a) seen n times, at u_1..u_n, the frequencies of its successors differ from the
+average of P_{u_1}..P_{u_n} by more than sqrt(log(2 S A k N / delta) / (2 n)) in some entry with probability
+at most delta / (S A N) (Hoeffding and Azuma; k successors, at most N observations of a pair, n itself being
+random). P_u differs from that average by at most the average drift from u to u_i. A pair never seen has
+radius 1.
 """
 
 from __future__ import annotations
@@ -14,8 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
+from replan.estimate.observations import Transitions
 from replan.model.family import Family
-from replan.model.general_kernel import successor_lists
+from replan.model.general_kernel import GeneralKernel, successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 from replan.model.world import World
@@ -28,7 +34,7 @@ class NoStructure(InputError):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class KernelEstimate:
     """An estimate of P_time, and how far off its entries may be."""
 
     time: int  # u: the kernel that is estimated is P_u
@@ -49,10 +55,10 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Known:
+class Premises:
     """Estimates, drift bounds and possible successors; all that is promised follows from them."""
 
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[KernelEstimate, ...]
     drift_bounds: Array = field(repr=False)  # (T-1,) epsilon_t
     declared_successors: Indices | None = field(default=None, repr=False)  # (S, k); None: by the estimate
     family: Family | None = None  # used if it is declared to be exact
@@ -71,7 +77,7 @@ class Known:
         """The most that an entry can change between P_u and P_t."""
         return float(self.drift_bounds[min(u, t) : max(u, t)].sum())
 
-    def about(self, t: int, *, both_ends: bool) -> Sequence[Estimate]:
+    def about(self, t: int, *, both_ends: bool) -> Sequence[KernelEstimate]:
         """The estimates that bound P_t: all, or only the last one made when t came."""
         if both_ends:
             return self.estimates
@@ -125,7 +131,7 @@ class Known:
         return parameters
 
 
-def known_in(world: World, estimates: Sequence[Estimate]) -> Known:
+def premises_in(world: World, estimates: Sequence[KernelEstimate]) -> Premises:
     """Return the estimates in order, with the drift bounds, successors and family that the world declares."""
     in_order = tuple(sorted(estimates, key=lambda estimate: estimate.time))
     for before, after in pairwise(in_order):
@@ -134,7 +140,7 @@ def known_in(world: World, estimates: Sequence[Estimate]) -> Known:
     declared = world.declared_successors
     if declared is None and isinstance(grid := world.kernel(0), SlipKernel):
         declared = cells_around(grid)  # for estimates that are no grid of moves themselves
-    known = Known(in_order, world.drift_bounds, declared, world.family)
+    known = Premises(in_order, world.drift_bounds, declared, world.family)
     if known.delta >= 1:
         raise InputError(f"the estimates' deltas add up to {known.delta:g}: nothing can be promised")
     return known
@@ -172,3 +178,74 @@ def spread(kernel: Kernel, successors: Indices, entries: Array) -> Array:
         s, a = np.argwhere(missing > 1e-9)[0]
         raise InputError(f"the estimate leads from s={s}, a={a} to a state that is not declared possible")
     return probabilities
+
+
+def learned_estimates(
+    transitions: Transitions, world: World, times: Sequence[int], *, delta: float
+) -> list[KernelEstimate]:
+    """Estimates of P_0 and of P_{t-1} for every update at t, each from the transitions made before it.
+
+    Pairs never seen get P_0, with radius 1. All radii hold together with probability 1 - `delta`.
+    """
+    transitions.check(states=world.states, actions=world.actions)
+    if len(transitions) and transitions.times.max() >= world.horizon:
+        raise InputError(f"a transition at t={transitions.times.max()} is after the horizon {world.horizon}")
+    kernels = sorted({0, *(t - 1 for t in times)})
+    return [
+        learned_estimate(
+            _before(transitions, time + 1),
+            world.kernel(0),
+            time=time,
+            drift_bounds=world.drift_bounds,
+            delta=delta / len(kernels),
+            most=max(len(transitions), 1),
+            possible=world.declared_successors,
+        )
+        for time in kernels
+    ]
+
+
+def _before(transitions: Transitions, time: int) -> Transitions:
+    seen = transitions.times < time
+    columns = (transitions.times, transitions.states, transitions.actions, transitions.next_states)
+    return Transitions(*(column[seen] for column in columns))
+
+
+def learned_estimate(
+    transitions: Transitions,
+    nominal: Kernel,
+    *,
+    time: int,
+    drift_bounds: Array,
+    delta: float,
+    most: int,
+    possible: ArrayLike | None = None,
+) -> KernelEstimate:
+    """The frequencies as an estimate of P_time, `nominal` for a pair never seen, with simultaneous radii.
+
+    `most` is the largest number of observations of one pair that could have been made, however many were.
+    """
+    if not 0 < delta < 1:
+        raise InputError(f"delta must lie between 0 and 1, not {delta}")
+    states, actions = nominal.states, nominal.actions
+    width = possible_successors(nominal, possible)[0].shape[1]
+    counts = np.zeros((states, actions, states))
+    drift = np.zeros((states, actions))
+    np.add.at(counts, (transitions.states, transitions.actions, transitions.next_states), 1.0)
+    reach = np.concatenate([[0.0], np.cumsum(drift_bounds)])
+    np.add.at(
+        drift, (transitions.states, transitions.actions), np.abs(reach[transitions.times] - reach[time])
+    )
+    seen = counts.sum(axis=2)
+    if seen.max(initial=0) > most:
+        raise InputError(
+            f"a pair was observed {int(seen.max())} times, more than the {most} declared possible"
+        )
+    times_seen = np.maximum(seen, 1)
+    radius = (
+        np.sqrt(np.log(2 * states * actions * width * most / delta) / (2 * times_seen)) + drift / times_seen
+    )
+    dense = np.where(seen[:, :, None] > 0, counts / times_seen[:, :, None], nominal.general().dense())
+    return KernelEstimate(
+        time, GeneralKernel.from_dense(dense), np.where(seen > 0, np.minimum(radius, 1.0), 1.0), delta
+    )

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replan.model.reach import Reach
 from tests.certificates.drifting_worlds import moving_grids, random_times
 
 from replan import Robot, Spending
@@ -15,6 +14,7 @@ from replan.certificates import Tightening, certificate, certify
 from replan.errors import InputError
 from replan.execute import Mission
 from replan.model import Family, Reward, SlipKernel, World, constant
+from replan.model.reach import Reach
 from replan.worlds import rover
 
 SLIPS = np.array([0.1, 0.15, 0.3, 0.2, 0.25, 0.4, 0.3])
