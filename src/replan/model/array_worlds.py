@@ -37,11 +37,40 @@ def from_arrays(
 ) -> World:
     """Return the world of plain arrays.
 
-    `kernels`: (S, A, S) for one, (T, S, A, S) for one per step; or a list of A sparse (S, S) matrices, or a
-    list of T such lists. `rewards`: (S,) of the next state, (S, A) of state and action, or T of either; or a
-    list of one or T `Reward`, which is needed where (T, S) could also be (S, A).
-    `declared_successors`: (S, k) where steps can lead, at any time. Raises an `InputError` that names the
-    first row that is no distribution, or leads elsewhere; drift bounds are taken as stated.
+    Parameters
+    ----------
+    kernels : array or list
+        (S, A, S) for one kernel, (T, S, A, S) for one per step; or a list of A sparse (S, S) matrices, or a
+        list of T such lists.
+    rewards : array or list
+        (S,) of the next state, (S, A) of state and action, or T of either; or a list of one or T `Reward`,
+        which is needed if (T, S) could also be (S, A).
+    horizon : int, optional
+        T; needed if there is one kernel.
+    start : int
+        The state at t = 0.
+    stated_bounds : array of shape (T-1,), optional
+        Drift bounds, taken as stated; None: the true drift.
+    declared_successors : array of shape (S, k), optional
+        States to which steps can lead at any time.
+
+    Returns
+    -------
+    World
+        The checked world.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit together, a row is not a distribution, or a step leads to a state that is not
+        declared possible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> world = from_arrays(np.full((3, 2, 3), 1 / 3), np.arange(3.0), horizon=5)
+    >>> world.states, world.actions
+    (3, 2)
     """
     steps = _kernels(kernels)
     horizon = horizon if horizon is not None else len(steps)
@@ -63,10 +92,27 @@ def from_arrays(
 def load_npz(path: str | Path, *, horizon: int | None = None) -> World:
     """Return the world of an .npz file.
 
-    Its arrays: `kernels` as in `from_arrays`, or `successors` (S, k) with `probabilities` (S, A, k) or
-    (T, S, A, k); `rewards` as in `from_arrays`, or `next_state_rewards` (S,) or (T, S); and where wanted
-    `start`, `drift_bounds` and `possible_successors` (S, k), where steps can lead at any time: without it,
-    `successors` where given.
+    Its arrays are `kernels` as in `from_arrays`, or `successors` (S, k) with `probabilities` (S, A, k) or
+    (T, S, A, k); `rewards` as in `from_arrays`, or `next_state_rewards` (S,) or (T, S); and if wanted
+    `start`, `drift_bounds` and `possible_successors` (S, k), the states to which steps can lead at any time
+    (by default `successors`).
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    horizon : int, optional
+        T; needed if the file holds one kernel.
+
+    Returns
+    -------
+    World
+        The checked world.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or its arrays make no world. The message names the file.
     """
     try:
         return _from_named_arrays(_read_npz(path), horizon)

@@ -39,7 +39,20 @@ class Finding:
 
 
 def check_world(world: World, *, most: int = 20) -> list[Finding]:
-    """Return the faults of a world, the first `most` in the order of time."""
+    """Return the faults of a world: rows that are not distributions, rewards of another size, and so on.
+
+    Parameters
+    ----------
+    world : World
+        The world to check.
+    most : int
+        Largest number of faults to return.
+
+    Returns
+    -------
+    list of Finding
+        The first faults in the order of time; empty if there are none.
+    """
     found: list[Finding] = []
     checked: set[int] = set()
     before: Kernel | None = None

@@ -17,21 +17,76 @@ Burst = tuple[float, float, float]  # from and to, as fractions of the horizon, 
 
 
 def linear(horizon: int, *, slip: float, rate: float, limits: Limits = SLIP_LIMITS) -> Array:
-    """(T,) slip that grows by `rate` every step."""
+    """Return a slip that grows by the same amount every step.
+
+    Parameters
+    ----------
+    horizon : int
+        T.
+    slip : float
+        Slip at t = 0.
+    rate : float
+        Growth in each step.
+    limits : tuple of float
+        Least and greatest slip.
+
+    Returns
+    -------
+    array of shape (T,)
+        The slip at each time.
+    """
     return np.clip(slip + rate * np.arange(horizon), *limits)
 
 
 def sinusoidal(
     horizon: int, *, slip: float, amplitude: float, period: float, limits: Limits = SLIP_LIMITS
 ) -> Array:
-    """(T,) slip that swings about `slip`."""
+    """Return a slip that swings.
+
+    Parameters
+    ----------
+    horizon : int
+        T.
+    slip : float
+        Slip about which it swings.
+    amplitude : float
+        Largest distance from it.
+    period : float
+        Steps of a whole swing.
+    limits : tuple of float
+        Least and greatest slip.
+
+    Returns
+    -------
+    array of shape (T,)
+        The slip at each time.
+    """
     return np.clip(slip + amplitude * np.sin(2 * np.pi * np.arange(horizon) / period), *limits)
 
 
 def piecewise(
     horizon: int, *, slip: float, quiet: float, bursts: Sequence[Burst], limits: Limits = SLIP_LIMITS
 ) -> Array:
-    """(T,) slip that creeps by `quiet` and, within bursts, climbs by their slope."""
+    """Return a slip that creeps and, within bursts, climbs.
+
+    Parameters
+    ----------
+    horizon : int
+        T.
+    slip : float
+        Slip at t = 0.
+    quiet : float
+        Growth in each step outside bursts.
+    bursts : sequence of tuple
+        Begin and end of each burst, as fractions of the horizon, and its growth in each step.
+    limits : tuple of float
+        Least and greatest slip.
+
+    Returns
+    -------
+    array of shape (T,)
+        The slip at each time.
+    """
     slopes = np.full(horizon, quiet, dtype=float)
     for (begin, end), (_, _, slope) in zip(burst_intervals(horizon, bursts), bursts, strict=True):
         slopes[begin:end] = slope

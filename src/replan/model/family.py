@@ -35,20 +35,41 @@ class Family:
 
     Distances between members are entrywise, like drift bounds: along each parameter, the position of a value
     is the sum of the distances between neighbouring members up to it.
+
+    Parameters
+    ----------
+    description : str
+        A clause that says which parts are constant and which change.
+    values : mapping from str to array
+        Ascending values of each parameter, by its name.
+    member : callable
+        Function from one value of each parameter to the kernel.
+    linear : bool
+        Whether entries are linear in each parameter: the mean kernel is then the member of the mean.
+    exact : bool
+        Whether every kernel of the world is promised to be a member. The one parameter must be linear.
+    moves : Family, optional
+        Family whose parameters a forecast moves, from the kernel seen; None: this one.
+
+    Raises
+    ------
+    InputError
+        If there are no or more than two parameters, values do not ascend, or the promise cannot be made.
+
+    Examples
+    --------
+    >>> from replan.model import SlipKernel
+    >>> slips = Family("one slip", {"slip": [0.0, 0.1, 0.2]}, lambda slip: SlipKernel((4, 4), slip))
+    >>> slips.member(0.1).states
+    16
     """
 
     description: str
-    """A clause that says which parts are constant and which change."""
     values: Mapping[str, ArrayLike]
-    """(g,) ascending values of each parameter, by its name."""
     member: Callable[..., Kernel] = field(repr=False)
-    """Function from one value of each parameter to the kernel."""
     linear: bool = False
-    """Whether entries are linear in each parameter: the mean kernel is then the member of the mean."""
     exact: bool = False
-    """Whether every kernel of the world is promised to be a member. The one parameter must be linear."""
     moves: Family | None = field(default=None, repr=False)
-    """Family whose parameters a forecast moves, from the kernel seen; None: this one."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.values) <= 2:
@@ -75,6 +96,11 @@ class Family:
             Name of the parameter.
         values : int
             Number of values to try.
+
+        Returns
+        -------
+        Family
+            The family.
 
         Raises
         ------

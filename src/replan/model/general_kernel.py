@@ -17,8 +17,20 @@ NO_REWARD, NO_VALUES = np.empty((0, 0)), np.empty(0)
 class GeneralKernel:
     """Any kernel: successors shared by all actions of a state, one probability for each.
 
-    In every row the successors are distinct and ascending; rows that have fewer than k are padded with
-    their last successor at probability zero.
+    Its attributes have the same form as the parameters, but in every row the successors are distinct and
+    ascending; rows that have fewer than k are padded with their last successor at probability zero.
+
+    Parameters
+    ----------
+    successors : array of shape (S, k)
+        States to which a step can lead. A row may repeat a state; its probabilities are then added up.
+    probabilities : array of shape (S, A, k)
+        Probability of each successor.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit together or a successor is not a state.
     """
 
     successors: Indices

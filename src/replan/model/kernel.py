@@ -126,5 +126,16 @@ def in_bands(loop, count: int, size: int, *arguments) -> None:
 
 
 def constant(value):
-    """Return a function of time that always gives `value`, the same kernel or reward."""
+    """Return a function of time that is constant.
+
+    Parameters
+    ----------
+    value : Kernel or Reward
+        The value.
+
+    Returns
+    -------
+    callable
+        t -> value.
+    """
     return lambda t: value

@@ -21,12 +21,23 @@ def expectation(distributions: Array, actions: Indices, table: Array) -> Array:
 
 @dataclass(frozen=True)
 class Reward:
-    """The reward of one step, r(s, a) + R(s'). Planning uses its expectation under the kernel at hand."""
+    """The reward of one step, r(s, a) + R(s'). Planning uses its expectation under the kernel at hand.
+
+    Parameters
+    ----------
+    state_action : array of shape (S, A), optional
+        r; None: 0.
+    next_state : array of shape (S,), optional
+        R; None: 0.
+
+    Raises
+    ------
+    InputError
+        If both are None, or one has another number of dimensions.
+    """
 
     state_action: Array | None = None
-    """(S, A) r; None: 0."""
     next_state: Array | None = None
-    """(S,) R; None: 0."""
 
     def __post_init__(self) -> None:
         if self.state_action is None and self.next_state is None:

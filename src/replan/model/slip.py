@@ -30,7 +30,24 @@ MOVES = np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)])  # (A, 2) rows down
 
 
 class SlipKernel:
-    """A grid of `shape` (rows, columns); cell (i, j) is the state i * columns + j."""
+    """A slippery grid; cell (i, j) is the state i * columns + j.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    slip : float or array of shape (S,)
+        Probability of a slip, of all cells or of each.
+    law : array of shape (5,), optional
+        Probability of each move, given a slip: right, left, down, up, stay. None: uniform.
+    blocked : array of shape (S,), optional
+        Cells that cannot be entered.
+
+    Raises
+    ------
+    InputError
+        If a number is not a probability or the sizes do not fit together.
+    """
 
     shape: tuple[int, int]
     """Rows and columns."""
