@@ -61,7 +61,7 @@ def test_a_family_is_used_only_where_it_is_declared_and_every_estimate_is_a_memb
     family = Family.of_one_slip(still)
     declared = opening(4, 0.1, range(4, 8), family=family, budget=2)
     assert check_world(declared.world)[0].t == 3
-    first, both = certify(replace(declared, budget=1), (1,)), certify(declared, (1, 5))
+    first, both = certify(declared.with_spending(Spending.exactly(1)), (1,)), certify(declared, (1, 5))
     assert family.description in first.assumed
     assert "walls" in family.description
     assert family.description not in both.assumed
