@@ -12,7 +12,7 @@ from replan.cli import run
 from replan.commands.budget import OptimumAnswer
 from replan.commands.missions import NamedMission
 from replan.commands.options import RobotOptions
-from replan.evaluation.optimum import Optimum
+from replan.evaluation.optimal_schedule import Optimum
 from replan.evaluation.scale import RegretScale
 from replan.study.paper import METHODS
 from replan.worlds.settings import PAPER_SETTINGS

@@ -1,5 +1,7 @@
 """An agent, followed through every branch of a tiny world, earns what exact evaluation says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,17 +85,17 @@ def test_a_rule_that_raises_is_named_with_the_time():
         run_agent(make_mission(load_setting("two-burst")), Raises())
 
 
-def test_options_are_those_of_the_agent():
-    mission = make_mission(load_setting("two-burst"))
-    planned = []
+def test_the_robot_plans_with_its_own_planner():
+    mission, planned = make_mission(load_setting("two-burst")), []
 
     def planner(kernel, reward, time, horizon, ties):
         planned.append(time)
         return plan_by_induction(kernel, reward, time, horizon, ties)
 
-    run_agent(mission, Periodic(), planner=planner)
+    mission = replace(mission, robot=replace(mission.robot, planner=planner))
+    run_agent(mission, Periodic())
     assert planned == [0, 1, 17, 33, 49]
-    learned_returns(mission, Periodic(), lambda mission: mission.estimator, [3, 4], planner=planner)
+    learned_returns(mission, Periodic(), lambda mission: mission.estimator, [3, 4])
     assert planned == [0, 1, 17, 33, 49] * 3
 
 
@@ -104,8 +106,8 @@ def test_a_look_shows_the_state_before_as_well():
             return super().estimate(observation)
 
     seen: list[Observation] = []
-    mission = make_mission(load_setting("two-burst"), looks=6, plans=3)  # the plan at 25 is made alone
+    mission = make_mission(load_setting("two-burst"), budget=6)
     run = run_agent(mission, Periodic(), seed=4, estimator=Noting(mission.world))
-    assert [each.time for each in seen] == [1, 11, 20, 25, 30, 39, 49]
+    assert [each.time for each in seen] == [1, 11, 20, 30, 39, 49]
     for each in seen:
-        assert each.previous_state == (None if each.time == 25 else run.states[each.time - 1])
+        assert each.previous_state == run.states[each.time - 1]

@@ -1,19 +1,17 @@
 """Robots whose forecast compares two estimates: floors by brute force, rules asked alone and together."""
 
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from replan.evaluation.look_plan_optimum import look_plan_floors, looks_regrets
 
 from replan import FixedTimes, InputError, Robot, Spending, load_setting, make_mission
 from replan.evaluation import check_rule, decompose, evaluate_times, optimum, regret, rollout
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import from_start
-from replan.evaluation.optimum import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute import Mission
 from replan.forecast import Mixture, Trend
 from replan.planning import oracle
@@ -140,38 +138,11 @@ def test_the_limit_is_states_times_squared_steps(monkeypatch):
         random_world(np.random.default_rng(0), horizon=4), Robot(planning_horizon=3), Spending.exactly(2)
     )
     mission = replace(mission, robot=replace(mission.robot, forecast=Trend()))
-    monkeypatch.setattr("replan.evaluation.compared_programme.LARGEST", 3 * 4**2)
+    monkeypatch.setattr("replan.evaluation.optimal_schedule.LARGEST", 3 * 4**2)
     assert optimum(mission).fixed_proved
-    monkeypatch.setattr("replan.evaluation.compared_programme.LARGEST", 3 * 4**2 - 1)
+    monkeypatch.setattr("replan.evaluation.optimal_schedule.LARGEST", 3 * 4**2 - 1)
     with pytest.raises(InputError, match="up to states x steps\\^2 = 47, not 48"):
         optimum(mission)
-
-
-@pytest.mark.parametrize("execution", ["map", "belief"])
-@pytest.mark.parametrize("forecast", FORECASTS, ids=lambda forecast: forecast.name)
-@pytest.mark.parametrize("plans", [(1,), (1, 3, 5)])
-def test_the_best_looks_are_those_for_the_plans_that_are_given(plans, forecast, execution):
-    world = random_world(np.random.default_rng(0), horizon=7)
-    mission = Mission(
-        world, Robot(planning_horizon=4, execution=execution, forecast=forecast), Spending.exactly(3)
-    )
-    found = looks_regrets(mission, plans, 6)
-    for looks in ((1,), (1, 2, 3, 4, 5, 6)):
-        given_times = mission.with_budget(None, looks=len(looks), plans=len(plans)), FixedTimes(looks, plans)
-        assert found[len(looks) - 1] == pytest.approx(regret(*given_times), abs=1e-9)
-    two = mission.with_budget(None, looks=2, plans=len(plans))
-    assert found[1] <= min(regret(two, FixedTimes((1, time), plans)) for time in range(2, 7)) + 1e-9
-
-
-def test_looks_and_plans_apart_have_a_floor_that_can_be_reached():
-    world = random_world(np.random.default_rng(0), horizon=8)
-    mission = Mission(world, Robot(planning_horizon=4, forecast=Trend()), Spending.exactly(3))
-    for (looks, plans), found in look_plan_floors(mission, (1, 3, 7), (1, 3)).items():
-        apart = mission.with_budget(None, looks=looks, plans=plans)
-        later = combinations(range(2, 8), looks - 1)
-        times = [regret(apart, FixedTimes((1, *each), found.plans)) for each in later]
-        assert found.regret <= min(times) + 1e-9
-        assert looks == 3 or found.regret == pytest.approx(min(times), abs=1e-9)
 
 
 def test_the_split_by_cause_is_refused_where_the_forecast_moves():

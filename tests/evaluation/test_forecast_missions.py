@@ -154,5 +154,5 @@ def test_where_nothing_moves_the_future_given_is_the_paper_s_robot(mission):
         mission, world=still, robot=replace(mission.robot, planning_horizon=1, ties=Ties("last"))
     )
     times = tuple(range(1, mission.spending.limit + 1))
-    foretold = replace(frozen, forecast=Given(still.kernel))
+    foretold = replace(frozen, robot=replace(frozen.robot, forecast=Given(still.kernel)))
     assert evaluate_times(foretold, times).regret == evaluate_times(frozen, times).regret

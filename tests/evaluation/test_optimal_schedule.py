@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from replan import Robot, Spending
 from replan.evaluation import evaluate_times, optimum, regret, rollout
 from replan.evaluation.agent_runs import run_agent
-from replan.evaluation.optimum import _FixedSearch, best_feedback, feedback_regrets, feedback_value
+from replan.evaluation.optimal_schedule import _FixedSearch, best_feedback, feedback_regrets, feedback_value
 from replan.execute import Mission
 from replan.forecast import Mixture
 from replan.model import drift
 from replan.planning.backward_induction import oracle_return
 from replan.schedule import Lookahead, Periodic, RegretGuided
-from replan.schedule.spending import check_times
 from replan.skip.propagation import skip_interval
 from replan.worlds import rover
 from tiny_worlds import random_times, random_world, tiny_missions
@@ -97,9 +96,7 @@ def test_fixed_equals_trying_every_schedule(mission):
     found = optimum(mission)
     assert found.fixed_proved
     assert found.fixed_regret == pytest.approx(min(tried.values()), abs=1e-9)
-    assert tried[
-        check_times(found.fixed_times, budget=mission.spending.limit, horizon=mission.horizon)
-    ] == pytest.approx(found.fixed_regret, abs=1e-9)
+    assert tried[mission.check_times(found.fixed_times)] == pytest.approx(found.fixed_regret, abs=1e-9)
 
 
 @given(tiny_missions(max_horizon=8), st.integers(0, 1000))

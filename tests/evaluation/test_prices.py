@@ -1,31 +1,30 @@
 """Missions with prices, against enumeration of all trajectories and all schedules."""
 
+from dataclasses import replace
 from itertools import chain, combinations, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replan.evaluation.priced_looks_and_plans import priced_optimum, updates_optimum
 
-from enumeration import BOTH, LOOK, NOTHING, PLAN, best_objective, expected_return
-from replan import Robot, SimulatedRobot, Spending
+from enumeration import BOTH, NOTHING, best_objective, expected_return
+from replan import SimulatedRobot, Spending
 from replan.errors import InputError
 from replan.evaluation import evaluate, optimum, regret, rollout
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import priced_regret
-from replan.evaluation.optimum import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.evaluation.scale import best_objective as greatest_objective
 from replan.execute import Agent, Mission
 from replan.execute.timeline import make_timeline
-from replan.model import from_arrays
+from replan.forecast import Mixture, Trend
 from replan.planning.backward_induction import oracle_return
 from replan.schedule import Decision, FixedTimes, Lookahead, Rule, make_rule
-from replan.schedule.spending import Prices
 from replan.study.protocol import VALIDATION_SEEDS, Bench, validation_regret
 from replan.study.rule_source import RULES
 from replan.worlds.settings import load_setting, make_mission
-from tiny_worlds import random_world, tiny_missions
+from tiny_worlds import tiny_missions
 
 PRICES = st.sampled_from([0.0, 0.01, 0.1, 0.3, 1.0])
 NEED_A_BUDGET = (
@@ -158,177 +157,52 @@ def test_a_threshold_counts_the_drift_before_the_first_update_too():
 
 
 def test_a_mission_needs_a_budget_or_a_price():
-    mission = make_mission(load_setting("two-burst"))
     with pytest.raises(InputError, match="a budget or a price"):
-        mission.with_spending(Spending.exactly(None))
-    with pytest.raises(InputError, match="price of a look"):
-        Prices(look=-1.0)
+        Spending()
+    with pytest.raises(InputError, match="price of an update"):
+        Spending.at_price(-1.0)
 
 
-def parts(mission: Mission):
-    """Kinds that a robot has that pays for looks and plans apart, within its limits."""
-    looks_limit, plans_limit = mission.config.budgets
-
-    def kinds(time, looks, plans):
-        return [
-            (look, plan)
-            for look, plan in (NOTHING, LOOK, PLAN, BOTH)
-            if time > 0 or not (look or plan)
-            if looks + look <= looks_limit and plans + plan <= plans_limit
-        ]
-
-    return kinds
+@given(tiny_missions(max_horizon=6), PRICES)
+def test_the_greatest_objective_is_that_of_the_optimum(mission, price):
+    mission = priced(mission, price)
+    assert greatest_objective(mission) == pytest.approx(optimum(mission).feedback_objective, abs=1e-9)
 
 
-@st.composite
-def priced_apart(draw, **options):
-    """A tiny mission with prices of looks and of plans: with no limit, one for both, or two."""
-    mission = draw(tiny_missions(**options))
-    prices = Prices(draw(PRICES), draw(PRICES), apart=True)
-    count = st.integers(1, mission.horizon - 1)
-    limits = draw(st.sampled_from(["none", "one", "two"]))
-    if limits == "two":
-        return mission.with_budget(None, looks=draw(count), plans=draw(count), prices=prices)
-    return mission.with_budget(draw(count) if limits == "one" else None, prices=prices)
-
-
-@settings(max_examples=50)
-@given(priced_apart(max_horizon=4))
-def test_the_optimum_with_prices_of_both_equals_enumeration_of_all_looks_and_plans(mission):
-    prices, found = mission.spending.price, priced_optimum(mission)
-    best = best_objective(mission, parts(mission), look_price=prices.look, plan_price=prices.plan)
-    assert found.label == "optimal"
-    assert found.best.objective == pytest.approx(best, abs=1e-9)
-    assert greatest_objective(mission) == pytest.approx(best, abs=1e-9)
-    paid = prices.paid(found.best.looks, found.best.plans)
-    assert best_return(mission) - found.regret - paid == pytest.approx(best, abs=1e-9)
-
-
-@settings(max_examples=25)
-@given(priced_apart(max_horizon=5))
-def test_the_search_finds_a_schedule_between_updates_that_are_both_and_the_optimum(mission):
-    prices, found, together = (
-        mission.spending.price,
-        priced_optimum(mission, nodes=0),
-        updates_optimum(mission),
-    )
-    assert found.label == "best found"
-    assert together.feedback_objective - 1e-9 <= found.best.objective
-    assert found.best.objective <= priced_optimum(mission).best.objective + 1e-9
-    if found.plan_times is None:
-        return
-    allowed = parts(mission)
-
-    def kinds(time, looks, plans):
-        return [kind for kind in allowed(time, looks, plans) if kind[1] == (time in found.plan_times)]
-
-    best = best_objective(mission, kinds, look_price=prices.look, plan_price=prices.plan)
-    assert found.best.objective == pytest.approx(best, abs=1e-9)
-    assert found.best.plans == len(found.plan_times)
-    free = best_objective(mission, kinds, look_price=0.0, plan_price=prices.plan)
-    assert -found.regret <= free + prices.plan * found.best.plans - best_return(mission) + 1e-9
-    assert 0 <= found.best.looks <= min(mission.config.budgets[0], mission.horizon - 1) + 1e-9
-    assert max(found.best.looks, found.best.plans) - 1e-9 <= found.best.updates
-    assert found.best.updates <= found.best.looks + found.best.plans + 1e-9
-
-
-@given(priced_apart(max_horizon=6))
-def test_a_prohibitive_price_leaves_nothing_to_do(mission):
-    found = priced_optimum(mission.with_budget(None, prices=Prices(100.0, 100.0, apart=True)))
-    assert (found.best.looks, found.best.plans, found.best.updates) == (0, 0, 0)
-
-
-def test_looks_alone_are_worth_more_than_updates_where_the_plan_hardly_matters():
-    mission = make_mission(load_setting("two-burst"))
-    mission = mission.with_budget(None, prices=Prices(0.05, 0.05, apart=True))
-    found, together = priced_optimum(mission), updates_optimum(mission)
-    assert found.plan_times == ()
-    assert found.best.objective > together.feedback_objective + 0.1
-    assert greatest_objective(mission) is None  # takes long, and what is found is no bound
-
-
-@pytest.mark.parametrize(
-    ("horizon", "turns"),
-    [(10, (3,)), (10, (4,)), (10, (5,)), (10, (6,)), (10, (2, 6)), (10, (3, 7)), (20, (17,)), (20, (7, 15))],
-)
-def test_the_search_finds_the_times_at_which_plans_are_needed(horizon, turns):
-    """One action leads to the reward, after each turn the other one; looks cost too much."""
-    right = np.searchsorted(turns, np.arange(horizon), side="right") % 2
-    kernels = np.zeros((horizon, 2, 2, 2))
-    for t, action in enumerate(right):
-        kernels[t, :, action, 0] = kernels[t, :, 1 - action, 1] = 1.0
-    world = from_arrays(kernels, np.tile([[1.0, 1.0], [0.0, 0.0]], (horizon, 1, 1)), start=0)
-    mission = Mission(world, None, planning_horizon=4, prices=Prices(100.0, 0.1, apart=True))
-    found = priced_optimum(mission, nodes=0)
-    assert found.plan_times == tuple(turn + 1 for turn in turns)
-    assert found.best.objective == pytest.approx(horizon - 1.1 * len(turns), abs=1e-9)
-
-
-@pytest.mark.parametrize("execution", ["map", "belief"])
-@pytest.mark.parametrize("limit", [None, 1, 2])
-def test_where_plans_cost_too_much_the_search_finds_the_optimum_and_its_looks(limit, execution):
-    world = random_world(np.random.default_rng(3), horizon=6)
-    mission = Mission(
-        world, Robot(planning_horizon=4, execution=execution), Spending.at_price(100.02, limit=limit)
-    )
-    found, exact = priced_optimum(mission, nodes=0), priced_optimum(mission)
-    assert found.plan_times == ()
-    assert exact.best.looks == pytest.approx(limit or 3.68, abs=0.01)
-    for part in ("objective", "looks", "plans", "updates"):
-        assert getattr(found.best, part) == pytest.approx(getattr(exact.best, part), abs=1e-9)
+@pytest.mark.parametrize("forecast", [Trend(), Mixture()], ids=lambda forecast: forecast.name)
+def test_no_greatest_objective_is_claimed_for_a_forecast_that_compares_estimates(forecast):
+    mission = make_mission(load_setting("thin-ice-mild"))
+    mission = priced(replace(mission, robot=replace(mission.robot, forecast=forecast)), 0.1)
+    assert greatest_objective(mission) is None
 
 
 def test_priced_regret_is_the_regret_and_what_was_paid():
-    mission = make_mission(load_setting("two-burst")).with_spending(Spending.at_price(0.12000000000000001))
-    rule = FixedTimes((5, 20), (20, 30, 40))
-    assert priced_regret(mission, rule) == pytest.approx(regret(mission, rule) + 0.26, abs=1e-9)
+    mission = priced(make_mission(load_setting("two-burst")), 0.12)
+    rule = FixedTimes((5, 20))
+    assert priced_regret(mission, rule) == pytest.approx(regret(mission, rule) + 0.24, abs=1e-9)
     assert regret(mission, rule) == pytest.approx(evaluate(mission, rule).regret, abs=1e-9)
 
 
-class Parts(Rule):
-    """Looks at every third time and plans at every fourth."""
+class EveryFourth(Rule):
+    """Updates at every fourth time."""
 
     def decide(self, context):
-        look, plan = context.time % 3 == 0, context.time % 4 == 0
-        return Decision(look or plan, "by the time", look=look, plan=plan)
-
-
-class Plans(Rule):
-    """Plans at every fourth time, without a look."""
-
-    def decide(self, context):
-        return Decision(context.time % 4 == 0, "every fourth", look=False)
+        return Decision(context.time % 4 == 0, "every fourth")
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
-@pytest.mark.parametrize("rule", [Parts(), Plans()], ids=lambda rule: rule.name)
-def test_rollouts_of_looks_and_plans_alone_average_to_the_exact_figures(rule, execution):
-    mission = make_mission(load_setting("two-burst"), execution=execution)
-    mission = mission.with_spending(Spending.at_price(0.12000000000000001))
+def test_rollouts_average_to_the_exact_figures(execution):
+    mission, rule = priced(make_mission(load_setting("two-burst"), execution=execution), 0.12), EveryFourth()
     exact, rolled = evaluate(mission, rule, all_starts=False), rollout(mission, rule, range(2000))
     spread = max(rolled.returns.std(), 1e-9) / 2000**0.5
     assert abs(rolled.returns.mean() - exact.expected_return) < 5 * spread
-    assert rolled.look_counts.mean() == pytest.approx(exact.expected_looks, abs=1e-9)
-    assert rolled.plan_counts.mean() == pytest.approx(exact.expected_plans, abs=1e-9)
-    assert not exact.updates_are_both
+    assert rolled.update_counts.mean() == pytest.approx(exact.expected_updates, abs=1e-9) == 12
     run = run_agent(mission, rule, seed=3)
     assert rollout(mission, rule, [3]).returns[0] == pytest.approx(run.total_reward, abs=1e-9)
 
 
-def test_validation_charges_looks_and_plans_apart():
-    mission = make_mission(load_setting("two-burst")).with_spending(Spending.at_price(0.12000000000000001))
-    free = mission.with_spending(Spending.at_price(0.0))
-    charged = validation_regret(Bench(mission), Plans()) - validation_regret(Bench(free), Plans())
-    made = rollout(mission, Plans(), VALIDATION_SEEDS)
-    assert charged == pytest.approx(0.02 * made.plan_counts.mean(), abs=1e-9)
-
-
-@pytest.mark.parametrize("execution", ["map", "belief"])
-def test_with_one_budget_a_look_alone_is_an_update(execution):
-    mission = make_mission(load_setting("two-burst"), execution=execution)
-    found = evaluate(mission, Parts(), all_starts=False)
-    budget = pytest.approx(mission.spending.limit, abs=1e-9)
-    assert found.expected_updates == found.expected_looks == found.expected_plans == budget
-    run = run_agent(mission, Parts(), seed=0)
-    assert all(decision.look and decision.plan for _, decision in run.decisions if decision.update)
-    assert len(run.times) == mission.spending.limit
+def test_validation_charges_every_update():
+    mission, rule = make_mission(load_setting("two-burst")), EveryFourth()
+    charged, free = (validation_regret(Bench(priced(mission, price)), rule) for price in (0.12, 0.0))
+    made = rollout(priced(mission, 0.12), rule, VALIDATION_SEEDS)
+    assert charged - free == pytest.approx(0.12 * made.update_counts.mean(), abs=1e-9)

@@ -15,7 +15,6 @@ from replan.execute import Mission
 from replan.model import SlipKernel
 from replan.schedule import Decision, Need, Periodic, RegretGuided, Rule
 from replan.schedule.registry import RULES
-from replan.schedule.spending import Prices
 from replan.worlds import rover
 
 
@@ -287,13 +286,11 @@ class NotedNames(Noted):
         return np.full(len(states), min(context.time + self.every, context.horizon))
 
 
-@pytest.mark.parametrize(
-    "budget", [{"budget": 3}, {"budget": 9, "spend_all": False}, {"budget": None, "prices": Prices(0.1)}]
-)
+@pytest.mark.parametrize("spending", [Spending.exactly(3), Spending.at_most(9), Spending.at_price(0.1)])
 @pytest.mark.parametrize("every", [2, 3])
 @pytest.mark.parametrize("kind", [Noted, NotedNames])
-def test_a_rule_is_asked_what_a_robot_asks_it_and_nothing_else(kind, every, budget):
-    mission = Mission(rover(3, np.linspace(0.1, 0.4, 12)), planning_horizon=4, **budget)
+def test_a_rule_is_asked_what_a_robot_asks_it_and_nothing_else(kind, every, spending):
+    mission = Mission(rover(3, np.linspace(0.1, 0.4, 12)), Robot(planning_horizon=4), spending)
     checked, asked = kind(every=every), kind(every=every)
     assert check_rule(checked, mission) == []
     run_agent(mission, asked)

@@ -31,7 +31,6 @@ from replan.evaluation.scale import (
 )
 from replan.forecast import Trend
 from replan.report.regret_words import scale_words
-from replan.schedule.spending import Prices
 from tiny_worlds import tiny_missions
 
 
@@ -83,9 +82,6 @@ def test_never_updating_is_a_free_schedule_without_updates(mission):
 def test_the_best_possible_is_computed_only_where_it_is_asked_for_and_not_given(mission):
     assert regret_scale(mission, floor=False).best_possible is None
     assert regret_scale(mission, best_possible=0.25).best_possible == 0.25
-    apart = mission.with_budget(None, looks=3, plans=2)
-    assert regret_scale(apart).best_possible is None
-    assert regret_scale(apart).even == regret(apart, Periodic())
 
 
 def test_the_greatest_objective_is_that_of_the_best_updates_where_it_is_cheap():
@@ -93,8 +89,6 @@ def test_the_greatest_objective_is_that_of_the_best_updates_where_it_is_cheap():
     assert best_objective(mission) == pytest.approx(optimum(mission).feedback_objective, abs=1e-9)
     large = Mission(rover(30, np.full(50, 0.1)), Robot(planning_horizon=3), Spending.at_price(0.01))
     assert best_objective(large) is None
-    apart = Mission(rover(3, np.full(20, 0.1)), None, planning_horizon=3, prices=Prices(0.1, apart=True))
-    assert best_objective(apart) is None
 
 
 def test_a_world_is_cheap_up_to_so_many_states_times_steps():

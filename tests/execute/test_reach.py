@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replan import Mission, Robot, Spending
 from replan.evaluation import evaluate, optimum, rollout
 from replan.evaluation.exact import from_start
-from replan.evaluation.optimum import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute import Agent
 from replan.execute.reach import on_window
 from replan.forecast import ForecastFault, Given, Mixture, Trend

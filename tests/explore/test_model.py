@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from replan.certificates import certify
 from replan.errors import InputError
 from replan.evaluation.exact import evaluate_times
-from replan.evaluation.optimum import optimum
+from replan.evaluation.optimal_schedule import optimum
 from replan.explore import controls, drawing, model, panels
 from replan.explore.link import open_screen
 from replan.forecast import Trend

@@ -17,7 +17,6 @@ from replan.forecast import Frozen, Future, Given, Mixture, Trend
 from replan.model import GeneralKernel, Reward, SlipKernel, World, constant, drift
 from replan.planning.ties import Ties
 from replan.schedule import Lookahead
-from replan.schedule.spending import Kind, Prices
 from replan.schedule.update_programme import solve
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
@@ -32,7 +31,8 @@ def at_update(mission, rule, *, time=1, state=0, left=None):
 
 def small_grid(execution="map", *, n=5, horizon=24, budget=4, **options):
     slip = drift.piecewise(horizon, slip=0.05, quiet=0.002, bursts=[(0.3, 0.6, 0.03)])
-    return Mission(rover(n, slip), budget=budget, planning_horizon=5, execution=execution, **options)
+    robot = Robot(planning_horizon=5, execution=execution, **options)
+    return Mission(rover(n, slip), robot, Spending.exactly(budget))
 
 
 @given(tiny_missions(max_horizon=7))
@@ -52,9 +52,7 @@ def test_in_a_world_that_stands_still_a_frozen_forecast_is_the_optimum(mission, 
 @given(tiny_missions(max_horizon=7), st.floats(0, 1))
 def test_in_each_of_several_futures_a_robot_that_looks_plans_on_what_it_sees(mission, weight):
     """With one future its worth is the floor of the paper's robot in it, with two it lies between."""
-    mission = mission.with_spending(
-        Spending.at_price(0.1, limit=mission.spending.limit)
-    )  # so that no update is forced
+    mission = mission.with_spending(Spending.at_price(0.1, limit=mission.limit))  # no update is forced
     rule, world = Lookahead(**EXACT), mission.world
     moves = Future("moves", weight, world.kernel)
     stays = Future("stays", 1 - weight, constant(world.kernel(0)))
@@ -167,17 +165,6 @@ def test_one_state_and_all_states_get_the_same_answer():
         assert together.tolist() == alone
 
 
-@pytest.mark.parametrize(("plans_left", "time"), [(2, 11), (1, 14)])  # 20 steps in three parts, in two
-def test_without_a_look_left_plans_are_spaced_evenly(plans_left, time):
-    mission, rule = small_grid().with_budget(None, looks=1, plans=5), Lookahead()
-    progress = replace(mission.progress(4, 0), plans_left=plans_left)
-    contexts = [mission.context(rule, progress, 0, t) for t in (time - 1, time)]
-    assert rule.next_update(contexts[0], np.arange(2)).tolist() == [time, time]
-    assert [rule.decide(context).update for context in contexts] == [False, True]
-    assert [rule.updates(context, np.arange(2)).tolist() for context in contexts] == [[False] * 2, [True] * 2]
-    assert rule.decide(contexts[0]).reason == f"no look is left: the next plan is at {time}"
-
-
 def test_where_the_forecast_may_be_surprised_no_time_is_named_in_advance():
     rule = Lookahead()
     assert rule.next_update(at_update(small_grid(forecast=Mixture()), rule), np.array([0])) is None
@@ -222,8 +209,8 @@ def test_drift_that_falls_is_told_from_drift_that_rises():
     rule = Lookahead()
 
     def chosen(slip):
-        update = mission.config.make_update(6, SlipKernel((5, 5), 0.2), (1, SlipKernel((5, 5), slip)))
-        context = mission.context(rule, Progress(update, 3), 0)
+        update = mission.task.make_update(6, SlipKernel((5, 5), 0.2), (1, SlipKernel((5, 5), slip)))
+        context = mission.context(rule, Progress(update, 3, 6), 0)
         return context.futures[0].kernel(16).slip[0], rule.next_update(context, np.array([0]))[0]
 
     (falling, early), (rising, late) = chosen(0.4), chosen(0.0)
@@ -245,32 +232,16 @@ def test_wrong_parameters_are_named(wrong):
 
 
 @pytest.mark.parametrize("forecast", [Frozen(), Mixture()])
-def test_a_look_that_keeps_the_plan_is_not_answered_by_what_an_earlier_one_kept(forecast):
-    """The cache lives with the plan, which outlives looks."""
-    mission = small_grid(forecast=forecast).with_budget(None, looks=4, plans=1)
-    rule, progress, states = Lookahead(**EXACT), mission.beginning(), np.array([0, 7])
-    for time, kind in ((1, Kind.BOTH), (4, Kind.LOOK), (9, Kind.LOOK)):
-        progress = mission.after(progress, time, kind)
+def test_an_update_that_failed_is_not_answered_by_what_was_kept_before_it(forecast):
+    """The cache lives with the plan, which outlives updates that fail."""
+    mission = small_grid(forecast=forecast)
+    rule, progress, states = Lookahead(**EXACT), mission.progress(1, 3), np.array([0, 7])
+    for time in (1, 4, 9):
+        progress = progress if time == 1 else progress.keeping(time)
         context = mission.context(rule, progress, 7, time + 6)
         fresh = replace(context, cache={})
         assert rule.updates(context, states).tolist() == rule.updates(fresh, states).tolist()
         assert rule.decide(context).score == pytest.approx(rule.decide(fresh).score, abs=1e-12)
-
-
-@pytest.mark.parametrize("forecast", [Frozen(), Mixture()])
-def test_robots_with_plans_left_are_not_answered_by_what_one_without_kept(forecast):
-    """Exact evaluation asks for both after one and the same update; the goal moves to the start at 14."""
-    mission = small_grid(forecast=forecast).with_budget(None, looks=4, plans=4)
-    goal = mission.world.reward(0).next_state
-    rewards = [Reward(next_state=goal), Reward(next_state=goal[::-1])]
-    mission = replace(mission, world=replace(mission.world, reward=lambda t: rewards[t >= 14]))
-    rule, progress, scores = Lookahead(**EXACT), mission.after(mission.beginning(), 4), []
-    for plans_left in (0, 2, 1):
-        some = replace(progress, looks_left=2, plans_left=plans_left)
-        context = mission.context(rule, some, 7, 10)
-        scores.append(rule.decide(context).score)
-        assert scores[-1] == pytest.approx(rule.decide(replace(context, cache={})).score, abs=1e-12)
-    assert scores[0] < scores[1] == pytest.approx(scores[2], abs=1e-12), "a new plan is worth something"
 
 
 def test_missions_that_share_their_updates_share_no_answer_for_another_budget():
@@ -295,7 +266,8 @@ def test_later_updates_are_weighed_at_as_many_times_as_the_effort_allows_and_at_
     budget, time, share
 ):
     """S^2 (T - tau)^2 B / 2, divided by the square of the stride, stays within the share of the effort."""
-    mission = small_grid(horizon=200).with_budget(budget, prices=Prices(look=0.1) if budget is None else None)
+    spending = Spending.at_price(0.1) if budget is None else Spending.exactly(budget)
+    mission = small_grid(horizon=200).with_spending(spending)
     columns, updates = (1, 4) if budget is None else (budget, budget)
     work = 25**2 * (200 - time) ** 2 * columns / 2
     coarsest = max(1, (200 - time) // (4 * updates))

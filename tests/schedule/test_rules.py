@@ -106,7 +106,7 @@ def test_self_triggered_explains_the_time_in_numbers(context):
     assert decision.reason == "planned at 2: score 0.1 reaches 0.1: forecast drift"
     time, decision = named(SelfTriggered(1.0))  # two left: 9 and 10
     assert time == 9
-    assert decision.reason == "planned at 2: as many updates are left as steps"
+    assert decision.reason == "planned at 2: budget forces an update: 2 left, 2 steps to go"
 
 
 def test_lazy_score_by_hand():

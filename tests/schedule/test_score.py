@@ -15,7 +15,6 @@ from replan.schedule.score import (
     pacing_limit,
     proxy_terms,
     reaches,
-    reward_change,
     stale_drift,
     theorem_terms,
     total_variation_factor,
@@ -186,13 +185,13 @@ def test_theorem_terms_count_drift_that_is_far_ahead(context):
 
 def test_a_reward_that_drifts_with_the_state_alone_is_seen():
     before, after = Reward(state_action=np.zeros((2, 2))), Reward(state_action=np.array([[0, 0], [0.3, 0.3]]))
-    assert reward_change(before, after) == pytest.approx(0.3)
-    assert reward_change(before, before) == 0
+    assert before.change(after) == pytest.approx(0.3)
+    assert before.change(before) == 0
 
 
 def test_a_part_that_one_of_two_rewards_lacks_counts_as_zero():
     old, new = Reward(state_action=np.array([[0.5, -0.2]])), Reward(next_state=np.array([0.3]))
-    assert reward_change(old, new) == reward_change(new, old) == pytest.approx(0.5 + 0.3)
+    assert old.change(new) == new.change(old) == pytest.approx(0.5 + 0.3)
 
 
 @pytest.mark.parametrize("successors", [2, 3, 4, 5])

@@ -1,5 +1,8 @@
-"""Every rule, on any mission, spends exactly its budget."""
+"""Ways to spend, and every rule, on any mission, spends exactly its budget."""
 
+from math import inf, nan
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,3 +78,79 @@ def test_a_random_rule_has_no_one_timeline():
     world = World(5, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=-distances(2, (1, 1)))))
     with pytest.raises(InputError, match="seed"):
         make_timeline(Mission(world, Robot(planning_horizon=2), Spending.exactly(2)), Random())
+
+
+def test_a_budget_lies_between_one_and_the_last_time():
+    assert [Spending.exactly(budget).most(5) for budget in (1, 4)] == [1, 4]
+    assert Spending.at_price(0.1).most(5) == 4, "with a price every time can have an update"
+    with pytest.raises(InputError, match="budget must be at least 1, not 0"):
+        Spending.exactly(0)
+    with pytest.raises(InputError, match=r"budget must lie between 1 and 4 \(horizon - 1\), not 5"):
+        Spending.exactly(5).most(5)
+
+
+@pytest.mark.parametrize("budget", [4.5, True, "4", np.float64(4)])
+def test_a_budget_is_a_whole_number(budget):
+    with pytest.raises(InputError, match="budget must be a whole number"):
+        Spending.at_most(budget)
+
+
+@pytest.mark.parametrize("price", [-1e-9, inf, nan])
+def test_a_price_is_finite_and_not_negative(price):
+    with pytest.raises(InputError, match="the price of an update must be a number of at least 0"):
+        Spending.at_price(price)
+    assert Spending.at_price(0.0).paid(3) == 0 and Spending.at_price(0.5).paid(3) == 1.5
+
+
+@pytest.mark.parametrize("given", [{"limit": None}, {"limit": 3, "price": 0.1}])
+def test_only_a_budget_without_a_price_is_spent_exactly(given):
+    with pytest.raises(InputError):
+        Spending(exact=True, **given)
+    with pytest.raises(InputError, match="a budget or a price"):
+        Spending()
+
+
+def test_times_lie_between_one_and_the_last_time():
+    two = Spending.exactly(2)
+    assert two.check_times([1, 4], 5) == (1, 4)
+    assert Spending.exactly(1).check_times(iter([1]), 2) == (1,)
+    for times, said in (
+        ([1, 5], "5 lies outside 1 to 4"),
+        ([1, 0], "0 lies outside"),
+        ([2, 3], "at 1, not 2"),
+        ([1, 1], "1 is repeated"),
+        ([3, 1], "1 comes after 3"),
+        ([1], "1 update times given, but the budget is 2"),
+        ([1, 2.5], "an update time must be a whole number, not 2.5"),
+    ):
+        with pytest.raises(InputError, match=said):
+            two.check_times(times, 5)
+    assert Spending.at_most(2).check_times([1], 5) == (1,)
+    assert Spending.at_price(0.1).check_times([], 5) == ()
+    assert Spending.at_price(0.1).check_times([3], 5) == (3,)
+
+
+@pytest.mark.parametrize(
+    ("spending", "forced", "latest"),
+    [(Spending.exactly(3), True, 7), (Spending.at_most(3), False, 10), (Spending.at_price(0.1), False, 10)],
+)
+def test_only_an_exact_budget_forces_updates(spending, forced, latest):
+    assert spending.forces(3, 3) is forced
+    assert not spending.forces(2, 3)
+    assert spending.latest(3, 10) == latest
+    assert spending.first_is_forced is (spending.price is None)
+
+
+def test_a_refusal_says_why():
+    refusal = Spending.exactly(3).refusal
+    assert refusal(left=0, time=4, last_update=2, horizon=9) == "the budget is spent"
+    assert refusal(left=1, time=4, last_update=4, horizon=9) == "updated at this time already"
+    for time in (0, 9):
+        assert "begin at 1" in refusal(left=1, time=time, last_update=2, horizon=9)
+    assert refusal(left=1, time=8, last_update=2, horizon=9) is None
+
+
+def test_another_budget_is_spent_in_the_same_way():
+    assert Spending.exactly(3).as_budget(5) == Spending.exactly(5)
+    assert Spending.at_most(3).as_budget(5) == Spending.at_most(5)
+    assert Spending.at_price(0.1).as_budget(5) == Spending.exactly(5)

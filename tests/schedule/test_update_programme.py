@@ -13,7 +13,6 @@ from replan.forecast import Future, Given
 from replan.model import GeneralKernel, Reward, World, constant
 from replan.schedule import Lookahead
 from replan.schedule.update_programme import solve
-from replan.skip import skip_interval
 from replan.worlds import rover
 from tiny_worlds import tiny_missions
 
@@ -112,31 +111,3 @@ def test_later_updates_do_not_act_on_the_plan_in_force(mission):
         Lookahead(tolerance=tolerance).solve(context, still, np.array([0]), 2) for tolerance in (0.0, 1e-14)
     )
     assert pruned.best == pytest.approx(exact.best, abs=1e-9)
-
-
-@given(tiny_missions(min_horizon=5, max_horizon=8))
-def test_a_plan_kept_after_a_look_acts_by_the_time(mission):
-    """A plan on a forecast has actions for each time, also where the world is then taken to stay."""
-    world = replace(mission.world, reward=constant(mission.world.reward(0)))
-    mission = replace(
-        mission, world=world, robot=replace(mission.robot, planning_horizon=2, forecast=Given(world.kernel))
-    )
-    mission, rule = mission.with_budget(None, looks=2, plans=1), Lookahead(tolerance=0.0)
-    context = mission.context(rule, mission.after(mission.beginning(), 1), 0)
-    still, states = Future("stays", 1.0, constant(context.kernel)), np.arange(world.states)
-
-    def walked(begin):
-        acting, end = context.propagation, mission.horizon
-        return list(skip_interval(still.kernel, context.reward, acting, states, begin=begin, end=end))
-
-    def gained(steps):
-        return sum(step.reward for step in steps)
-
-    steps = walked(1)
-    looking = [
-        gained(steps[: time - 1]) + steps[time - 2].after @ gained(walked(time))
-        for time in range(2, mission.horizon)
-    ]
-    found = rule.solve(context, still, states, 1).best
-    assert found[:, 0] == pytest.approx(gained(steps), abs=1e-9)
-    assert found[:, 1] == pytest.approx(np.max(looking, axis=0), abs=1e-9)

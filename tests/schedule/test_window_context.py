@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replan.execute import Mission
+from replan.execute import Mission, Robot
 from replan.forecast import Frozen, Given, Trend
 from replan.model import Reward, constant
 from replan.planning.ties import Ties
-from replan.schedule import Lookahead
+from replan.schedule import Lookahead, Spending
 from replan.schedule.window_context import within_window
 from replan.worlds import rover
 
@@ -20,7 +20,8 @@ def large_grid(*, size=SIZE, **options):
     """Slip that rises, and differs from cell to cell."""
     terrain = np.random.default_rng(0).uniform(0.2, 1, (size, size))
     slip = np.linspace(0.1, 0.8, HORIZON)
-    return Mission(rover(size, slip, start=START, goal=(33, 33), terrain=terrain), 4, PLANNED, **options)
+    world = rover(size, slip, start=START, goal=(33, 33), terrain=terrain)
+    return Mission(world, Robot(planning_horizon=PLANNED, **options), Spending.exactly(4))
 
 
 def at_update(mission, time=3):

@@ -14,8 +14,8 @@ from replan.commands.missions import NamedMission, choose_parameters
 from replan.commands.options import MissionOptions, RobotOptions, RuleOption, SetOption, SettingArgument
 from replan.errors import InputError, require_extra
 from replan.evaluation.budget_curve import BudgetCurve, budget_curve
-from replan.evaluation.optimum import Optimum
-from replan.evaluation.optimum import optimum as find_optimum
+from replan.evaluation.optimal_schedule import Optimum
+from replan.evaluation.optimal_schedule import optimum as find_optimum
 from replan.evaluation.scale import RegretScale, never_updating, regret_scale, regret_share
 from replan.execute.mission import Mission
 from replan.planning.backward_induction import oracle

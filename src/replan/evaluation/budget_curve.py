@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from replan.evaluation.exact import regret
-from replan.evaluation.optimum import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.planning.backward_induction import Oracle, oracle

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.evaluation.exact import reach_and_oracle, regret
-from replan.evaluation.optimum import feedback_regrets, feedback_value
+from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value
 from replan.execute.mission import Mission
 from replan.planning.backward_induction import Oracle
 from replan.schedule.periodic import Periodic

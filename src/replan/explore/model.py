@@ -17,7 +17,7 @@ from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.exact import Steps, from_start
 from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.optimum import Optimum, optimum
+from replan.evaluation.optimal_schedule import Optimum, optimum
 from replan.evaluation.scale import RegretScale, regret_scale
 from replan.execute.mission import Mission
 from replan.explore.link import check_size, setting_record

@@ -10,7 +10,7 @@ from typing import Any
 
 from replan.certificates import certify
 from replan.errors import InputError
-from replan.evaluation.optimum import Optimum
+from replan.evaluation.optimal_schedule import Optimum
 from replan.explore import drawing
 from replan.explore.link import Screen, to_query
 from replan.explore.model import RuleView, Scene, View

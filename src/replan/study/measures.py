@@ -18,7 +18,7 @@ from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate
 from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.optimum import optimum
+from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
 from replan.evaluation.rollouts import rollout, sampled_regret
 from replan.evaluation.scale import never_updating

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from replan.evaluation.exact import regret
-from replan.evaluation.optimum import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.schedule.periodic import Periodic
 from replan.skip.propagation import EXECUTIONS
 from replan.suite.catalogue import (

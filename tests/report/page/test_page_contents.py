@@ -12,7 +12,7 @@ from page_data import SMALL, data_of
 from replan import Spending
 from replan.errors import InputError
 from replan.evaluation.exact import regret
-from replan.evaluation.optimum import optimum
+from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.rollouts import rollout
 from replan.report.page import write_page
 from replan.report.page.assemble import assemble

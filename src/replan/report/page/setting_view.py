@@ -10,7 +10,7 @@ from typing import Any
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import regret
-from replan.evaluation.optimum import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.evaluation.placement import fast_drift_intervals
 from replan.evaluation.scale import never_updating
 from replan.evaluation.visited_steps import draws_times
