@@ -119,7 +119,7 @@ def test_a_forecast_goes_on_from_what_the_estimator_has_learned(mission):
     class Informed(Frozen):
         source: object = None
 
-        def informed_by(self, estimator):
+        def informed_by(self, knowledge, estimator):
             return replace(self, source=estimator)
 
     agent = Agent.on(with_robot(mission, forecast=Informed()), Periodic())

@@ -67,7 +67,7 @@ def test_weights_are_probabilities_and_futures_directions():
 def test_a_filter_goes_on_from_its_own_weights():
     learner = FamilyFilter(WORLD.family, WORLD.drift_bounds, start=WORLD.kernel(0))
     kernel = learner.estimate(Observation(5, 100, 88, 2, (2,)))
-    forecast = AHEAD.informed_by(learner)
+    forecast = AHEAD.informed_by(WORLD.knowledge, learner)
     seen = replace(evidence(5), kernel=kernel)
     ahead = learner.predicted(20) @ WORLD.family.points[:, 0]
     assert expected_rates(forecast, seen, range(4, 24)) == pytest.approx(ahead[:20], abs=1e-9)
@@ -92,10 +92,10 @@ def test_two_parameters_move_apart():
 
 
 def test_other_estimators_change_nothing_and_another_family_is_refused():
-    assert AHEAD.informed_by(TrueKernel(WORLD)) is AHEAD
+    assert AHEAD.informed_by(WORLD.knowledge, TrueKernel(WORLD)) is AHEAD
     other = FamilyFilter(Family.of_mixtures("a rate", WORLD.family.first, WORLD.family.last, values=5), 0.1)
     with pytest.raises(InputError, match="different families"):
-        AHEAD.informed_by(other)
+        AHEAD.informed_by(WORLD.knowledge, other)
     with pytest.raises(InputError, match="declares a family"):
         make_mission(load_setting("nsbridge-0"), forecast=ForecastParameters(kind="family"))
 

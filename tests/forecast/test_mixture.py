@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import Lookahead, Mission, Reward, Robot, Spending, World
+from replan import Lookahead, Mission, Periodic, Reward, Robot, Spending, World, rover
 from replan.errors import InputError
 from replan.evaluation import evaluate, optimum, regret
 from replan.forecast import Evidence, Future, Given, Mixture, mean_kernel
@@ -254,3 +254,12 @@ def test_without_a_jump_the_plan_is_the_one_of_a_world_that_stays():
     assert futures[0].name == "stays" and len(futures) == 7
     assert sum(future.weight for future in futures) == pytest.approx(1.0)
     assert mean_kernel(futures)(12) is JUMPING
+
+
+def test_a_mixture_moves_the_family_that_its_world_declares():
+    world = rover(6, np.linspace(0.05, 0.5, 12))
+    robots = [Robot(planning_horizon=4, forecast=Mixture(family=family)) for family in (None, world.family)]
+    declared, given = (Mission(world, robot, Spending.exactly(3)) for robot in robots)
+    names = [{future.name for future in mission.update(2, 1).futures} for mission in (declared, given)]
+    assert "slip rises" in names[0] and names[0] == names[1]
+    assert regret(declared, Periodic()) == regret(given, Periodic())

@@ -143,4 +143,5 @@ def test_of_many_patches_an_estimator_tries_the_first_and_a_forecast_moves_all_a
     world = Terrain(n=4, terrain={"patches": [patch(row) for row in (0, 1, 3)]}).build()
     slip = world.family.moves.member(0.7).slip.reshape(4, 4)
     np.testing.assert_allclose(slip, np.array([[0.7], [0.7], [0.02], [0.7]]) * np.ones(4))
-    assert ForecastParameters(kind="mixture").build(world).family is world.family.moves
+    mixture = ForecastParameters(kind="mixture").build(world).informed_by(world.knowledge, None)
+    assert mixture.family is world.family.moves

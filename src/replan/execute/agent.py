@@ -94,11 +94,10 @@ class Agent:
         if log_length is not None and not (isinstance(log_length, int) and log_length >= 1):
             raise InputError(f"log_length must be a whole number of at least 1, not {log_length!r}")
         self.estimator: Estimator = robot.estimator
-        forecast = robot.forecast.informed_by(robot.estimator)
-        self.task = replace(task, robot=replace(robot, forecast=forecast))
         require_instance(rule)
-        self.task.require(rule)
-        _ = knowledge.drift  # computed here, not in the loop
+        task.require(rule)
+        self.task = task
+        _ = knowledge.drift, task.forecast  # computed here, not in the loop
         self.rule, self.time_limit, self.seed, self.log_length = rule, time_limit, seed, log_length
         self.log: list[Event] = []
         self._memory: Memory | None = None

@@ -31,7 +31,7 @@ def describe_arguments(agent: Agent) -> dict[str, str]:
     """Return, by name, the arguments that another agent must share to go on from a snapshot of this one."""
     known, robot, rule = agent.knowledge, agent.robot, agent.rule
     rewards = _distinct(known.reward(t) for t in _sampled_times(known.horizon))
-    expected = _distinct(robot.forecast.sources(known.horizon) or ())
+    expected = _distinct(agent.task.forecast.sources(known.horizon) or ())
     nominal = known.nominal
     return {
         "horizon": str(known.horizon),

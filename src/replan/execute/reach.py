@@ -80,7 +80,7 @@ class WindowForecast(Forecast):
 
     def surprise(self, drift_bounds: Array, update: int, horizon: int) -> int:
         """Return the time of the last surprise of the whole mission's."""
-        return self.whole.robot.forecast.surprise(drift_bounds, update, horizon)
+        return self.whole.task.forecast.surprise(drift_bounds, update, horizon)
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the futures of the whole in the window."""
@@ -108,7 +108,7 @@ def expects_next_cells(mission: Mission) -> bool:
 
     So does all that is combined of slip kernels.
     """
-    sources, grid = mission.robot.forecast.sources(mission.horizon), mission.world.grid
+    sources, grid = mission.task.forecast.sources(mission.horizon), mission.world.grid
     return sources is not None and all(
         isinstance(kernel, SlipKernel) and kernel.shape == grid for kernel in sources
     )

@@ -10,7 +10,7 @@ from typing import Any
 from replan.errors import InputError, require
 from replan.estimate.estimator import validate_kernel
 from replan.execute.robot import Robot
-from replan.forecast.base import Evidence, Future, mean_kernel
+from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
 from replan.model.kernel import Kernel
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan, check_plan, plan_ahead
@@ -98,6 +98,11 @@ class Task:
         """T."""
         return self.knowledge.horizon
 
+    @cached_property
+    def forecast(self) -> Forecast:
+        """The robot's, told what the robot knows and learns with."""
+        return self.robot.forecast.informed_by(self.knowledge, self.robot.estimator)
+
     def beginning(self, update: Update) -> Progress:
         """Return the books before the first update, with the free plan of t = 0."""
         return Progress(update, self.spending.most(self.horizon), update.time)
@@ -110,7 +115,7 @@ class Task:
         `kept` is the plan that this made before, where it is known; on a forecast that moves it is made anew.
         """
         robot, reward = self.robot, self.knowledge.reward
-        forecast, belief = robot.forecast, robot.execution == "belief"
+        forecast, belief = self.forecast, robot.execution == "belief"
         expect = lru_cache(maxsize=None)(partial(self.expected, time, kernel, earlier))
         if not forecast.moves:
             horizon = min(robot.planning_horizon, self.horizon - time)
@@ -132,13 +137,11 @@ class Task:
         """Return what the forecast expects after an update at `time` with the drift bounds known by `now`."""
         known = self.knowledge
         bounds = known.drift.bounds[:now]
-        return self.robot.forecast.futures(
-            Evidence(time, self.horizon, kernel, known.nominal, bounds, earlier)
-        )
+        return self.forecast.futures(Evidence(time, self.horizon, kernel, known.nominal, bounds, earlier))
 
     @cached_property
     def _surprise(self) -> Callable[[int, int], int]:
-        forecast, drift = self.robot.forecast, self.knowledge.drift
+        forecast, drift = self.forecast, self.knowledge.drift
         return lru_cache(maxsize=4096)(
             lambda update, time: forecast.surprise(drift.bounds[:time], update, self.horizon)
         )

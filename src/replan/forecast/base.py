@@ -19,6 +19,7 @@ import numpy as np
 from replan.estimate.estimator import Estimator
 from replan.model.combination import combine
 from replan.model.kernel import Array, Kernel, constant
+from replan.model.world import Knowledge
 
 KernelAt = Callable[[int], Kernel]
 """t -> the kernel expected at t."""
@@ -94,8 +95,11 @@ class Forecast(ABC):
         """
         return None
 
-    def informed_by(self, estimator: Estimator) -> Forecast:
-        """Return the forecast for a robot that learns with this estimator; the default is the same."""
+    def informed_by(self, knowledge: Knowledge, estimator: Estimator | None) -> Forecast:
+        """Return the forecast of a robot that knows this and learns with this estimator.
+
+        The default is the same forecast. Raises `InputError` if something is missing that it needs.
+        """
         return self
 
     def surprise(self, drift_bounds: Array, update: int, horizon: int) -> int:

@@ -24,6 +24,7 @@ from replan.forecast.trend import Moved
 from replan.model.family import Family
 from replan.model.kernel import Array, Kernel
 from replan.model.slip import SlipKernel
+from replan.model.world import Knowledge
 
 FUTURES_KEPT = 1e-6  # futures with less weight are left out
 UP, DOWN = 1, -1
@@ -49,12 +50,12 @@ class FromFamily(Forecast):
     name = "family"
     compares = True
 
-    def informed_by(self, estimator: Estimator) -> Forecast:
+    def informed_by(self, knowledge: Knowledge, estimator: Estimator | None) -> Forecast:
         """Return the forecast that goes on from the estimator's weights, if it is a `FamilyFilter`."""
         if not isinstance(estimator, FamilyFilter):
             return self
         if estimator.family.shape != self.family.shape:
-            raise InputError("the forecast and the estimator have different families of models")
+            raise InputError("the forecast and the estimator have different families")
         return replace(self, learner=estimator)
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:

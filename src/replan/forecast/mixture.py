@@ -25,6 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from replan.errors import InputError
+from replan.estimate.estimator import Estimator
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.from_family import FamilyMoves
 from replan.forecast.given import Given
@@ -43,6 +44,7 @@ from replan.forecast.trend import (
 from replan.model.family import Family, SameMembers
 from replan.model.kernel import Array, Kernel, constant
 from replan.model.slip import SlipKernel
+from replan.model.world import Knowledge
 
 GIVEN, SWAPPED = "as given", "actions swap"
 PRIORS = {
@@ -69,7 +71,7 @@ class Mixture(Forecast):
     given: Given | None = None
     """A further model, from outside."""
     family: Family | None = field(default=None, repr=False)
-    """Family whose parameters move."""
+    """Family whose parameters move; None: the one that the world declares, if it does."""
     sharpness: float = 3.0
     """By how many powers of e a model that foretold nothing falls behind one that foretold all."""
     floor: float = 0.02
@@ -85,6 +87,12 @@ class Mixture(Forecast):
     def __post_init__(self) -> None:
         if not (min(self.sharpness, self.doubt, self.tolerated) >= 0 and 0 <= self.floor <= 0.1):
             raise InputError("a mixture takes numbers of at least 0, and a floor of at most 0.1")
+
+    def informed_by(self, knowledge: Knowledge, estimator: Estimator | None) -> Mixture:
+        """Return the mixture with the family that the world declares, unless it has one."""
+        if self.family is not None or knowledge.family is None:
+            return self
+        return replace(self, family=knowledge.family.moving)
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return one future for each model that differs from the others, weighed."""

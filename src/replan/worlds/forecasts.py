@@ -59,9 +59,7 @@ class ForecastParameters(FileParameters):
         if self.kind in ("family", "family-ahead"):
             return self._family(world)
         given = self._given(world) if self.kind == "given" or self.has_given else None
-        return (
-            given if self.kind == "given" and given else Mixture(given, world.family and world.family.moving)
-        )
+        return given if self.kind == "given" and given else Mixture(given)
 
     def _family(self, world: World) -> FromFamily:
         if world.family is None:
