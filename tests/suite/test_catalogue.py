@@ -9,9 +9,15 @@ import pytest
 from replan import InputError, check_world
 from replan.evaluation import optimum
 from replan.suite import suite_hash, suite_world, suite_worlds
-from replan.suite.catalogue import BUILT_IN, EXECUTIONS, LEAST_RANGE, WORLDS_OF_A_FAMILY
+from replan.suite.catalogue import (
+    BUILT_IN,
+    EXECUTIONS,
+    LEAST_RANGE,
+    WORLDS_OF_A_FAMILY,
+    drawn_row,
+    reference_values,
+)
 from replan.suite.families import FAMILIES
-from replan.suite.freeze import drawn_row, reference_values
 from replan.worlds.settings import builtin_settings
 
 FROZEN = "faa53987628d266d0b122498dfbb60dcc901446c5f5e4fc31b937049ebca8556"

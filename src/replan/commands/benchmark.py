@@ -25,9 +25,8 @@ from replan.schedule.registry import parse_parameters
 from replan.study.definition import Study
 from replan.study.records import Run
 from replan.study.rule_source import find_rule
-from replan.suite.benchmark import make_card
+from replan.suite.benchmark import incomparable, make_card, verify_card
 from replan.suite.cards import Card, read_card, reference_cards
-from replan.suite.verification import incomparable, verify_card
 from replan.worlds.forecasts import ForecastKind
 
 SCORE = "score"

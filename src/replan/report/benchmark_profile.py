@@ -18,8 +18,9 @@ from replan.report.style import (
     style,
     svg_text,
 )
-from replan.skip.propagation import EXECUTIONS, Execution
+from replan.skip.propagation import Execution
 from replan.suite.cards import Card
+from replan.suite.catalogue import EXECUTIONS
 from replan.suite.score import THRESHOLDS, performance_profile
 
 if TYPE_CHECKING:

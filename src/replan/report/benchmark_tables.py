@@ -15,7 +15,7 @@ from replan.report.tables import MISSING, Cell, Table, number
 from replan.schedule.rule import Need
 from replan.suite.cards import Card
 from replan.suite.catalogue import EXECUTIONS, VERSION, SuiteWorld, suite_worlds
-from replan.suite.score import Estimate, Summary, mean_score, score_matrix, summarise, world_groups
+from replan.suite.score import Statistic, Summary, mean_score, score_matrix, summarise, world_groups
 
 STATISTICS = ("median", "worst tenth", "worse")
 SHOWN_BESIDE_THE_FLOOR = 3
@@ -198,7 +198,7 @@ def _cells(found: Summary | None) -> list[Cell]:
     ]
 
 
-def _estimate(found: Estimate | None) -> Cell:
+def _estimate(found: Statistic | None) -> Cell:
     return Cell(MISSING) if found is None else Cell(str(found), found.value)
 
 

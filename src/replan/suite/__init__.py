@@ -1,10 +1,9 @@
 """The benchmark: a frozen suite of random worlds, a score that anyone can recompute, and result cards."""
 
-from replan.suite.benchmark import make_card
+from replan.suite.benchmark import make_card, verify_card
 from replan.suite.cards import Card, read_card, reference_cards
 from replan.suite.catalogue import SuiteWorld, suite_hash, suite_world, suite_worlds
 from replan.suite.score import score_matrix, summarise
-from replan.suite.verification import verify_card
 
 __all__ = [
     "Card",

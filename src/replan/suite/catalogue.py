@@ -2,25 +2,31 @@
 
 `v1.csv` holds, for every world, which draw of its seed was taken, a hash of its parameters, and the exact
 regret of evenly spaced updates (`even`) and of the best feedback schedule (`floor`) for each execution.
-`replan.suite.freeze` makes it; it does not change once the version is released.
+`python -m replan.suite.catalogue FILE.csv` makes it, once for a version: a seed is drawn again until even
+spacing and the floor lie apart under both executions.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from itertools import count
+from pathlib import Path
 from typing import Any, Literal
 
 from replan.errors import InputError, did_you_mean
+from replan.evaluation.exact import regret
+from replan.evaluation.optimum import feedback_regrets
 from replan.execute.mission import Mission
-from replan.skip.propagation import EXECUTIONS, Execution
+from replan.schedule.periodic import Periodic
+from replan.skip.propagation import Execution
 from replan.study.cells import canonical
-from replan.suite.draws import Draws
-from replan.suite.families import FAMILIES
+from replan.suite.families import FAMILIES, Data, Draws
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.settings import (
     FILES,
@@ -33,6 +39,10 @@ from replan.worlds.settings import (
 from replan.worlds.toml_files import parse_toml, read_toml
 
 VERSION = "v1"
+EXECUTIONS: tuple[Execution, ...] = ("map", "belief")
+"""Executions under which every world is scored."""
+DECIMALS = 10
+"""Decimals of the reference values."""
 Part = Literal["tune", "test"]
 LEAST_RANGE = 0.02
 """Least distance of `even` and `floor`: worlds in which they are closer are drawn again, or not scored."""
@@ -43,17 +53,6 @@ WORLDS_OF_A_FAMILY: dict[Part, dict[str, int]] = {
 }
 BUILT_IN = ("paper", "hand-made", "nsbridge")
 """Families of built-in settings, all in the part `test`."""
-COLUMNS = (
-    "world",
-    "part",
-    "family",
-    "draw",
-    "parameters",
-    "even_map",
-    "floor_map",
-    "even_belief",
-    "floor_belief",
-)
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class SuiteWorld:
         return parse_setting(dict(self.data), where=self.name)
 
     def mission(self, execution: Execution = "map", forecast: ForecastKind = "frozen") -> Mission:
-        """Return the mission of a robot that acts and expects so."""
+        """Return the mission of this world, with another execution or forecast."""
         return make_mission(self.setting, execution=execution, forecast=forecast)
 
     def scored(self, execution: Execution) -> bool:
@@ -111,7 +110,7 @@ def suite_hash() -> str:
     return hashlib.sha256(_table_text().encode()).hexdigest()
 
 
-def draw_data(family: str, seed: int, draw: int) -> dict[str, Any]:
+def draw_data(family: str, seed: int, draw: int) -> Data:
     """Return the setting that a family draws; `draw` counts the draws of one seed."""
     return FAMILIES[family](Draws(f"{VERSION}/{family}/{seed}/{draw}"))
 
@@ -123,7 +122,7 @@ def built_in_families() -> Iterator[tuple[str, str]]:
         yield name, family if family in BUILT_IN else "hand-made"
 
 
-def built_in_data(name: str) -> dict[str, Any]:
+def built_in_data(name: str) -> Data:
     """Return a built-in setting as plain data."""
     text, where = read_toml(name, **FILES, what="setting")
     return parse_toml(text, where=where)
@@ -153,3 +152,54 @@ def _world(row: dict[str, str]) -> SuiteWorld:
 
 def _table_text() -> str:
     return (resources.files("replan.suite") / f"{VERSION}.csv").read_text(encoding="utf-8")
+
+
+def reference_values(data: Mapping[str, Any]) -> Data:
+    """Return `even` and `floor` of a setting by execution, as columns of the table."""
+    setting, values = parse_setting(dict(data)), {}
+    for execution in EXECUTIONS:
+        mission = make_mission(setting, execution=execution)
+        values[f"even_{execution}"] = _rounded(regret(mission, Periodic()))
+        values[f"floor_{execution}"] = _rounded(feedback_regrets(mission, mission.limit)[-1])
+    return values
+
+
+def drawn_row(family: str, seed: int) -> Data:
+    """Return draw, hash and reference values of the first draw of a seed that can be scored."""
+    for draw in count():
+        data = draw_data(family, seed, draw)
+        values = reference_values(data)
+        if all(values[f"even_{kind}"] - values[f"floor_{kind}"] >= LEAST_RANGE for kind in EXECUTIONS):
+            return {"draw": draw, "parameters": parameters_hash(data), **values}
+    raise AssertionError
+
+
+def rows() -> Iterator[Data]:
+    """Yield the rows of the table."""
+    for part, families in WORLDS_OF_A_FAMILY.items():
+        for family, worlds in families.items():
+            for seed in range(FIRST_SEED[part], FIRST_SEED[part] + worlds):
+                named = {"world": f"{family}-{seed}", "part": part, "family": family}
+                yield {**named, **drawn_row(family, seed)}
+    for name, family in built_in_families():
+        data = built_in_data(name)
+        named = {"world": name, "part": "test", "family": family, "draw": ""}
+        yield {**named, "parameters": parameters_hash(data), **reference_values(data)}
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), DECIMALS) + 0.0  # never -0.0
+
+
+def main(path: str) -> None:
+    """Write the table."""
+    lines: list[str] = []
+    for row in rows():
+        lines = lines or [",".join(row)]
+        lines.append(",".join(map(str, row.values())))
+        print(lines[-1], file=sys.stderr, flush=True)
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

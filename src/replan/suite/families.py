@@ -1,4 +1,4 @@
-"""The families of random worlds: each draws the parameters of one setting.
+"""The families of random worlds: each draws the parameters of one setting from a stream of its own.
 
 Sizes are small enough for exact evaluation of a rule on the whole test part to take minutes. Nothing here may
 change once the suite is released: another version has families of its own.
@@ -6,16 +6,53 @@ change once the suite is released: another version has families of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from replan.model.drift import GREATEST_SLIP
-from replan.suite.draws import DIGITS, Draws
+from replan.model.kernel import Array
+from replan.model.streams import WORLD, uniforms
 
 Data = dict[str, Any]
+DIGITS = 4
+"""Decimals of drawn numbers, so that settings are short and the same everywhere."""
+Item = TypeVar("Item")
+
+
+class Draws:
+    """A counter-based stream of random numbers, which depends on its name alone."""
+
+    def __init__(self, name: str) -> None:
+        self._seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+        self._drawn = 0
+
+    def numbers(self, low: float, high: float, count: int) -> Array:
+        """Return (count,) numbers between low and high, each rounded."""
+        drawn = uniforms(self._seed, self._drawn + np.arange(count), WORLD)
+        self._drawn += count
+        return np.round(low + (high - low) * drawn, DIGITS)
+
+    def number(self, low: float, high: float) -> float:
+        """Return a number between low and high, rounded."""
+        return float(self.numbers(low, high, 1)[0])
+
+    def whole(self, low: int, high: int) -> int:
+        """Return a whole number from low to high, both included."""
+        drawn = uniforms(self._seed, self._drawn, WORLD)
+        self._drawn += 1
+        return low + int(drawn * (high - low + 1))
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        """Return one of the items."""
+        return items[self.whole(0, len(items) - 1)]
+
+    def times(self, count: int, low: int, high: int) -> list[int]:
+        """Return at most `count` distinct whole numbers from low to high, ascending."""
+        return sorted({self.whole(low, high) for _ in range(count)})
 
 
 def _rover(draws: Draws, drift: Callable[[Draws, int], Data]) -> Data:

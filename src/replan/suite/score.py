@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.kernel import Array, Indices
-from replan.skip.propagation import EXECUTIONS, Execution
-from replan.suite.catalogue import BUILT_IN, SuiteWorld
+from replan.skip.propagation import Execution
+from replan.suite.catalogue import BUILT_IN, EXECUTIONS, SuiteWorld
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
@@ -29,7 +29,7 @@ Regrets = Mapping[tuple[str, Execution], float]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Statistic:
     """A statistic of scores with its bootstrap interval."""
 
     value: float
@@ -46,12 +46,12 @@ class Summary:
 
     scored: int
     """Pairs of world and execution that have a score."""
-    iqm: Estimate
+    iqm: Statistic
     """Mean of the middle half of the scores."""
-    median: Estimate
-    worst_tenth: Estimate
+    median: Statistic
+    worst_tenth: Statistic
     """Mean of the lowest tenth of the scores."""
-    worse: Estimate
+    worse: Statistic
     """Share of scores below 0: worse than `periodic`."""
 
 
@@ -59,18 +59,15 @@ def score_matrix(
     worlds: Sequence[SuiteWorld], regrets: Regrets, executions: Sequence[Execution] = EXECUTIONS
 ) -> Array:
     """(W, E) scores to 6 decimals; NaN where a world is not scored."""
-    found = [
-        [world.score(kind, regrets[world.name, kind]) if world.scored(kind) else None for kind in executions]
-        for world in worlds
-    ]
+    found = [[world.score(kind, regrets[world.name, kind]) for kind in executions] for world in worlds]
     return np.round(np.array(found, dtype=float).reshape(len(worlds), len(executions)), 6) + 0.0
 
 
 def world_groups(worlds: Sequence[SuiteWorld]) -> dict[str, Indices]:
     """Return the positions of all worlds, of the drawn ones, and of each family, by name."""
     families = np.array([world.family for world in worlds])
-    everything = {"all": np.arange(len(worlds)), "drawn": np.flatnonzero(~np.isin(families, BUILT_IN))}
-    return everything | {name: np.flatnonzero(families == name) for name in dict.fromkeys(families.tolist())}
+    together = {"all": np.arange(len(worlds)), "drawn": np.flatnonzero(~np.isin(families, BUILT_IN))}
+    return together | {name: np.flatnonzero(families == name) for name in dict.fromkeys(families.tolist())}
 
 
 def summarise(scores: Array) -> Summary | None:
@@ -80,7 +77,7 @@ def summarise(scores: Array) -> Summary | None:
         return None
     values = _statistics(scores.reshape(-1))
     low, high = _intervals(scores) if len(scores) > 1 else (values, values)
-    estimates = [Estimate(*(float(x) for x in found)) for found in zip(values, low, high, strict=True)]
+    estimates = [Statistic(*(float(x) for x in found)) for found in zip(values, low, high, strict=True)]
     return Summary(int(np.isfinite(scores).sum()), *estimates)
 
 
@@ -118,9 +115,8 @@ def _statistics(scores: Array) -> Array:
     """(4, ...) interquartile mean, median, worst tenth and share below 0 of the last axis; NaN left out."""
     ordered = np.sort(scores, axis=-1)  # NaN last
     count = np.isfinite(ordered).sum(axis=-1)
-    sums = np.concatenate(
-        [np.zeros((*ordered.shape[:-1], 1)), np.nancumsum(ordered, axis=-1)], axis=-1
-    )  # (..., n + 1) of the lowest 0, 1, ...
+    zeros = np.zeros((*ordered.shape[:-1], 1))
+    sums = np.concatenate([zeros, np.nancumsum(ordered, axis=-1)], axis=-1)  # (..., n + 1) lowest 0, 1, ...
 
     def mean(first: Indices, last: Indices) -> Array:
         ends = [np.take_along_axis(sums, at[..., None], axis=-1)[..., 0] for at in (first, last)]

@@ -6,9 +6,8 @@ import re
 import pytest
 
 from replan import InputError, find_rule
-from replan.suite.benchmark import make_card
+from replan.suite.benchmark import make_card, verify_card
 from replan.suite.cards import parse_card, read_card
-from replan.suite.verification import verify_card
 
 pytestmark = pytest.mark.usefixtures("small_suite")
 
