@@ -10,17 +10,17 @@ from replan import load_setting, make_mission, rover
 from replan.evaluation.placement import fast_drift_intervals
 from replan.explore import drawing, model
 from replan.report.page.setting_view import Shown, setting_view
-from replan.report.world_drawing import CELL, LOOKS, Ground
+from replan.report.world_drawing import CELL, LOOKS, GridDrawing
 from replan.schedule import Periodic
 
 
 def ground(name):
-    return Ground.of(make_mission(load_setting(name)).world)
+    return GridDrawing.of(make_mission(load_setting(name)).world)
 
 
 def test_a_rover_has_one_goal_its_walls_and_no_cell_that_drifts_more_than_others():
     world = rover(4, np.linspace(0.05, 0.4, 14), obstacles=[(1, 1), (2, 2)])
-    drawn = Ground.of(world)
+    drawn = GridDrawing.of(world)
     assert (drawn.start, drawn.goals, drawn.walls) == (0, (15,), (5, 10))
     assert drawn.costly == () and drawn.drifting == {}
     assert list(drawn.legend()) == ["true path", "believed path", "update", "start", "goal", "wall"]

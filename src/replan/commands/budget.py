@@ -203,7 +203,7 @@ def _updates(budget: int) -> str:
 
 
 def _draw(answer: BudgetAnswer, path: Path) -> None:
-    from replan.report.budget_figure import budget_figure
+    from replan.report.curves import budget_figure
     from replan.report.style import save_png
 
     title = f"{answer.named.setting}, {answer.named.mission.robot.execution}"

@@ -79,10 +79,11 @@ def _quantity(summary: dict[str, Any]) -> str:
 
 def _draw(answer: dict[str, Any], out: Path) -> None:
     from replan.estimate.drift_in_log import LogWindow
-    from replan.report.drift_figure import drift_figure
+    from replan.report.curves import drift_figure
+    from replan.report.style import save_png
 
     shown = [LogWindow(**window) for window in answer["windows"]]
-    drift_figure(shown, out.with_suffix(".png"), quantity=_quantity(answer))
+    save_png(drift_figure(shown, quantity=_quantity(answer)), out.with_suffix(".png"))
 
 
 def _kernel_lines(found: dict[str, Any]) -> list[str]:

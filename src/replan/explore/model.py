@@ -23,7 +23,7 @@ from replan.execute.mission import Mission
 from replan.explore.link import check_size, setting_record
 from replan.model.kernel import Array
 from replan.planning.backward_induction import Oracle, oracle
-from replan.report.world_drawing import Ground
+from replan.report.world_drawing import GridDrawing
 from replan.schedule.fixed import FixedTimes
 from replan.skip.propagation import Execution
 from replan.study.protocol import Bench, choose, parameters
@@ -42,7 +42,7 @@ class Scene:
     best: Oracle = field(repr=False)
     curve: Array = field(repr=False)  # (T,) or (T-1,) how the world drifts, to be drawn over the horizon
     curve_name: str
-    ground: Ground | None = field(repr=False)  # None where the states are not cells
+    ground: GridDrawing | None = field(repr=False)  # None where the states are not cells
     scale: RegretScale  # without the best possible, which `floor` computes when it is asked for
 
     @cached_property
@@ -84,7 +84,7 @@ def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
         best,
         curve,
         "slip" if rover else "drift",
-        Ground.of(mission.world),
+        GridDrawing.of(mission.world),
         regret_scale(mission, best=best, floor=False),
     )
 

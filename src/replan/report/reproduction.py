@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from replan.report.beyond_table import causes_table, regret_table
-from replan.report.certificate_figure import certificate_figure, certificate_table
+from replan.report.curves import certificate_figure, certificate_table
 from replan.report.forecast_tables import forecast_figure, forecast_table, totals_table
 from replan.report.learning_tables import bounds_table, learned_table, stated_table
 from replan.report.paper_figures import write_figures

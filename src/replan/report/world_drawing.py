@@ -51,7 +51,7 @@ ALWAYS = ("true path", "believed path", "update", "start")
 
 
 @dataclass(frozen=True)
-class Ground:
+class GridDrawing:
     """The parts of a grid world that a drawing shows."""
 
     rows: int
@@ -64,7 +64,7 @@ class Ground:
     """Cells with their greatest drift over that of the whole world, where it differs between cells."""
 
     @classmethod
-    def of(cls, world: World) -> Ground | None:
+    def of(cls, world: World) -> GridDrawing | None:
         """Return what is drawn of a world; None where its states are not cells."""
         if world.grid is None:
             return None
@@ -139,7 +139,7 @@ class Ground:
         return f'<path d="{STAR}" transform="translate({x:g} {y:g})" style="fill:{LOOKS["goal"].css}"/>'
 
 
-def legend_html(ground: Ground) -> str:
+def legend_html(ground: GridDrawing) -> str:
     """Return the legend of a drawing as HTML."""
     return "".join(
         f'<span class="look"><span style="color:{look.css}" aria-hidden="true">{look.sign}</span> '

@@ -20,7 +20,7 @@ from replan.report.page.headline import headline
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.reference import reference_table
 from replan.report.tables import note_html
-from replan.report.world_drawing import CELL, Ground
+from replan.report.world_drawing import CELL, GridDrawing
 from replan.schedule import Decision, Lookahead, Periodic, Rule
 from replan.study.paper import METHODS, TABLE_1
 from replan.suite.catalogue import suite_worlds
@@ -79,7 +79,7 @@ def test_views_hold_what_the_library_computes(small):
         assert view["rules"][name]["believed"] == walked.beliefs[0].tolist()
         assert view["rules"][name]["times"] == np.flatnonzero(walked.updates[0]).tolist()
     drawn = {name: view["grid"][name] for name in ("rows", "columns", "cell", "ground")}
-    assert drawn == {"rows": 4, "columns": 4, "cell": CELL, "ground": Ground.of(mission.world).svg()}
+    assert drawn == {"rows": 4, "columns": 4, "cell": CELL, "ground": GridDrawing.of(mission.world).svg()}
 
 
 def test_what_lies_past_the_paper_is_shown_where_it_is_given(run, tmp_path):

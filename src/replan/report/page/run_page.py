@@ -13,7 +13,7 @@ from replan.report.beyond_table import groups
 from replan.report.page.assemble import assemble, figure_panel, table_panel
 from replan.report.page.headline import headline
 from replan.report.page.run_tables import records_table, rule_table
-from replan.report.page.setting_view import Causes, Known, Shown, setting_view
+from replan.report.page.setting_view import Causes, KnownResults, Shown, setting_view
 from replan.report.paper_tables import comparisons, table_2
 from replan.report.reference import reference_table
 from replan.report.tables import Table
@@ -68,7 +68,7 @@ def write_page(
     for place, (name, rules) in enumerate(drawn.items(), start=1):
         if rules:
             doing(f"drawing {name}, {place} of {len(drawn)} settings")
-            known = Known(causes.get(name) or _causes(best[name]), curves.get(name, {}))
+            known = KnownResults(causes.get(name) or _causes(best[name]), curves.get(name, {}))
             views.append(setting_view(name, settings[name], rules, known=known))
     title = "When should a robot replan?" if paper else f"Study {run.name}"
     tables = [*_tables(run, best, paper=paper), *more]

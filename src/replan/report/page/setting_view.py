@@ -17,7 +17,7 @@ from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.model.world import World
 from replan.planning.backward_induction import Oracle, oracle
-from replan.report.world_drawing import CELL, Ground, legend_html
+from replan.report.world_drawing import CELL, GridDrawing, legend_html
 from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule
 from replan.schedule.spending import Spending
@@ -48,7 +48,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownResults:
     """Results on a setting that are not computed again."""
 
     causes: Causes = field(default_factory=dict)
@@ -57,10 +57,10 @@ class Known:
 
 
 def setting_view(
-    name: str, setting: Setting, shown: Mapping[str, Shown], *, known: Known | None = None
+    name: str, setting: Setting, shown: Mapping[str, Shown], *, known: KnownResults | None = None
 ) -> dict[str, Any]:
     """Return the data of one setting's charts."""
-    known = known or Known()
+    known = known or KnownResults()
     mission = make_mission(setting)
     exact = {label: each for label, each in shown.items() if each.estimator == TRUE_KERNEL}
     affordable = mission.world.states <= AFFORDABLE_STATES and exact
@@ -108,7 +108,7 @@ def _score(scored: Sequence[tuple[int, Decision]]) -> dict[str, Any] | None:
 
 def _grid(world: World) -> dict[str, Any] | None:
     """Return the drawing of the world and its legend; None where its states are not cells."""
-    ground = Ground.of(world)
+    ground = GridDrawing.of(world)
     if ground is None:
         return None
     return {
@@ -120,7 +120,9 @@ def _grid(world: World) -> dict[str, Any] | None:
     }
 
 
-def _budgets(mission: Mission, shown: Mapping[str, Shown], best: Oracle, known: Known) -> dict[str, Any]:
+def _budgets(
+    mission: Mission, shown: Mapping[str, Shown], best: Oracle, known: KnownResults
+) -> dict[str, Any]:
     """Return exact regret for each budget: evenly spaced, regret-guided as chosen, and the best possible.
 
     One execution only, that of the first rule. Curves that are known are those of the likeliest cell.

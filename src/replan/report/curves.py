@@ -1,10 +1,15 @@
-"""Figure and table of study `certificates`: true regret, certificates and theorem against the budget."""
+"""Figures of one or a few curves: regret by budget, certificates by budget, and drift found in a log."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from replan.estimate.drift_in_log import LogWindow
+from replan.evaluation.budget_curve import BudgetCurve
 from replan.report.style import (
     BLACK,
     BLUE,
@@ -13,6 +18,7 @@ from replan.report.style import (
     VERMILLION,
     arrange,
     new_figure,
+    rule_colour,
     style,
 )
 from replan.report.tables import Table
@@ -21,8 +27,6 @@ from replan.study.records import Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-# Label, colour and line of each curve.
 CURVES = {
     "theorem": ("theorem, repaired", PURPLE, "v-"),
     "boxes": ("certificate, rows free in boxes", VERMILLION, "s--"),
@@ -30,10 +34,44 @@ CURVES = {
     "certificate": ("certificate after the fact", BLUE, "o-"),
     "regret": ("true regret", BLACK, "x:"),
 }
+"""Label, colour and line of each curve of study `certificates`."""
+
+
+def budget_figure(curve: BudgetCurve, *, title: str, chosen: int | None = None) -> Figure:
+    """Draw the regret of the rule and the floor by budget; `chosen` marks a budget."""
+    name, budgets = curve.rules[0].name, np.arange(1, len(curve.regrets) + 1)
+    with style():
+        figure = new_figure(height=3.6, width=6.4)
+        axes = figure.subplots()
+        axes.plot(budgets, curve.regrets, "o-", color=rule_colour(name), label=name)
+        if curve.floors is not None:
+            axes.plot(budgets, curve.floors, "x:", color=BLACK, label="best possible")
+        if chosen is not None:
+            axes.axvline(chosen, color=BLACK, linewidth=0.8, label=f"{chosen} updates")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("budget B (updates)")
+        axes.set_ylabel("regret")
+        axes.grid(visible=True)
+        axes.set_title(title)
+        axes.legend()
+        return arrange(figure)
+
+
+def drift_figure(windows: Sequence[LogWindow], *, quantity: str) -> Figure:
+    """Draw the share of unusual steps in each window of a log, with its interval."""
+    with style():
+        figure = new_figure(height=2.4)
+        axes = figure.subplots()
+        for window in windows:
+            span = [window.begin, window.end]
+            axes.fill_between(span, window.low, window.high, color=BLUE, alpha=0.2, linewidth=0)
+            axes.plot(span, [window.share] * 2, color=BLUE)
+        axes.set(xlabel="step", ylabel=quantity, ylim=(0, None))
+        return figure
 
 
 def points(run: Run) -> list[dict[str, float]]:
-    """Return one point of every curve for each budget; a bound that promises nothing is infinite."""
+    """Return one point of every curve for each budget; infinite for a bound that promises nothing."""
     return [
         {
             "budget": run.settings[record["setting"]].required_budget,
@@ -53,7 +91,7 @@ def _title(run: Run) -> str:
 
 
 def certificate_figure(run: Run) -> Figure:
-    """Return the curves on a log scale."""
+    """Draw true regret, certificates and theorem against the budget, on a log scale."""
     found = points(run)
     with style():
         figure = new_figure(height=4.4, width=6.4)

@@ -3,7 +3,7 @@
 import pytest
 
 from page_data import SMALL
-from replan.report.certificate_figure import certificate_figure, certificate_table
+from replan.report.curves import certificate_figure, certificate_table
 from study_runs import computed
 
 
