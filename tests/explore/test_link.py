@@ -16,7 +16,7 @@ from replan.errors import InputError
 from replan.explore import panels
 from replan.explore.link import Screen, fit_times, from_query, open_screen, parse_screen, to_query, to_toml
 from replan.explore.model import drawn_drift, edit_setting
-from replan.schedule.spending import check_times
+from replan.schedule.spending import Spending
 from replan.worlds.settings import builtin_settings, load_setting, make_mission
 
 
@@ -110,5 +110,5 @@ def test_a_saved_world_from_a_file_names_the_file_without_its_folder(tmp_path):
 def test_times_are_made_to_fit_another_budget_and_horizon(times, horizon, data):
     budget = data.draw(st.integers(1, horizon - 1))
     fitted = fit_times(times, budget=budget, horizon=horizon)
-    check_times(fitted, budget=budget, horizon=horizon)
+    Spending.exactly(budget).check_times(fitted, horizon)
     assert fit_times(fitted, budget=budget, horizon=horizon) == fitted

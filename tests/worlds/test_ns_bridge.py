@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from replan.model import check_world
-from replan.worlds import load_setting, make_mission
+from replan.worlds import load_setting
 from replan.worlds.ns_bridge import PAYS, NSBridge
 
 LEFT, DOWN, RIGHT, UP = range(4)
@@ -65,4 +65,4 @@ def test_the_five_settings_span_epsilon():
     names = ("nsbridge-0", "nsbridge-025", "nsbridge-05", "nsbridge-075", "nsbridge-1")
     settings = [load_setting(name) for name in names]
     assert [setting.epsilon for setting in settings] == list(EPSILONS)
-    assert all(make_mission(setting).planning_horizon == 4 for setting in settings)
+    assert all(setting.planning_horizon == 4 for setting in settings)

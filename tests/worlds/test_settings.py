@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replan import InputError, Trend, check_world, load_setting, make_mission, parse_setting, rover
+from replan import InputError, Spending, Trend, check_world, load_setting, make_mission, parse_setting, rover
 from replan.worlds import Setting, WorldParameters, register_world
 from replan.worlds.parameters import WORLDS
 from replan.worlds.settings import (
@@ -103,7 +103,7 @@ def test_a_file_is_read(written):
         (("budget = 3", f'budget = 3\nties = "random({10**20})"'), "'ties' must have a seed below"),
         (("budget = 3", "budget = 3\nobstacles = [[1]]"), "'obstacles.0' should have at least 2 items"),
         (("budget = 3", "budget = = 3"), "not valid TOML"),
-        (("budget = 3", "budget = 0"), "budget must lie between 1 and 11"),
+        (("budget = 3", "budget = 0"), "budget must be at least 1"),
         (("budget = 3", "budget = 12"), "budget must lie between 1 and 11"),
         (("horizon = 12", "horizon = 1"), "'horizon' should be greater than or equal to 2"),
         (("budget = 3", "budget = 3\nobstacles = [[9, 9]]"), "lies outside the 5 x 5 grid"),
@@ -154,9 +154,7 @@ def test_stated_drift_bounds_may_differ_from_the_truth_in_any_world(written, tmp
         ({"budget": 7}, {"budget": 7}),
         ({"price": 0.1}, {"price": 0.1}),
         ({"price": 0.1, "budget": 7}, {"price": 0.1, "budget": 7}),
-        ({"look_price": 0.1, "plan_price": 0}, {"look_price": 0.1, "plan_price": 0.0}),
-        ({"looks": 3, "plans": 5}, {"looks": 3, "plans": 5}),
-        ({"looks": None}, {"budget": 4}),
+        ({"price": None}, {"budget": 4}),
     ],
 )
 def test_other_budgets_and_prices_take_the_place_of_a_settings_own(given, spent):
@@ -168,26 +166,23 @@ def test_other_budgets_and_prices_take_the_place_of_a_settings_own(given, spent)
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        ({"price": 0.1, "look_price": 0.1}, "look_price"),
         ({"price": -0.1}, "price"),
-        ({"looks": 3}, "give both"),
-        ({"looks": 3, "plans": 3, "budget": 4}, "no other budget"),
+        ({"budget": 0}, "budget"),
+        ({"looks": 3}, "unknown key 'looks'"),
     ],
 )
-def test_budgets_and_prices_that_contradict_each_other_are_refused(wrong, named):
+def test_budgets_and_prices_out_of_range_are_refused(wrong, named):
     with pytest.raises(InputError, match=named):
-        with_spending(load_setting("two-burst"), **wrong)
+        make_mission(load_setting("two-burst"), **wrong)
 
 
-def test_a_price_is_that_of_a_look_and_a_plan_together():
-    mission = make_mission(load_setting("two-burst"), price=0.3)
-    assert mission.spending.limit is None
-    assert mission.spending.price.update == pytest.approx(0.3)
+def test_a_price_drops_the_budget_of_a_setting():
+    assert make_mission(load_setting("two-burst"), price=0.3).spending == Spending.at_price(0.3)
 
 
 def test_a_mission_takes_the_kind_of_a_forecast():
     setting = load_setting("crosswind-mild")
-    assert make_mission(setting, forecast="trend").forecast == Trend()
+    assert make_mission(setting, forecast="trend").robot.forecast == Trend()
     with pytest.raises(InputError, match="did you mean"):
         make_mission(setting, forecast="mixtur")  # pyright: ignore[reportArgumentType]
 

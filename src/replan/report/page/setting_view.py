@@ -27,7 +27,7 @@ from replan.worlds.mars_rover import Rover
 from replan.worlds.settings import Setting, make_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
-AFFORDABLE_STATES = 1_000  # beyond this, or for looks and plans apart, no budgets and causes on the page
+AFFORDABLE_STATES = 1_000  # beyond this, no budgets and causes on the page
 SEED = 0  # of the mission that is shown
 
 Causes = Mapping[str, Mapping[str, float]]  # regret by state, plan and model, of each rule
@@ -43,8 +43,12 @@ class Shown:
 
     def trace(self, mission: Mission) -> AgentRun:
         """Run the mission that is shown."""
-        mission = replace(mission, execution=self.execution)
-        return run_agent(mission, self.rule, seed=SEED, estimator=ESTIMATORS[self.estimator](mission))
+        return run_agent(
+            _acting(mission, self.execution),
+            self.rule,
+            seed=SEED,
+            estimator=ESTIMATORS[self.estimator](mission),
+        )
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,10 @@ def setting_view(
             {"rule": label, **part} for label, part in _causes(mission, exact, best, known.causes).items()
         ],
     }
+
+
+def _acting(mission: Mission, execution: Execution) -> Mission:
+    return replace(mission, robot=replace(mission.robot, execution=execution))
 
 
 def _rule_view(trace: AgentRun) -> dict[str, Any]:
@@ -128,7 +136,7 @@ def _budgets(
     One execution only, that of the first rule. Curves that are known are those of the likeliest cell.
     """
     execution = next(iter(shown.values())).execution
-    mission = replace(mission, execution=execution)
+    mission = _acting(mission, execution)
     largest = min(max(LARGEST_BUDGET, mission.spending.limit or 0), mission.horizon - 1)
     budgets = range(1, largest + 1)
     compared: dict[str, Rule] = {"periodic": Periodic()}
@@ -159,7 +167,7 @@ def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, k
         return found
     for label, each in shown.items():
         if best is not None and label not in found and not draws_times(mission, each.rule):
-            parts = decompose(replace(mission, execution=each.execution), each.rule, best=best)
+            parts = decompose(_acting(mission, each.execution), each.rule, best=best)
             found[label] = {"state": parts.state, "plan": parts.plan, "model": parts.model}
     return found
 
