@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from replan.errors import InputError, did_you_mean
 from replan.evaluation.exact import regret
-from replan.evaluation.optimum import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute.mission import Mission
 from replan.schedule.periodic import Periodic
 from replan.skip.propagation import Execution
