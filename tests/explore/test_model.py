@@ -12,7 +12,7 @@ from replan.certificates import certify
 from replan.errors import InputError
 from replan.evaluation.exact import evaluate_times
 from replan.evaluation.optimal_schedule import optimum
-from replan.explore import controls, drawing, model, panels
+from replan.explore import controls, model, panels
 from replan.explore.link import open_screen
 from replan.forecast import Trend
 from replan.worlds.forecasts import ForecastParameters
@@ -148,11 +148,11 @@ def test_pictures_are_well_formed_and_hold_every_step_and_update(name):
     view = model.make_view(scene, open_screen(name).times)
     space = "{http://www.w3.org/2000/svg}"
     for narrow in (False, True):
-        text = drawing.losses(view, narrow=narrow).replace("<svg ", f'<svg xmlns="{space[1:-1]}" ')
+        text = panels.losses(view, narrow=narrow).replace("<svg ", f'<svg xmlns="{space[1:-1]}" ')
         losses = tree.fromstring(text)
         assert len(losses.findall(f"{space}rect")) == scene.mission.horizon
         assert "time (steps)" in [label.text for label in losses.iter(f"{space}text")]
-    path = tree.fromstring(drawing.path(scene, view.trace).replace("<svg ", f'<svg xmlns="{space[1:-1]}" '))
+    path = tree.fromstring(panels.path(scene, view.trace).replace("<svg ", f'<svg xmlns="{space[1:-1]}" '))
     titles = [title.text for title in path.iter(f"{space}title") if title.text]
     assert sorted("; ".join(titles).split("; ")) == [
         f"update {k}, t = {t}" for k, t in enumerate(view.times, start=1)
@@ -175,7 +175,7 @@ def test_the_certificate_is_shown_or_its_absence_explained():
 
 def test_where_the_world_drifts_and_where_it_costs_is_told_by_colour():
     ice = model.make_scene(load_setting("thin-ice-hard"))
-    legend = drawing.path_legend(ice)
+    legend = panels.path_legend(ice)
     assert "drifts most" in legend and "costly to enter" in legend
     most = {state // 12 for state, share in ice.ground.drifting.items() if share == 1}
     assert most and most <= {8, 9, 10}  # the ice in row 9 and its banks
@@ -192,5 +192,5 @@ def test_a_world_of_arrays_has_numbers_but_no_grid_and_no_link(tmp_path):
     scene = model.make_scene(model.edit_setting(screen.setting, budget=3))
     view = model.make_view(scene, (1, 3, 6))
     assert view.regret == pytest.approx(evaluate_times(scene.mission, (1, 3, 6)).regret)
-    assert "no path to draw" in drawing.path(scene, view.trace)
+    assert "no path to draw" in panels.path(scene, view.trace)
     assert "href" not in panels.links(screen) and "href" in panels.links(open_screen("two-burst"))

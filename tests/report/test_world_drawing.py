@@ -8,7 +8,7 @@ import pytest
 
 from replan import load_setting, make_mission, rover
 from replan.evaluation.placement import fast_drift_intervals
-from replan.explore import drawing, model
+from replan.explore import model, panels
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.world_drawing import CELL, LOOKS, GridDrawing
 from replan.schedule import Periodic
@@ -44,11 +44,11 @@ def test_water_holes_and_melting_ice_are_drawn():
 def test_page_and_explorer_show_the_same_drawing(name):
     setting = load_setting(name)
     scene = model.make_scene(setting)
-    shown = drawing.path(scene, model.make_view(scene, model_times(scene)).trace)
+    shown = panels.path(scene, model.make_view(scene, model_times(scene)).trace)
     view = setting_view(name, setting, {"periodic": Shown(Periodic())})
     assert view["grid"]["ground"] in shown and view["grid"]["cell"] == CELL
     round_marks = view["grid"]["legend"].replace(LOOKS["update"].sign, "●")
-    assert round_marks in drawing.path_legend(scene)
+    assert round_marks in panels.path_legend(scene)
     tree.fromstring(f"<svg>{view['grid']['ground']}</svg>")
 
 

@@ -1,4 +1,4 @@
-"""The explorer, a marimo app: `replan explore` runs it. Its contents come from model.py and drawing.py."""
+"""The explorer, a marimo app: `replan explore` runs it. Its contents come from model.py and panels.py."""
 
 # /// script
 # [tool.marimo.display]
@@ -17,14 +17,14 @@ def _():
     import marimo as mo
 
     from replan.errors import InputError
-    from replan.explore import controls, link, model, panels, words
+    from replan.explore import controls, link, model, panels
 
     one_certificate = threading.Lock()  # at a time
-    return InputError, controls, link, mo, model, one_certificate, panels, words
+    return InputError, controls, link, mo, model, one_certificate, panels
 
 
 @app.cell
-def _(InputError, controls, link, mo, panels, words):
+def _(InputError, controls, link, mo, panels):
     query = mo.query_params().to_dict()
     source = mo.cli_args().get("open") or "two-burst"
     try:
@@ -36,7 +36,7 @@ def _(InputError, controls, link, mo, panels, words):
     mo.vstack(
         [
             mo.md(panels.INTRODUCTION),
-            mo.Html(words.unfolding()),
+            mo.Html(panels.unfolding()),
             mo.callout(f"{_fault}. Shown instead: two-burst.", kind="warn") if _fault else mo.Html(""),
         ]
     )
@@ -47,7 +47,7 @@ def _(InputError, controls, link, mo, panels, words):
 def _(controls, mo, opened):
     world = controls.world_choice(mo, opened)
     execution = controls.execution_choice(mo, opened)
-    rule = controls.choice(mo, "rule", controls.rule_names(), opened.rule)
+    rule = controls.rule_choice(mo, opened)
     return execution, rule, world
 
 
@@ -112,9 +112,9 @@ def _(controls, get_jumps, kept, mo, scene):
 
 
 @app.cell
-def _(InputError, controls, kept, mo, model, panels, scene, times_text):
+def _(InputError, kept, link, mo, model, panels, scene, times_text):
     try:
-        kept.times = controls.read_times(times_text.value)
+        kept.times = link.read_numbers(times_text.value, int, name="update times")
         view = model.make_view(scene, kept.times)
         _fault = None
     except InputError as error:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from replan.errors import InputError
-from replan.explore import link, model, words
-from replan.explore.drawing import tick_times
+from replan.explore import link, model
+from replan.explore.panels import hinted, tick_times
 from replan.model.drift import GREATEST_SLIP
 from replan.study.rule_source import RULES
 from replan.worlds.forecasts import ForecastKind
@@ -35,14 +35,14 @@ class ScreenState:
         self.turn = 0  # how often marks were made; marks made anew forget where they were dragged to
 
 
-def rule_names() -> list[str]:
-    """Return the rules that can be chosen."""
-    return list(RULES)
-
-
 def choice(mo: Any, name: str, options: list[str], value: str) -> Any:
     """Return a dropdown list."""
     return mo.ui.dropdown(options, value=value, label=name)
+
+
+def rule_choice(mo: Any, opened: link.Screen) -> Any:
+    """Return the list of rules."""
+    return choice(mo, "rule", list(RULES), opened.rule)
 
 
 def execution_choice(mo: Any, opened: link.Screen) -> Any:
@@ -122,8 +122,8 @@ def drawing_board(
 
 def row(mo: Any, named: Mapping[str, Any], *buttons: Any) -> Any:
     """Return controls side by side, wrapped where there is no room; each has a tooltip by its name."""
-    hinted = [mo.Html(words.hinted(name, element)) for name, element in named.items()]
-    return mo.hstack([*hinted, *buttons], justify="start", wrap=True, align="end")
+    shown = [mo.Html(hinted(name, element)) for name, element in named.items()]
+    return mo.hstack([*shown, *buttons], justify="start", wrap=True, align="end")
 
 
 def size_names(sizes: Any) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def drift_rows(mo: Any, kind: Any, drift: Any) -> Any:
     fields = dict(drift.elements)
     bursts = {"bursts": fields.pop("bursts")} if "bursts" in fields else {}
     lines = [row(mo, {"drift": kind, **fields})]
-    return mo.vstack([*lines, *(mo.Html(words.hinted(*each)) for each in bursts.items())])
+    return mo.vstack([*lines, *(mo.Html(hinted(*each)) for each in bursts.items())])
 
 
 def edited(
@@ -181,11 +181,6 @@ def times_field(mo: Any, kept: ScreenState, scene: model.Scene) -> Any:
     mission = scene.mission
     kept.times = link.fit_times(kept.times, budget=mission.limit, horizon=mission.horizon)
     return mo.ui.text(value=",".join(map(str, kept.times)), label="update times", debounce=False)
-
-
-def read_times(text: str) -> tuple[int, ...]:
-    """Return the update times in the field."""
-    return link.read_numbers(text, int, name="update times")
 
 
 def marks(kept: ScreenState, scene: model.Scene) -> str:

@@ -12,16 +12,18 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
 import tomli_w
+from pydantic import Field, field_validator
 
 from replan.errors import InputError
 from replan.schedule.periodic import periodic_times
 from replan.schedule.spending import FIRST_UPDATE, Spending
 from replan.skip.propagation import Execution
 from replan.study.rule_source import RULES
+from replan.worlds.parameters import Fraction, Parameters
 from replan.worlds.settings import (
     Setting,
     builtin_settings,
@@ -54,6 +56,28 @@ class Screen:
         return {**setting_record(self.setting), SCREEN: screen}
 
 
+class ScreenSection(Parameters):
+    """The section [screen] of a file."""
+
+    times: list[int] | None = None
+    """Update times; left out, evenly spaced."""
+    execution: Execution = "map"
+    rule: str = "periodic"
+    points: Annotated[list[Fraction], Field(min_length=2)] | None = None
+    """Drawn slips."""
+
+    @field_validator("rule")
+    @classmethod
+    def _known_rule(cls, value: str) -> str:
+        if value not in RULES:
+            raise ValueError(f"must be one of {', '.join(RULES)}, not {value!r}")
+        return value
+
+
+class _File(Parameters):
+    screen: ScreenSection
+
+
 def setting_record(setting: Setting) -> dict[str, Any]:
     """Return the plain data of a setting's file."""
     return setting.model_dump(mode="json", exclude_none=True)
@@ -71,9 +95,8 @@ def open_screen(source: str | Path) -> Screen:
     """Return the screen in a setting or saved screen (a TOML file), in a link or of a built-in setting."""
     if is_link(source):
         return from_query(dict(parse_qsl(str(source).partition("?")[2], keep_blank_values=True)))
-    setting = load_setting(source)
-    path = Path(source)
-    shown = tomllib.loads(path.read_text()).get(SCREEN, {}) if str(source) not in builtin_settings() else {}
+    setting, built_in = load_setting(source), str(source) in builtin_settings()
+    shown = {} if built_in else tomllib.loads(Path(source).read_text()).get(SCREEN, {})
     return _screen(setting, shown, where=str(source))
 
 
@@ -97,8 +120,12 @@ def to_toml(screen: Screen) -> str:
 
 def to_query(screen: Screen) -> str:
     """Return the query of the link, without its question mark."""
-    flat = _flatten(screen.record())
-    return urlencode({key: value if isinstance(value, str) else _compact(value) for key, value in flat})
+    return urlencode(
+        {
+            key: value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+            for key, value in _flatten(screen.record())
+        }
+    )
 
 
 def from_query(query: Mapping[str, str]) -> Screen:
@@ -129,37 +156,17 @@ def read_numbers(text: str, kind: type, *, name: str) -> tuple:
 
 
 def _screen(setting: Setting, shown: Any, *, where: str) -> Screen:
-    if not isinstance(shown, dict):
-        raise InputError(f"{where}: {SCREEN!r} must be a section")
-    if unknown := sorted(set(shown) - {"times", "execution", "rule", "points"}):
-        raise InputError(f"{where}: unknown key '{SCREEN}.{unknown[0]}'")
-    horizon = setting.horizon or make_mission(setting).horizon
-    execution, rule = shown.get("execution", "map"), shown.get("rule", "periodic")
-    if execution not in get_args(Execution):
-        raise InputError(f"{where}: execution must be map or belief, not {execution!r}")
-    if rule not in RULES:
-        raise InputError(f"{where}: rule must be one of {', '.join(RULES)}, not {rule!r}")
     try:
+        section = _File(screen=shown).screen
         check_size(setting)
+        horizon = setting.horizon or make_mission(setting).horizon
         spending = Spending.exactly(setting.required_budget)
-        times = _numbers(shown, "times", int) or periodic_times(horizon, spending.most(horizon))
+        times = section.times or periodic_times(horizon, spending.most(horizon))
         times = spending.check_times(times, horizon)
-        points = _numbers(shown, "points", float)
-        if points is not None and (len(points) < 2 or not all(0 <= p <= 1 for p in points)):
-            raise InputError("points must be two or more slips between 0 and 1")
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    return Screen(setting, times, execution, rule, points)
-
-
-def _numbers(shown: Mapping[str, Any], key: str, kind: type) -> tuple | None:
-    if key not in shown:
-        return None
-    given = shown[key]
-    allowed = (int,) if kind is int else (int, float)
-    if not isinstance(given, list) or any(type(number) not in allowed for number in given):
-        raise InputError(f"'{SCREEN}.{key}' must be a list of {'whole ' if kind is int else ''}numbers")
-    return tuple(kind(number) for number in given)
+    points = None if section.points is None else tuple(section.points)
+    return Screen(setting, times, section.execution, section.rule, points)
 
 
 def fit_times(times: Iterable[int], *, budget: int, horizon: int) -> tuple[int, ...]:
@@ -181,10 +188,6 @@ def _flatten(record: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str,
             yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def _value(text: str) -> Any:
