@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.timing import Row, compare
-from replan.certificates import certify, certify_ahead
+from replan.certificates.certificate import certify
+from replan.certificates.in_advance import certify_ahead
 from replan.schedule.periodic import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 

@@ -24,9 +24,9 @@ from replan import (
     regret,
     rollout,
 )
-from replan.model import GeneralKernel
-from replan.planning import oracle_return, plan
-from replan.worlds import rover
+from replan.model.general_kernel import GeneralKernel
+from replan.planning.backward_induction import oracle_return, plan
+from replan.worlds.slip_grid import rover
 
 TIMES = (1, 17, 33, 49)
 
@@ -205,8 +205,8 @@ def in_fresh_python(code: str) -> float:
 MEMORY = """
 import numpy, numba, replan
 from benchmarks.timing import peak_megabytes
-from replan.planning import plan
-from replan.worlds import rover
+from replan.planning.backward_induction import plan
+from replan.worlds.slip_grid import rover
 small = rover(5, [.1, .1])
 plan(small.kernel(0), small.reward, time=0, horizon=8)
 before = peak_megabytes()

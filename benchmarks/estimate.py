@@ -12,8 +12,10 @@ import warnings
 import numpy as np
 
 from benchmarks.timing import Row, alone, compare
-from replan.estimate import DriftBoundedMLE, Transitions, solve_pair, transitions
-from replan.model import SlipKernel
+from replan.estimate.drift_bounded_mle import DriftBoundedMLE
+from replan.estimate.observations import Transitions, transitions
+from replan.estimate.pair import solve_pair
+from replan.model.slip import SlipKernel
 
 BOUND = 0.02
 WIDTH = 5  # successors
@@ -85,7 +87,7 @@ def whole_kernel(kernel: SlipKernel, seen: Transitions) -> None:
 
 FIRST_ESTIMATE = """
 import numpy as np
-from replan.estimate import solve_pair
+from replan.estimate.pair import solve_pair
 solve_pair(np.arange(5), np.arange(5) % 3, 0.02 * np.arange(5), 5)
 """
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import replan
 from replan import Agent, Lookahead, Mission, Periodic, RegretGuided, evaluate, load_setting, make_mission
-from replan.schedule import Rule
+from replan.schedule.rule import Rule
 
 SRC = Path(replan.__file__).parent
 RULES = (Periodic(), RegretGuided(), Lookahead())

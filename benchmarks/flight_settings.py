@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from replan.execute import Agent
+from replan.execute.agent import Agent
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight, calibrate
 from replan.robots.crazyflie.flight import FlightOutcome, fly, outcome
 from replan.robots.crazyflie.flights import BATCH_UNIT

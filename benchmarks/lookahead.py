@@ -12,15 +12,17 @@ import numpy as np
 
 from benchmarks.timing import Row, compare
 from replan import Robot, Spending
-from replan.evaluation import optimum, regret
-from replan.execute import Mission
-from replan.forecast import Given, Mixture
+from replan.evaluation.exact import regret
+from replan.evaluation.optimal_schedule import optimum
+from replan.execute.mission import Mission
+from replan.forecast.given import Given
+from replan.forecast.mixture import Mixture
 from replan.model import drift
 from replan.planning.backward_induction import plan
-from replan.schedule import Lookahead
+from replan.schedule.lookahead import Lookahead
 from replan.schedule.update_programme import solve
-from replan.skip import make_propagation, skip_interval
-from replan.worlds import rover
+from replan.skip.propagation import make_propagation, skip_interval
+from replan.worlds.slip_grid import rover
 
 BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
 

@@ -12,9 +12,9 @@ from itertools import pairwise, product
 import numpy as np
 
 from replan import FixedTimes, Mission, regret
-from replan.planning import oracle
+from replan.planning.backward_induction import oracle
 from replan.schedule.periodic import periodic_times
-from replan.skip import EXECUTIONS
+from replan.skip.propagation import EXECUTIONS
 from replan.suite import suite_worlds
 
 FAMILY = "kernels"

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.timing import Row, alone
-from replan.report.page import write_page
+from replan.report.page.run_page import write_page
 from replan.study.definition import load_study
 from replan.study.local import LocalEngine
 from replan.study.records import read_run

@@ -52,14 +52,18 @@ def in_new_process(*case: str) -> tuple[float, ...]:
 
 def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, float]:
     """Seconds of the work, loops loaded, and the peak memory of the process in megabytes."""
-    from replan.certificates import certify
-    from replan.evaluation import optimum, regret, visited_steps
+    from replan.certificates.certificate import certify
+    from replan.evaluation import visited_steps
+    from replan.evaluation.exact import regret
+    from replan.evaluation.optimal_schedule import optimum
     from replan.execute import mission as missions
     from replan.execute.mission import Mission
-    from replan.model import piecewise
-    from replan.schedule import Periodic, make_rule, window_context
+    from replan.model.drift import piecewise
+    from replan.schedule import window_context
+    from replan.schedule.periodic import Periodic
+    from replan.schedule.registry import make_rule
     from replan.skip import propagation
-    from replan.worlds import rover
+    from replan.worlds.slip_grid import rover
 
     if whole:
         missions.LARGE = window_context.LARGE = sys.maxsize

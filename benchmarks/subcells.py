@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from replan.execute import Agent
+from replan.execute.agent import Agent
 from replan.model.kernel import Array, Indices
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.robots.crazyflie.flight import FlightOutcome, fly, outcome

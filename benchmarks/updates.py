@@ -43,12 +43,13 @@ def in_new_process(name: str) -> tuple[float, ...]:
 
 def mission(estimator: str) -> tuple[float, float, float]:
     """Seconds to construct the agent, of its median update and of its slowest."""
-    from replan.estimate import DriftBoundedMLE, PooledSlip
+    from replan.estimate.drift_bounded_mle import DriftBoundedMLE
+    from replan.estimate.slip_mle import PooledSlip
     from replan.execute.agent import Agent
     from replan.execute.mission import Mission
-    from replan.model import linear
-    from replan.schedule import Periodic
-    from replan.worlds import rover
+    from replan.model.drift import linear
+    from replan.schedule.periodic import Periodic
+    from replan.worlds.slip_grid import rover
 
     world = rover(12, linear(UPDATES + 1, slip=0.05, rate=0.001))
     flown = Mission(world, Robot(planning_horizon=7), Spending.exactly(UPDATES))

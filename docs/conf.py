@@ -1,12 +1,17 @@
 """Sphinx: furo, Markdown by MyST, the API from docstrings. Warnings are errors (see `make docs`)."""
 
+import ast
 import html
 import re
+from inspect import isclass
+from pathlib import Path
 from xml.etree import ElementTree
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util.docutils import SphinxDirective
 
+import replan
 from replan import __version__
 
 project = "replan"
@@ -84,8 +89,39 @@ def accents_before_subscripts(formula: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
+class Exported(SphinxDirective):
+    """Documents the names of `replan` that are defined in one package: `.. exported:: schedule`."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the documentation of every name."""
+        lines: list[str] = []
+        for name, module in MODULES.items():
+            if module.startswith(f"replan.{self.arguments[0]}."):
+                thing = getattr(replan, name)
+                kind = "class" if isclass(thing) else "function" if callable(thing) else "data"
+                lines += [
+                    f".. auto{kind}:: replan.{name}",
+                    *(["   :members:"] if kind == "class" else []),
+                    "",
+                ]
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def exported_modules() -> dict[str, str]:
+    """Return the module of each name of `replan`, from its stub."""
+    stub = ast.parse(Path(str(replan.__file__)).with_suffix(".pyi").read_text())
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: f"replan.{node.module}" for node in imports for alias in node.names}
+
+
+MODULES = exported_modules()
+
+
 def setup(app) -> None:
-    """Register the readers of docstrings and formulas."""
+    """Register the directive of exported names, and the readers of docstrings and formulas."""
+    app.add_directive("exported", Exported)
     app.connect("autodoc-process-docstring", plain_text)
     app.connect("autodoc-process-signature", short_aliases)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))

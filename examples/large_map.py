@@ -11,8 +11,7 @@ import time
 
 import numpy as np
 
-from replan import Agent, Mission, Robot, SimulatedRobot, Spending, make_rule, piecewise, regret
-from replan.worlds import rover
+from replan import Agent, Mission, Robot, SimulatedRobot, Spending, make_rule, piecewise, regret, rover
 
 SIDE, STEPS, LOOKS = 1000, 50, 4
 

@@ -14,11 +14,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from replan import Mission, Rule, load_setting, make_mission
-from replan.evaluation import optimum, regret
-from replan.forecast import Given
-from replan.planning import oracle
-from replan.schedule import DistanceTravelled, FixedRate, Lookahead, PathExpired
+from replan import (
+    DistanceTravelled,
+    FixedRate,
+    Given,
+    Lookahead,
+    Mission,
+    PathExpired,
+    Rule,
+    load_setting,
+    make_mission,
+    optimum,
+    oracle,
+    regret,
+)
 from replan.study import Bench, choose
 
 

@@ -11,9 +11,8 @@ from ns_gym.schedulers import PeriodicScheduler
 from ns_gym.update_functions import DistributionDecrementUpdate
 from ns_gym.wrappers import NSBridgeWrapper, NSCliffWalkingWrapper, NSFrozenLakeWrapper
 
-from replan import Lookahead, Mission, Periodic, Robot, Spending, evaluate, optimum, oracle
+from replan import Lookahead, Mission, Periodic, Robot, Spending, evaluate, from_ns_gym, optimum, oracle
 from replan.study import Bench, choose
-from replan.worlds import from_ns_gym
 
 HORIZON, BUDGET = 30, 5
 

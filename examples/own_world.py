@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 
 from replan import (
+    Given,
     Lookahead,
     Mission,
     Periodic,
@@ -22,10 +23,9 @@ from replan import (
     check_world,
     evaluate,
     from_arrays,
+    from_gymnasium,
     optimum,
 )
-from replan.forecast import Given
-from replan.worlds import from_gymnasium
 
 OUTSIDE, STAIRS, INSIDE = range(3)
 GATE, CLIMB = range(2)

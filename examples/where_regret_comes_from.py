@@ -10,9 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from replan import Periodic, decompose, load_setting, make_mission, oracle, regret
-from replan.model import local_drift_bounds
-from replan.schedule import LocalDrift
+from replan import (
+    LocalDrift,
+    Periodic,
+    decompose,
+    load_setting,
+    local_drift_bounds,
+    make_mission,
+    oracle,
+    regret,
+)
 
 WORLDS = ("thin-ice", "crosswind", "terrain")
 SETTINGS = tuple(f"{world}-{degree}" for world in WORLDS for degree in ("mild", "medium", "hard"))

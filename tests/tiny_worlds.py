@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from replan import Robot, Spending
 from replan.execute.mission import Mission
-from replan.model import GeneralKernel, Reward, World
+from replan.model.general_kernel import GeneralKernel
+from replan.model.reward import Reward
+from replan.model.world import World
 from replan.planning.ties import Ties
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replan.evaluation import regret
-from replan.schedule import Periodic
+from replan.evaluation.exact import regret
+from replan.schedule.periodic import Periodic
 
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "benchmark_learner.py"))
 

@@ -18,12 +18,12 @@ from ns_gym.wrappers import (
 
 from replan import Robot, Spending
 from replan.errors import InputError
-from replan.evaluation import regret
-from replan.execute import Mission
-from replan.model import check_world
-from replan.planning import oracle
-from replan.schedule import make_rule
-from replan.worlds import from_ns_gym
+from replan.evaluation.exact import regret
+from replan.execute.mission import Mission
+from replan.model.checks import check_world
+from replan.planning.backward_induction import oracle
+from replan.schedule.registry import make_rule
+from replan.worlds.gymnasium_adapter import from_ns_gym
 
 HORIZON = 16
 EVERY, STEP = 4, 0.1

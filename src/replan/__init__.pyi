@@ -1,79 +1,70 @@
-from .certificates import (
-    certify as certify,
-    certify_ahead as certify_ahead,
-    promise as promise,
-    theorem as theorem,
-)
+from .certificates.certificate import certify as certify
+from .certificates.in_advance import certify_ahead as certify_ahead
+from .certificates.promised_budget import promise as promise
+from .certificates.regret_bound import theorem as theorem
 from .errors import InputError as InputError
-from .estimate import (
-    DriftBoundedMLE as DriftBoundedMLE,
-    Estimator as Estimator,
-    Observation as Observation,
-    OnlineDriftBounds as OnlineDriftBounds,
-    PooledSlip as PooledSlip,
-    TrueKernel as TrueKernel,
-)
-from .evaluation import (
+from .estimate.drift_bounded_mle import DriftBoundedMLE as DriftBoundedMLE
+from .estimate.drift_bounds import OnlineDriftBounds as OnlineDriftBounds
+from .estimate.estimator import Estimator as Estimator, Observation as Observation, TrueKernel as TrueKernel
+from .estimate.family_filter import FamilyFilter as FamilyFilter
+from .estimate.slip_mle import PooledSlip as PooledSlip
+from .evaluation.agent_runs import SimulatedRobot as SimulatedRobot
+from .evaluation.decomposition import decompose as decompose
+from .evaluation.exact import (
     Evaluation as Evaluation,
-    SimulatedRobot as SimulatedRobot,
-    check_rule as check_rule,
-    decompose as decompose,
     evaluate as evaluate,
     evaluate_times as evaluate_times,
-    optimum as optimum,
     regret as regret,
-    rollout as rollout,
 )
-from .execute import (
-    Agent as Agent,
-    Event as Event,
-    Mission as Mission,
-    Robot as Robot,
-)
-from .forecast import (
+from .evaluation.optimal_schedule import Optimum as Optimum, optimum as optimum
+from .evaluation.rollouts import rollout as rollout
+from .evaluation.rule_checks import check_rule as check_rule
+from .execute.agent import Agent as Agent
+from .execute.mission import Mission as Mission
+from .execute.robot import Robot as Robot, plan_by_induction as plan_by_induction
+from .execute.snapshot import Event as Event
+from .forecast.base import (
+    Evidence as Evidence,
     Forecast as Forecast,
-    ForecastFault as ForecastFault,
     Frozen as Frozen,
-    Given as Given,
-    Mixture as Mixture,
-    Trend as Trend,
+    Future as Future,
 )
-from .model import (
-    ACTIONS as ACTIONS,
-    GeneralKernel as GeneralKernel,
+from .forecast.given import ForecastFault as ForecastFault, Given as Given
+from .forecast.mixture import Mixture as Mixture
+from .forecast.trend import Trend as Trend
+from .model.array_worlds import from_arrays as from_arrays, load_npz as load_npz
+from .model.checks import check_world as check_world
+from .model.drift import linear as linear, piecewise as piecewise, sinusoidal as sinusoidal
+from .model.family import Family as Family
+from .model.general_kernel import GeneralKernel as GeneralKernel
+from .model.kernel import Kernel as Kernel, constant as constant
+from .model.reward import Reward as Reward
+from .model.slip import ACTIONS as ACTIONS, SlipKernel as SlipKernel
+from .model.world import (
     Knowledge as Knowledge,
-    Kernel as Kernel,
-    Reward as Reward,
-    SlipKernel as SlipKernel,
     World as World,
-    check_world as check_world,
-    constant as constant,
-    from_arrays as from_arrays,
-    linear as linear,
-    load_npz as load_npz,
-    piecewise as piecewise,
-    sinusoidal as sinusoidal,
+    local_drift_bounds as local_drift_bounds,
 )
-from .planning import Oracle as Oracle, Plan as Plan, Ties as Ties, oracle as oracle, plan as plan
-from .schedule import (
-    Context as Context,
-    Decision as Decision,
-    FixedTimes as FixedTimes,
-    Lookahead as Lookahead,
-    Need as Need,
-    Periodic as Periodic,
-    RegretGuided as RegretGuided,
-    Rule as Rule,
-    Spending as Spending,
-    register as register,
+from .planning.backward_induction import Oracle as Oracle, Plan as Plan, oracle as oracle, plan as plan
+from .planning.ties import Ties as Ties
+from .schedule.drift_threshold import DriftThreshold as DriftThreshold
+from .schedule.fixed import FixedTimes as FixedTimes
+from .schedule.local_drift import LocalDrift as LocalDrift
+from .schedule.lookahead import Lookahead as Lookahead
+from .schedule.navigation_triggers import (
+    DistanceTravelled as DistanceTravelled,
+    FixedRate as FixedRate,
+    PathExpired as PathExpired,
 )
-from .study.rule_source import find_rule as find_rule, make_rule as make_rule
-from .worlds import rover as rover
-from .worlds.settings import (
-    builtin_settings as builtin_settings,
-    load_setting as load_setting,
-    make_mission as make_mission,
-    parse_setting as parse_setting,
-)
+from .schedule.periodic import Periodic as Periodic
+from .schedule.registry import register as register
+from .schedule.regret_guided import RegretGuided as RegretGuided
+from .schedule.rule import Context as Context, Decision as Decision, Need as Need, Rule as Rule
+from .schedule.spending import Spending as Spending
+from .study.rule_source import make_rule as make_rule
+from .worlds.gymnasium_adapter import from_gymnasium as from_gymnasium, from_ns_gym as from_ns_gym
+from .worlds.parameters import WorldParameters as WorldParameters, register_world as register_world
+from .worlds.settings import load_setting as load_setting, make_mission as make_mission
+from .worlds.slip_grid import rover as rover
 
 __version__: str

@@ -12,14 +12,23 @@ import numpy as np
 
 def main() -> None:
     """Run a small mission through every compiled part, on both kinds of kernel and with both executions."""
-    from replan.certificates import certify
-    from replan.estimate import DriftBoundedMLE, FamilyFilter, PooledSlip, transitions
-    from replan.evaluation import evaluate, optimum, rollout
+    from replan.certificates.certificate import certify
+    from replan.estimate.drift_bounded_mle import DriftBoundedMLE
+    from replan.estimate.family_filter import FamilyFilter
+    from replan.estimate.observations import transitions
+    from replan.estimate.slip_mle import PooledSlip
     from replan.evaluation.agent_runs import learned_returns
-    from replan.execute import Mission, Robot
-    from replan.model import SlipKernel, linear
-    from replan.schedule import Periodic, Spending, make_rule
-    from replan.worlds import rover
+    from replan.evaluation.exact import evaluate
+    from replan.evaluation.optimal_schedule import optimum
+    from replan.evaluation.rollouts import rollout
+    from replan.execute.mission import Mission
+    from replan.execute.robot import Robot
+    from replan.model.drift import linear
+    from replan.model.slip import SlipKernel
+    from replan.schedule.periodic import Periodic
+    from replan.schedule.registry import make_rule
+    from replan.schedule.spending import Spending
+    from replan.worlds.slip_grid import rover
 
     slippery = rover(4, linear(9, slip=0.05, rate=0.01))
     general = replace(slippery, kernel=lambda t: slippery.kernel(t).general())

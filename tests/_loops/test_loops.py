@@ -11,13 +11,14 @@ MISSION = """
 import sys
 import numpy as np
 from replan import _loops
-from replan.estimate import DriftBoundedMLE, PooledSlip
+from replan.estimate.drift_bounded_mle import DriftBoundedMLE
+from replan.estimate.slip_mle import PooledSlip
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
-from replan.model import linear
+from replan.model.drift import linear
 from replan.model.general_kernel import prepare_kernel
-from replan.schedule import Periodic
-from replan.worlds import rover
+from replan.schedule.periodic import Periodic
+from replan.worlds.slip_grid import rover
 
 def compiled():
     modules = [getattr(_loops, name) for name in _loops.__all__ if f"replan._loops.{name}" in sys.modules]

@@ -6,10 +6,15 @@ import numpy as np
 from hypothesis import strategies as st
 
 from replan import Robot, Spending
-from replan.execute import Mission
-from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
-from replan.planning import Ties
-from replan.worlds import rover
+from replan.execute.mission import Mission
+from replan.model.family import Family
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
+from replan.planning.ties import Ties
+from replan.worlds.slip_grid import rover
 
 any_ties = st.sampled_from([Ties("first"), Ties("last"), Ties("random", 5)])
 

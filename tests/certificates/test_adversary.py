@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from replan import Robot, Spending
-from replan.certificates import Tightening, certify
+from replan.certificates.certificate import Tightening, certify
 from replan.evaluation.exact import all_returns
-from replan.execute import Mission
-from replan.model import GeneralKernel, Reward, World
-from replan.planning import oracle
-from replan.schedule import FixedTimes
+from replan.execute.mission import Mission
+from replan.model.general_kernel import GeneralKernel
+from replan.model.reward import Reward
+from replan.model.world import World
+from replan.planning.backward_induction import oracle
+from replan.schedule.fixed import FixedTimes
 
 STATES = ACTIONS = 2
 

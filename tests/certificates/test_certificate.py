@@ -11,17 +11,24 @@ from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import general_cases, slip_cases
 
 from replan import Robot, Spending
-from replan.certificates import Certified, Tightening, certify, certify_ahead
+from replan.certificates.certificate import Tightening, certify
+from replan.certificates.certified import Certified
+from replan.certificates.in_advance import certify_ahead
 from replan.errors import InputError
-from replan.evaluation import rollout
 from replan.evaluation.exact import all_returns
-from replan.execute import Mission
-from replan.model import GeneralKernel, Reward, World, constant, piecewise
-from replan.planning import oracle
-from replan.schedule import FixedTimes, Periodic, Random
-from replan.schedule.periodic import periodic_times
-from replan.worlds import rover
+from replan.evaluation.rollouts import rollout
+from replan.execute.mission import Mission
+from replan.model.drift import piecewise
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.world import World
+from replan.planning.backward_induction import oracle
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.periodic import Periodic, periodic_times
+from replan.schedule.random import Random
 from replan.worlds.settings import load_setting, make_mission
+from replan.worlds.slip_grid import rover
 
 ROWS = [Tightening(both, one, structure=False) for both, one in product([True, False], repeat=2)]
 SLIPS = [

@@ -7,16 +7,18 @@ from tests.certificates.drifting_worlds import general_cases, slip_cases
 from tests.certificates.test_certificate import still_world
 
 from replan import Robot, Spending
-from replan.certificates import Certified
-from replan.certificates.certified import given_away
+from replan.certificates.certified import Certified, given_away
 from replan.errors import InputError
-from replan.evaluation import evaluate
-from replan.execute import Mission
-from replan.model import GeneralKernel, Reward, World, constant
-from replan.planning import oracle
-from replan.schedule import Rule
-from replan.skip import skip_interval
-from replan.worlds import rover
+from replan.evaluation.exact import evaluate
+from replan.execute.mission import Mission
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.world import World
+from replan.planning.backward_induction import oracle
+from replan.schedule.rule import Rule
+from replan.skip.propagation import skip_interval
+from replan.worlds.slip_grid import rover
 
 
 def context(mission, *, last_update=1, time=2):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import general_cases, slip_cases
 from tests.certificates.test_certificate import regrets, two_burst
 
-from replan.certificates import Tightening, certify, certify_ahead
+from replan.certificates.certificate import Tightening, certify
+from replan.certificates.in_advance import certify_ahead
 from replan.certificates.legs import OnEstimates
 from replan.errors import InputError
 from replan.schedule.periodic import periodic_times

@@ -15,8 +15,11 @@ from replan.certificates.mixing import (
     overlap_coefficient,
     overlap_profile,
 )
-from replan.model import GeneralKernel, Reward, World, constant
-from replan.planning import oracle
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.world import World
+from replan.planning.backward_induction import oracle
 
 
 def by_paths(world, policies, t, m, s, end):

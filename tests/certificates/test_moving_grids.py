@@ -12,10 +12,17 @@ from tests.certificates.drifting_worlds import grid_cases, moving_grids
 from tests.certificates.test_certificate import regrets
 
 from replan import Robot, Spending
-from replan.certificates import Tightening, certify, certify_ahead, promise
+from replan.certificates.certificate import Tightening, certify
+from replan.certificates.in_advance import certify_ahead
+from replan.certificates.promised_budget import promise
 from replan.errors import InputError
-from replan.execute import Mission
-from replan.model import Family, Reward, SlipKernel, World, check_world, constant
+from replan.execute.mission import Mission
+from replan.model.checks import check_world
+from replan.model.family import Family
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
 from replan.worlds.slip_grid import distances
 
 TIGHTENINGS = st.builds(Tightening, st.booleans(), st.booleans())

@@ -3,14 +3,16 @@
 import pytest
 
 from replan import Robot, Spending
-from replan.certificates import KernelEstimate, Premises, certify, certify_ahead
+from replan.certificates.certificate import certify
+from replan.certificates.in_advance import certify_ahead
 from replan.certificates.parameter_range import SlipRange
-from replan.evaluation import regret
-from replan.execute import Mission
-from replan.schedule import FixedTimes
+from replan.certificates.premises import KernelEstimate, Premises
+from replan.evaluation.exact import regret
+from replan.execute.mission import Mission
+from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import periodic_times
-from replan.worlds import rover
 from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
+from replan.worlds.slip_grid import rover
 
 PIECEWISE = [name for name in PAPER_SETTINGS if name != "sinusoidal-medium"]
 

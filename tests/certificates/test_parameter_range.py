@@ -11,9 +11,10 @@ from tests.certificates.test_certificate import regrets
 from tests.certificates.test_moving_grids import check_after_the_fact, check_in_advance
 
 from replan import Robot, Spending
-from replan.certificates import Tightening, certify, certify_ahead
-from replan.execute import Mission
-from replan.model import Family
+from replan.certificates.certificate import Tightening, certify
+from replan.certificates.in_advance import certify_ahead
+from replan.execute.mission import Mission
+from replan.model.family import Family
 from replan.schedule.periodic import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 

@@ -7,14 +7,18 @@ import numpy as np
 import pytest
 
 from replan import Robot, Spending
-from replan.certificates import KernelEstimate, certify, learned_estimate, learned_estimates
+from replan.certificates.certificate import certify
 from replan.certificates.legs import OnEstimates
+from replan.certificates.premises import KernelEstimate, learned_estimate, learned_estimates
 from replan.errors import InputError
-from replan.estimate import Transitions, transitions
-from replan.evaluation import regret
-from replan.execute import Mission
-from replan.model import GeneralKernel, Reward, World, constant
-from replan.schedule import FixedTimes
+from replan.estimate.observations import Transitions, transitions
+from replan.evaluation.exact import regret
+from replan.execute.mission import Mission
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.world import World
+from replan.schedule.fixed import FixedTimes
 from replan.worlds.slip_grid import rover
 
 UNIFORM = GeneralKernel.from_dense(np.full((2, 2, 2), 0.5))

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from replan import Robot, Spending
-from replan.certificates import certify_ahead, promise
-from replan.certificates.in_advance import ADVANCE
+from replan.certificates.in_advance import ADVANCE, certify_ahead
+from replan.certificates.promised_budget import promise
 from replan.errors import InputError
-from replan.evaluation import regret
-from replan.execute import Mission
-from replan.schedule import FixedTimes
-from replan.worlds import rover
+from replan.evaluation.exact import regret
+from replan.execute.mission import Mission
+from replan.schedule.fixed import FixedTimes
 from replan.worlds.settings import load_setting, make_mission
+from replan.worlds.slip_grid import rover
 
 
 def small():

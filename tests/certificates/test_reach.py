@@ -10,12 +10,17 @@ from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import moving_grids, random_times
 
 from replan import Robot, Spending
-from replan.certificates import Tightening, certificate, certify
+from replan.certificates import certificate
+from replan.certificates.certificate import Tightening, certify
 from replan.errors import InputError
-from replan.execute import Mission
-from replan.model import Family, Reward, SlipKernel, World, constant
+from replan.execute.mission import Mission
+from replan.model.family import Family
+from replan.model.kernel import constant
 from replan.model.reach import Reach
-from replan.worlds import rover
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
+from replan.worlds.slip_grid import rover
 
 SLIPS = np.array([0.1, 0.15, 0.3, 0.2, 0.25, 0.4, 0.3])
 

@@ -8,7 +8,6 @@ from tests.certificates.drifting_worlds import general_cases
 from tests.certificates.test_certificate import two_burst
 
 from replan import Robot, Spending
-from replan.certificates import theorem
 from replan.certificates.lemmas import (
     Lemmas,
     error_propagation,
@@ -18,13 +17,15 @@ from replan.certificates.lemmas import (
     reward_range,
 )
 from replan.certificates.mixing import Chains, diameter, overlap
-from replan.certificates.regret_bound import skipped, supported_overlap, supported_terms
-from replan.evaluation import regret
-from replan.evaluation.exact import all_returns
-from replan.execute import Mission
-from replan.model import GeneralKernel, Reward, World, constant
-from replan.planning import oracle
-from replan.schedule import FixedTimes
+from replan.certificates.regret_bound import skipped, supported_overlap, supported_terms, theorem
+from replan.evaluation.exact import all_returns, regret
+from replan.execute.mission import Mission
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.world import World
+from replan.planning.backward_induction import oracle
+from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import periodic_times
 
 

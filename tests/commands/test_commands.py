@@ -196,7 +196,7 @@ def test_import_loads_nothing_heavy():
 
 READ_ONLY = """
 import numpy as np
-from replan.model import SlipKernel
+from replan.model.slip import SlipKernel
 print(SlipKernel((3, 3), 0.1).expect(np.arange(9.0)).sum())
 """
 

@@ -4,8 +4,8 @@ from doc_pages import ROOT
 from replan.report.benchmark_page import leaderboard_markdown
 from replan.report.benchmark_tables import summary
 from replan.study import rule_source
-from replan.suite import reference_cards, suite_hash
-from replan.suite.catalogue import VERSION, WORLDS_OF_A_FAMILY
+from replan.suite import reference_cards
+from replan.suite.catalogue import VERSION, WORLDS_OF_A_FAMILY, suite_hash
 
 PAGE = (ROOT / "docs" / "benchmark.md").read_text()
 

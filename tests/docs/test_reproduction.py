@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doc_pages import ROOT
 from replan.evaluation.exact import regret
-from replan.schedule import RegretGuided
+from replan.schedule.regret_guided import RegretGuided
 from replan.study.candidates import distinct_schedules
 from replan.study.paper import METHODS
 from replan.worlds.settings import load_setting, make_mission

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate import DriftBoundedMLE, Observation, estimate_file, transitions
-from replan.model import GeneralKernel, SlipKernel
+from replan.estimate.drift_bounded_mle import DriftBoundedMLE, estimate_file
+from replan.estimate.estimator import Observation
+from replan.estimate.observations import transitions
+from replan.model.general_kernel import GeneralKernel
+from replan.model.slip import SlipKernel
 
 KERNEL = SlipKernel((3, 4), 0.3)
 

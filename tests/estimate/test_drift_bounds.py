@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate import (
+from replan.estimate.drift_bounded_mle import DriftBoundedMLE
+from replan.estimate.drift_bounds import (
     MISSPECIFICATIONS,
-    DriftBoundedMLE,
-    Observation,
     OnlineDriftBounds,
     WithOnlineBounds,
     shifted,
     too_large,
     too_small,
 )
-from replan.model import SlipKernel
+from replan.estimate.estimator import Observation
+from replan.model.slip import SlipKernel
 
 GROUND = SlipKernel((12, 12), 0.05)
 ONLINE_GROUND = SlipKernel((6, 6), 0.05)

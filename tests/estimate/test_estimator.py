@@ -5,7 +5,8 @@ import pytest
 
 from replan.errors import InputError
 from replan.estimate.estimator import ROW_TOLERANCE, validate_kernel, validate_number
-from replan.model import GeneralKernel, SlipKernel
+from replan.model.general_kernel import GeneralKernel
+from replan.model.slip import SlipKernel
 
 KERNEL = GeneralKernel.from_dense([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]])
 

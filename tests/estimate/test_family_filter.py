@@ -8,12 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import InputError
-from replan.estimate import FamilyFilter, Observation
+from replan.estimate.estimator import Observation
+from replan.estimate.family_filter import FamilyFilter
 from replan.estimate.movement import PACES as BY_NUMBER
 from replan.estimate.movement import RENEWAL, Movement
 from replan.estimate.slip_evidence import UNLIKELY
-from replan.model import Family, GeneralKernel, SlipKernel
-from replan.planning import plan
+from replan.model.family import Family
+from replan.model.general_kernel import GeneralKernel
+from replan.model.slip import SlipKernel
+from replan.planning.backward_induction import plan
 from replan.schedule.periodic import periodic_times
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.thin_ice import failure_rates

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate import read_transitions, transitions
+from replan.estimate.observations import read_transitions, transitions
 
 
 def test_a_file_is_read(tmp_path):

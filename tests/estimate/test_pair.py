@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate import DriftBoundedMLE, solve_pair
-from replan.estimate.pair import fill_pair, later_rows
-from replan.model import SlipKernel
+from replan.estimate.drift_bounded_mle import DriftBoundedMLE
+from replan.estimate.pair import fill_pair, later_rows, solve_pair
+from replan.model.slip import SlipKernel
 
 
 def certified(instance):

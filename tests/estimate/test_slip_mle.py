@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate import Observation, PooledSlip
+from replan.estimate.estimator import Observation
 from replan.estimate.slip_evidence import CELLS, GRID, NO_EVIDENCE, Stretch, slip_evidence
-from replan.model import SlipKernel
+from replan.estimate.slip_mle import PooledSlip
 from replan.model.drift import piecewise
+from replan.model.slip import SlipKernel
 
 UNIFORM = np.full(5, 0.2)
 GROUND = SlipKernel((12, 12), 0.05)

@@ -8,11 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import Agent, FixedTimes, InputError, Observation, TrueKernel, load_setting, make_mission
-from replan.evaluation import learned_returns, rollout
-from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.exact import from_start
+from replan.evaluation.rollouts import rollout
 from replan.execute.robot import plan_by_induction
-from replan.schedule import DriftThreshold, LazyValue, Lookahead, Periodic, RegretGuided, SelfTriggered
+from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.lazy_value import LazyValue
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.periodic import Periodic
+from replan.schedule.regret_guided import RegretGuided
+from replan.schedule.self_triggered import SelfTriggered
 from tiny_worlds import random_times, tiny_missions
 
 RULES = (

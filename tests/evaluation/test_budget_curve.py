@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given
 
 from replan import Spending
-from replan.evaluation import optimum, regret
 from replan.evaluation.budget_curve import BudgetCurve, budget_curve
-from replan.schedule import Lookahead, Periodic
-from replan.worlds import load_setting, make_mission
+from replan.evaluation.exact import regret
+from replan.evaluation.optimal_schedule import optimum
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.periodic import Periodic
+from replan.worlds.settings import load_setting, make_mission
 from tiny_worlds import tiny_missions
 
 

@@ -8,14 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import FixedTimes, InputError, Robot, Spending, load_setting, make_mission
-from replan.evaluation import check_rule, decompose, evaluate_times, optimum, regret, rollout
 from replan.evaluation.agent_runs import run_agent
-from replan.evaluation.exact import from_start
-from replan.evaluation.optimal_schedule import feedback_regrets
-from replan.execute import Mission
-from replan.forecast import Mixture, Trend
-from replan.planning import oracle
-from replan.schedule import Lookahead, Periodic
+from replan.evaluation.decomposition import decompose
+from replan.evaluation.exact import evaluate_times, from_start, regret
+from replan.evaluation.optimal_schedule import feedback_regrets, optimum
+from replan.evaluation.rollouts import rollout
+from replan.evaluation.rule_checks import check_rule
+from replan.execute.mission import Mission
+from replan.forecast.mixture import Mixture
+from replan.forecast.trend import Trend
+from replan.planning.backward_induction import oracle
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.periodic import Periodic
 from replan.skip.propagation import skip_interval
 from tiny_worlds import random_world, tiny_missions
 

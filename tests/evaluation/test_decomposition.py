@@ -8,14 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import Robot, Spending
-from replan.evaluation import decompose, evaluate
-from replan.evaluation.decomposition import COMBINATIONS, Switches, shapley
-from replan.execute import Mission
-from replan.model import from_arrays, piecewise
-from replan.planning import Ties
-from replan.schedule import Decision, FixedTimes, Need, Periodic, Rule, make_rule
+from replan.evaluation.decomposition import COMBINATIONS, Switches, decompose, shapley
+from replan.evaluation.exact import evaluate
+from replan.execute.mission import Mission
+from replan.model.array_worlds import from_arrays
+from replan.model.drift import piecewise
+from replan.planning.ties import Ties
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.periodic import Periodic
 from replan.schedule.registry import RULES as REGISTERED
-from replan.worlds import rover
+from replan.schedule.registry import make_rule
+from replan.schedule.rule import Decision, Need, Rule
+from replan.worlds.slip_grid import rover
 
 STATES, ACTIONS, HORIZON, BUDGET = 3, 2, 5, 2
 EXECUTIONS = ("map", "belief")

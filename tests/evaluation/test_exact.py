@@ -19,13 +19,14 @@ from replan import (
     make_mission,
     oracle,
 )
-from replan.evaluation import evaluate, oracle_rollout, rollout, sampled_regret, visited_steps
 from replan.evaluation import exact as exact_module
-from replan.evaluation.exact import all_returns, from_start
+from replan.evaluation import visited_steps
+from replan.evaluation.exact import all_returns, evaluate, from_start
+from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
 from replan.model import machine
 from replan.schedule.periodic import periodic_times
-from replan.worlds import rover
 from replan.worlds.settings import PAPER_SETTINGS
+from replan.worlds.slip_grid import rover
 from tiny_worlds import random_times, tiny_missions
 
 

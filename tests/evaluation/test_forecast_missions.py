@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import FixedTimes, constant, load_setting, make_mission
-from replan.evaluation import evaluate_times, rollout
-from replan.evaluation.exact import all_returns
-from replan.forecast import Evidence, ForecastFault, Given, Trend, mean_kernel
+from replan.evaluation.exact import all_returns, evaluate_times
+from replan.evaluation.rollouts import rollout
+from replan.forecast.base import Evidence, mean_kernel
+from replan.forecast.given import ForecastFault, Given
+from replan.forecast.trend import Trend
 from replan.planning.ties import Ties
 from tiny_worlds import random_times, tiny_missions
 

@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import Agent, FixedTimes, TrueKernel, load_setting, make_mission, rollout
-from replan.estimate import DriftBoundedMLE, PooledSlip
+from replan.estimate.drift_bounded_mle import DriftBoundedMLE
+from replan.estimate.slip_mle import PooledSlip
 from replan.evaluation.agent_runs import learned_returns
 from replan.model.streams import uniforms
-from replan.schedule import DriftThreshold, Periodic
+from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.periodic import Periodic
 from tiny_worlds import random_times, tiny_missions
 
 

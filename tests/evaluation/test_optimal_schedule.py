@@ -10,16 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import Robot, Spending
-from replan.evaluation import evaluate_times, optimum, regret, rollout
 from replan.evaluation.agent_runs import run_agent
-from replan.evaluation.optimal_schedule import _FixedSearch, best_feedback, feedback_regrets, feedback_value
-from replan.execute import Mission
-from replan.forecast import Mixture
+from replan.evaluation.exact import evaluate_times, regret
+from replan.evaluation.optimal_schedule import (
+    _FixedSearch,
+    best_feedback,
+    feedback_regrets,
+    feedback_value,
+    optimum,
+)
+from replan.evaluation.rollouts import rollout
+from replan.execute.mission import Mission
+from replan.forecast.mixture import Mixture
 from replan.model import drift
 from replan.planning.backward_induction import oracle_return
-from replan.schedule import Lookahead, Periodic, RegretGuided
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.periodic import Periodic
+from replan.schedule.regret_guided import RegretGuided
 from replan.skip.propagation import skip_interval
-from replan.worlds import rover
+from replan.worlds.slip_grid import rover
 from tiny_worlds import random_times, random_world, tiny_missions
 
 TWO_BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]

@@ -11,16 +11,21 @@ from hypothesis import strategies as st
 from enumeration import BOTH, NOTHING, best_objective, expected_return
 from replan import SimulatedRobot, Spending
 from replan.errors import InputError
-from replan.evaluation import evaluate, optimum, regret, rollout
 from replan.evaluation.agent_runs import run_agent
-from replan.evaluation.exact import priced_regret
-from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.exact import evaluate, priced_regret, regret
+from replan.evaluation.optimal_schedule import feedback_regrets, optimum
+from replan.evaluation.rollouts import rollout
 from replan.evaluation.scale import best_objective as greatest_objective
-from replan.execute import Agent, Mission
+from replan.execute.agent import Agent
+from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
-from replan.forecast import Mixture, Trend
+from replan.forecast.mixture import Mixture
+from replan.forecast.trend import Trend
 from replan.planning.backward_induction import oracle_return
-from replan.schedule import Decision, FixedTimes, Lookahead, Rule, make_rule
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.registry import make_rule
+from replan.schedule.rule import Decision, Rule
 from replan.study.protocol import VALIDATION_SEEDS, Bench, validation_regret
 from replan.study.rule_source import RULES
 from replan.worlds.settings import load_setting, make_mission

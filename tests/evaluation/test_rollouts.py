@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import FixedTimes, Ties, load_setting, make_mission
-from replan.evaluation import evaluate, oracle_rollout, rollout, sampled_regret
 from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.exact import evaluate
+from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
 from replan.model.streams import RULE, TRANSITION, uniforms
-from replan.schedule import Decision, Random, Rule
+from replan.schedule.random import Random
+from replan.schedule.rule import Decision, Rule
 from tiny_worlds import random_times, tiny_missions
 
 TIMES = FixedTimes((1, 17, 33, 49))

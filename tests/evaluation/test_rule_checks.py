@@ -8,14 +8,16 @@ import pytest
 
 from replan import Robot, Spending
 from replan.errors import InputError
-from replan.evaluation import evaluate
 from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.exact import evaluate
 from replan.evaluation.rule_checks import check_rule, require_valid_rule
-from replan.execute import Mission
-from replan.model import SlipKernel
-from replan.schedule import Decision, Need, Periodic, RegretGuided, Rule
+from replan.execute.mission import Mission
+from replan.model.slip import SlipKernel
+from replan.schedule.periodic import Periodic
 from replan.schedule.registry import RULES
-from replan.worlds import rover
+from replan.schedule.regret_guided import RegretGuided
+from replan.schedule.rule import Decision, Need, Rule
+from replan.worlds.slip_grid import rover
 
 
 @pytest.mark.parametrize("name", RULES)

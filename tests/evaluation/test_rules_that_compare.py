@@ -7,16 +7,18 @@ import pytest
 from hypothesis import given
 
 from replan import Agent, FixedTimes, InputError, Mission, Robot, Spending
-from replan.estimate import TrueKernel
-from replan.evaluation import check_rule, decompose, regret, rollout
+from replan.estimate.estimator import TrueKernel
 from replan.evaluation.agent_runs import learned_returns
-from replan.evaluation.exact import all_returns, from_start
+from replan.evaluation.decomposition import decompose
+from replan.evaluation.exact import all_returns, from_start, regret
+from replan.evaluation.rollouts import rollout
+from replan.evaluation.rule_checks import check_rule
 from replan.execute.timeline import make_timeline
 from replan.model import drift
 from replan.model.streams import uniforms
-from replan.schedule import Context, Decision, Need, Rule
-from replan.skip import skip_interval
-from replan.worlds import rover
+from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.skip.propagation import skip_interval
+from replan.worlds.slip_grid import rover
 from tiny_worlds import tiny_missions
 
 SEEDS = np.arange(12)

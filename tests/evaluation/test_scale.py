@@ -29,7 +29,7 @@ from replan.evaluation.scale import (
     never_updating,
     regret_scale,
 )
-from replan.forecast import Trend
+from replan.forecast.trend import Trend
 from replan.report.regret_words import scale_words
 from tiny_worlds import tiny_missions
 

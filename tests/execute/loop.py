@@ -11,7 +11,7 @@ import numpy as np
 
 from replan import Agent, Mission, Observation, TrueKernel
 from replan.model.streams import uniforms
-from replan.schedule import Context, Decision, Rule
+from replan.schedule.rule import Context, Decision, Rule
 
 PATIENCE = 60.0  # seconds: no limit that healthy work could come near
 AT_ONCE = 0.01

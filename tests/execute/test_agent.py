@@ -11,9 +11,10 @@ from tests.execute.loop import Deciding, Faulty, events, fly, with_robot
 from tests.tiny_worlds import tiny_missions
 
 from replan import Agent, InputError, Periodic, Spending, TrueKernel, load_setting, make_mission, make_rule
-from replan.execute import Event
-from replan.forecast import Frozen
-from replan.schedule import Lookahead, Random
+from replan.execute.snapshot import Event
+from replan.forecast.base import Frozen
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.random import Random
 
 PERIODIC = Periodic()
 

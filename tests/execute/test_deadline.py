@@ -22,8 +22,8 @@ from replan import (
     World,
 )
 from replan.execute.deadline import DeadlineExceeded, Worker
-from replan.model import constant
-from replan.schedule import Decision, Rule
+from replan.model.kernel import constant
+from replan.schedule.rule import Decision, Rule
 
 
 def same(value):

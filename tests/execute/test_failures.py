@@ -8,9 +8,10 @@ from tests.execute.loop import Deciding, Faulty, events, fly, with_robot
 
 from replan import Agent, InputError, Periodic, Spending, TrueKernel, load_setting, make_mission
 from replan.execute.robot import plan_by_induction
-from replan.forecast import Given
-from replan.model import GeneralKernel, SlipKernel
-from replan.schedule import Decision
+from replan.forecast.given import Given
+from replan.model.general_kernel import GeneralKernel
+from replan.model.slip import SlipKernel
+from replan.schedule.rule import Decision
 
 
 def test_a_failing_estimator_leaves_the_last_plan_in_force_and_is_spent(mission):

@@ -11,8 +11,9 @@ from tests.tiny_worlds import tiny_missions
 from replan import Agent, FixedTimes, GeneralKernel, Mission, Reward, Robot, SlipKernel, Spending, Ties, World
 from replan.execute.identity import _sampled_times, describe_arguments, kernel_arrays, kernel_from, options
 from replan.execute.robot import plan_by_induction
-from replan.forecast import ForecastFault, Given, Mixture
-from replan.schedule import Periodic
+from replan.forecast.given import ForecastFault, Given
+from replan.forecast.mixture import Mixture
+from replan.schedule.periodic import Periodic
 
 HORIZON = 6
 TO_GOAL = np.linspace(-1, 0, 9)

@@ -6,12 +6,13 @@ import pytest
 from tests.execute.loop import Faulty, with_robot
 
 from replan import InputError, Mission, Periodic, Robot, Spending, TrueKernel, load_setting
-from replan.estimate import PooledSlip
-from replan.evaluation import evaluate
+from replan.estimate.slip_mle import PooledSlip
+from replan.evaluation.exact import evaluate
 from replan.execute.timeline import make_timeline
-from replan.forecast import Trend
-from replan.model import SlipKernel
-from replan.schedule import DriftThreshold, FixedTimes
+from replan.forecast.trend import Trend
+from replan.model.slip import SlipKernel
+from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.fixed import FixedTimes
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replan import Mission, Robot, Spending
-from replan.evaluation import evaluate, optimum, rollout
-from replan.evaluation.exact import from_start
-from replan.evaluation.optimal_schedule import feedback_regrets
-from replan.execute import Agent
+from replan.evaluation.exact import evaluate, from_start
+from replan.evaluation.optimal_schedule import feedback_regrets, optimum
+from replan.evaluation.rollouts import rollout
+from replan.execute.agent import Agent
 from replan.execute.reach import on_window
-from replan.forecast import ForecastFault, Given, Mixture, Trend
-from replan.model import GeneralKernel, Reward, SlipKernel, World
+from replan.forecast.given import ForecastFault, Given
+from replan.forecast.mixture import Mixture
+from replan.forecast.trend import Trend
+from replan.model.general_kernel import GeneralKernel
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
 from replan.planning.ties import Ties
-from replan.schedule import FixedTimes, Need, make_rule
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.registry import make_rule
+from replan.schedule.rule import Need
 from replan.schedule.window_context import within_window
-from replan.worlds import rover
+from replan.worlds.slip_grid import rover
 
 
 def grid_mission(seed, n, *, price=None, ties="first", **robot):

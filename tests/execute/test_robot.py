@@ -7,8 +7,12 @@ import pytest
 
 from replan import InputError, Robot, Ties
 from replan.execute.robot import plan_by_induction
-from replan.forecast import Frozen, Given, Trend
-from replan.model import Reward, SlipKernel, constant
+from replan.forecast.base import Frozen
+from replan.forecast.given import Given
+from replan.forecast.trend import Trend
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
 
 
 def own_planner(*given):

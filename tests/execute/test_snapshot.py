@@ -8,10 +8,11 @@ import pytest
 from tests.execute.loop import Deciding, events, fly
 
 from replan import Agent, FixedTimes, Given, InputError, Lookahead, Periodic, load_setting, make_mission
-from replan.estimate import PooledSlip
-from replan.forecast import Frozen
-from replan.model import SlipKernel
-from replan.schedule import Decision, RegretGuided
+from replan.estimate.slip_mle import PooledSlip
+from replan.forecast.base import Frozen
+from replan.model.slip import SlipKernel
+from replan.schedule.regret_guided import RegretGuided
+from replan.schedule.rule import Decision
 from replan.schedule.score import pacing_limit
 
 

@@ -7,10 +7,10 @@ import pytest
 from tests.execute.loop import fly
 
 from replan import Agent, InputError, Mission, Robot, SlipKernel, Spending
-from replan.estimate import PooledSlip
-from replan.model import piecewise
-from replan.schedule import Lookahead
-from replan.worlds import rover
+from replan.estimate.slip_mle import PooledSlip
+from replan.model.drift import piecewise
+from replan.schedule.lookahead import Lookahead
+from replan.worlds.slip_grid import rover
 
 MOMENT = 9
 

@@ -12,9 +12,9 @@ from tests.tiny_worlds import random_world, tiny_missions
 from replan import Agent, InputError, Mission, Periodic, Reward, Robot, Spending, Ties, constant
 from replan.execute.robot import plan_by_induction
 from replan.execute.task import Task
-from replan.forecast import Forecast, Future
+from replan.forecast.base import Forecast, Future
 from replan.model.family import Family
-from replan.schedule import Decision, Need, Rule
+from replan.schedule.rule import Decision, Need, Rule
 
 HORIZON, STATES = 9, 4
 FOUR = Spending.exactly(4)

@@ -8,7 +8,7 @@ from tests.tiny_worlds import random_world
 
 from replan import Agent, GeneralKernel, InputError, Mission, Reward, Robot, Spending, World, constant
 from replan.execute.robot import plan_by_induction
-from replan.schedule import Decision, Need, Rule
+from replan.schedule.rule import Decision, Need, Rule
 
 
 class Asked(Rule):

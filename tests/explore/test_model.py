@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.certificates import certify
+from replan.certificates.certificate import certify
 from replan.errors import InputError
 from replan.evaluation.exact import evaluate_times
 from replan.evaluation.optimal_schedule import optimum
 from replan.explore import controls, model, panels
 from replan.explore.link import open_screen
-from replan.forecast import Trend
+from replan.forecast.trend import Trend
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission, parse_setting
 

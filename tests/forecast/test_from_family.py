@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate import FamilyFilter, Observation, TrueKernel
+from replan.estimate.estimator import Observation, TrueKernel
+from replan.estimate.family_filter import FamilyFilter
 from replan.evaluation.agent_runs import SimulatedRobot
-from replan.execute import Agent
-from replan.forecast import Evidence, FromFamily, mean_kernel
-from replan.model import Family, SlipKernel
-from replan.schedule import Periodic
+from replan.execute.agent import Agent
+from replan.forecast.base import Evidence, mean_kernel
+from replan.forecast.from_family import FromFamily
+from replan.model.family import Family
+from replan.model.slip import SlipKernel
+from replan.schedule.periodic import Periodic
 from replan.worlds.crosswind import Crosswind
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import InputError
-from replan.forecast import Evidence, ForecastFault, Given
-from replan.model import SlipKernel
+from replan.forecast.base import Evidence
+from replan.forecast.given import ForecastFault, Given
+from replan.model.slip import SlipKernel
 from tiny_worlds import random_kernel
 
 

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 
 from replan import Lookahead, Mission, Periodic, Reward, Robot, Spending, World, rover
 from replan.errors import InputError
-from replan.evaluation import evaluate, optimum, regret
-from replan.forecast import Evidence, Future, Given, Mixture, mean_kernel
-from replan.forecast.mixture import CHANCE, SIZE, sudden_changes
-from replan.model import Family, GeneralKernel, SlipKernel, constant
+from replan.evaluation.exact import evaluate, regret
+from replan.evaluation.optimal_schedule import optimum
+from replan.forecast.base import Evidence, Future, mean_kernel
+from replan.forecast.given import Given
+from replan.forecast.mixture import CHANCE, SIZE, Mixture, sudden_changes
+from replan.model.family import Family
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.slip import SlipKernel
 from tiny_worlds import random_kernel
 
 GRID = SlipKernel((3, 3), 0.1)

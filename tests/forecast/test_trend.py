@@ -7,9 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.forecast import Evidence, Mixture, Trend, mean_kernel
-from replan.forecast.trend import held_bounds, lasting_bounds, swapped_actions, swinging, towards_chance
-from replan.model import Family, GeneralKernel, SlipKernel
+from replan.forecast.base import Evidence, mean_kernel
+from replan.forecast.mixture import Mixture
+from replan.forecast.trend import (
+    Trend,
+    held_bounds,
+    lasting_bounds,
+    swapped_actions,
+    swinging,
+    towards_chance,
+)
+from replan.model.family import Family
+from replan.model.general_kernel import GeneralKernel
+from replan.model.slip import SlipKernel
 from tiny_worlds import random_kernel
 
 BOUNDS = np.array([0.5, 0.01, 0.02, 0.03])

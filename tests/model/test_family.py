@@ -6,8 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import InputError
-from replan.model import Family, GeneralKernel, SlipKernel, check_world
+from replan.model.checks import check_world
+from replan.model.family import Family
+from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
+from replan.model.slip import SlipKernel
 from replan.worlds.settings import builtin_settings, load_setting, make_mission
 from replan.worlds.slip_grid import rover
 

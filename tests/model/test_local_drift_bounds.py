@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from replan.model import from_arrays, local_drift_bounds
+from replan.model.array_worlds import from_arrays
+from replan.model.world import local_drift_bounds
 
 
 def test_each_state_and_action_has_the_largest_change_of_its_own_row():

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from replan import GeneralKernel, InputError, Reward, World, check_world, constant, from_arrays, load_npz
-from replan.model import linear, piecewise, sinusoidal
+from replan.model.drift import linear, piecewise, sinusoidal
 from tiny_worlds import random_kernel
 
 

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from replan import GeneralKernel, InputError, Reward, SlipKernel, Ties, World, constant, oracle
 from replan.model.reach import LARGE
-from replan.planning import oracle_return, plan
 from replan.planning.backward_induction import (
     check_plan,
     grid_over_time_of,
+    oracle_return,
+    plan,
     plan_ahead,
     require_oracle_memory,
     swept_grid,
 )
-from replan.worlds import rover
+from replan.worlds.slip_grid import rover
 from tiny_worlds import random_kernel, random_world
 
 

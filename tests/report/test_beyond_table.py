@@ -5,9 +5,10 @@ from functools import cache
 import pytest
 
 from replan import Mission
-from replan.evaluation import optimum, regret
+from replan.evaluation.exact import regret
+from replan.evaluation.optimal_schedule import optimum
 from replan.report.beyond_table import causes_table, groups, regret_table
-from replan.schedule import Lookahead
+from replan.schedule.lookahead import Lookahead
 from replan.study.candidates import candidates
 from replan.study.definition import load_study
 from replan.study.paper import METHODS, TABLE_1

@@ -161,7 +161,7 @@ def test_more_rules_than_fit_a_page_are_refused():
 
 
 def test_the_representative_seed_has_regrets_near_the_average_of_every_rule():
-    from replan.evaluation import oracle_rollout, rollout
+    from replan.evaluation.rollouts import oracle_rollout, rollout
 
     best = oracle_rollout(MISSION.world, HELD_OUT_SEEDS)
     seed = representative_seed(MISSION, list(RULES.values()))

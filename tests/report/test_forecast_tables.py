@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from replan.evaluation import optimum, regret
-from replan.forecast import ForecastFault, Given
+from replan.evaluation.exact import regret
+from replan.evaluation.optimal_schedule import optimum
+from replan.forecast.given import ForecastFault, Given
 from replan.report.forecast_tables import ERRORS, forecast_figure, forecast_table, totals_table
-from replan.report.page import write_page
-from replan.schedule import Periodic
+from replan.report.page.run_page import write_page
+from replan.schedule.periodic import Periodic
 from replan.study.definition import load_study
-from replan.worlds import load_setting, make_mission
+from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed
 
 

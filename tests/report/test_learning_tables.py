@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate import MISSPECIFICATIONS
-from replan.model import SlipKernel
+from replan.estimate.drift_bounds import MISSPECIFICATIONS
+from replan.model.slip import SlipKernel
 from replan.report.learning_tables import bounds_table, learned_table, stated_table
 from replan.study.definition import load_study
 from replan.study.estimators import ESTIMATORS, applies

@@ -10,7 +10,7 @@ import pytest
 
 from doc_pages import ROOT
 from replan import Lookahead, Periodic, optimum, regret
-from replan.report.page import sentence, write_page
+from replan.report.page.run_page import sentence, write_page
 from replan.report.paper_tables import OBLIVIOUS, as_good, differences, table_1, table_2
 from replan.report.reproduction import write_reproduction
 from replan.robots.crazyflie.layouts import DENSITIES

@@ -2,11 +2,11 @@
 
 import pytest
 
-from replan.evaluation import regret
+from replan.evaluation.exact import regret
 from replan.report.rats_tables import budget_table, published_table
-from replan.schedule import Periodic
+from replan.schedule.periodic import Periodic
 from replan.study.rats import best_return, comparisons
-from replan.worlds import load_setting, make_mission
+from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed
 
 SMALL = {

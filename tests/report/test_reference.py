@@ -6,7 +6,7 @@ from replan.evaluation.budget_curve import budget_curve
 from replan.report import reference
 from replan.report.reference import reference_table
 from replan.report.tables import Cell, Table, number
-from replan.schedule import Lookahead
+from replan.schedule.lookahead import Lookahead
 from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from replan.cli import run as replan
 from replan.errors import InputError
-from replan.report.page import sentence
+from replan.report.page.run_page import sentence
 from replan.report.study_tables import write_study_tables
 from replan.study.cells import entries
 from replan.study.definition import parse_study

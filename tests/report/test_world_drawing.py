@@ -11,7 +11,7 @@ from replan.evaluation.placement import fast_drift_intervals
 from replan.explore import model, panels
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.world_drawing import CELL, LOOKS, GridDrawing
-from replan.schedule import Periodic
+from replan.schedule.periodic import Periodic
 
 
 def ground(name):

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from replan import Robot, Spending
-from replan.execute import Mission
-from replan.forecast import Future
-from replan.model import GeneralKernel, Reward, constant, from_arrays
+from replan.execute.mission import Mission
+from replan.forecast.base import Future
+from replan.model.array_worlds import from_arrays
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
 from replan.model.world import DriftBounds
 from replan.planning.backward_induction import plan
-from replan.schedule import Context, Need
-from replan.skip import make_propagation
+from replan.schedule.rule import Context, Need
+from replan.skip.propagation import make_propagation
 
 TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])
 DRIFT = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.5, 0.5, 0.5, 0.5, 0.5])

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule import BestOffset, DriftThreshold, LocalDrift, Lookahead, RegretGuided
+from replan.schedule.best_offset import BestOffset
+from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.local_drift import LocalDrift
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.regret_guided import RegretGuided
 
 ACCEPTED = {
     BestOffset: [{"offset": 0}, {"period": 1}],

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule import LocalDrift
-from replan.schedule.local_drift import planned_way
+from replan.schedule.local_drift import LocalDrift, planned_way
 
 HORIZON, STATES = 8, 5
 

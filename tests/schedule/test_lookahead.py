@@ -9,16 +9,25 @@ from hypothesis import strategies as st
 
 from replan import Robot, Spending
 from replan.errors import InputError
-from replan.evaluation import check_rule, optimum, regret
-from replan.evaluation.exact import from_start
-from replan.execute import Mission
+from replan.evaluation.exact import from_start, regret
+from replan.evaluation.optimal_schedule import optimum
+from replan.evaluation.rule_checks import check_rule
+from replan.execute.mission import Mission
 from replan.execute.task import Progress
-from replan.forecast import Frozen, Future, Given, Mixture, Trend
-from replan.model import GeneralKernel, Reward, SlipKernel, World, constant, drift
+from replan.forecast.base import Frozen, Future
+from replan.forecast.given import Given
+from replan.forecast.mixture import Mixture
+from replan.forecast.trend import Trend
+from replan.model import drift
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
 from replan.planning.ties import Ties
-from replan.schedule import Lookahead
+from replan.schedule.lookahead import Lookahead
 from replan.schedule.update_programme import solve
-from replan.worlds import rover
+from replan.worlds.slip_grid import rover
 from tiny_worlds import tiny_missions
 
 EXACT = {"tolerance": 0.0, "effort": 1e30}

@@ -10,12 +10,11 @@ from hypothesis import given
 from replan import Spending
 from replan.errors import InputError
 from replan.evaluation.exact import regret
-from replan.forecast import Given
-from replan.model import constant
-from replan.planning import oracle
-from replan.schedule import AccumulatedValue, MeasuringValue
+from replan.forecast.given import Given
+from replan.model.kernel import constant
+from replan.planning.backward_induction import oracle
 from replan.schedule.ask import decision_at
-from replan.schedule.measuring_value import measuring_values
+from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue, measuring_values
 from replan.worlds.settings import load_setting, make_mission
 from tiny_worlds import tiny_missions
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule import DistanceTravelled, FixedRate, PathExpired, make_rule
+from replan.schedule.navigation_triggers import DistanceTravelled, FixedRate, PathExpired
+from replan.schedule.registry import make_rule
 
 HORIZON, STATES = 8, 5
 

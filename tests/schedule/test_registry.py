@@ -8,17 +8,13 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule import (
-    BestOffset,
-    Decision,
-    DriftThreshold,
-    Periodic,
-    Random,
-    RegretGuided,
-    Rule,
-    make_rule,
-)
-from replan.schedule.registry import RULES, build_rule, parse_parameters, register
+from replan.schedule.best_offset import BestOffset
+from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.periodic import Periodic
+from replan.schedule.random import Random
+from replan.schedule.registry import RULES, build_rule, make_rule, parse_parameters, register
+from replan.schedule.regret_guided import RegretGuided
+from replan.schedule.rule import Decision, Rule
 
 
 def test_the_nine_rules_of_the_paper_are_there():
@@ -45,7 +41,7 @@ def test_a_class_is_registered_by_its_name(monkeypatch):
 
 
 def test_certificates_register_their_rule():
-    from replan.certificates import Certified
+    from replan.certificates.certified import Certified
 
     assert make_rule("certified", amount="0.3") == Certified(0.3)
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.model import GeneralKernel, Reward
+from replan.model.general_kernel import GeneralKernel
+from replan.model.reward import Reward
 from replan.model.world import DriftBounds
-from replan.schedule import Need, RegretGuided
+from replan.schedule.regret_guided import RegretGuided
+from replan.schedule.rule import Need
 from replan.schedule.score import (
     geometric_sum,
     named_phi,

@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 from replan import Robot, Spending
 from replan.errors import InputError
 from replan.evaluation.exact import from_start
-from replan.execute import Mission
+from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
-from replan.model import Reward, SlipKernel, World, constant
-from replan.schedule import Need, Random, make_rule
-from replan.schedule.registry import RULES
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
+from replan.schedule.random import Random
+from replan.schedule.registry import RULES, make_rule
+from replan.schedule.rule import Need
 from replan.worlds.slip_grid import distances
 
 

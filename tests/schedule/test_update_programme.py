@@ -8,12 +8,16 @@ from hypothesis import given
 
 from replan import Robot, Spending
 from replan.errors import InputError
-from replan.execute import Mission
-from replan.forecast import Future, Given
-from replan.model import GeneralKernel, Reward, World, constant
-from replan.schedule import Lookahead
+from replan.execute.mission import Mission
+from replan.forecast.base import Future
+from replan.forecast.given import Given
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.world import World
+from replan.schedule.lookahead import Lookahead
 from replan.schedule.update_programme import solve
-from replan.worlds import rover
+from replan.worlds.slip_grid import rover
 from tiny_worlds import tiny_missions
 
 

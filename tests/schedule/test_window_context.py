@@ -5,13 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replan.execute import Mission, Robot
-from replan.forecast import Frozen, Given, Trend
-from replan.model import Reward, constant
+from replan.execute.mission import Mission
+from replan.execute.robot import Robot
+from replan.forecast.base import Frozen
+from replan.forecast.given import Given
+from replan.forecast.trend import Trend
+from replan.model.kernel import constant
+from replan.model.reward import Reward
 from replan.planning.ties import Ties
-from replan.schedule import Lookahead, Spending
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.spending import Spending
 from replan.schedule.window_context import within_window
-from replan.worlds import rover
+from replan.worlds.slip_grid import rover
 
 SIZE, START, HORIZON, PLANNED = 60, (30, 29), 7, 2
 

@@ -5,13 +5,13 @@ import pytest
 from scipy.sparse import issparse
 
 from replan.errors import InputError
-from replan.model import Reward, SlipKernel, constant
+from replan.model.kernel import constant
 from replan.model.reach import LARGE
-from replan.planning import plan
-from replan.planning.backward_induction import plan_ahead
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.planning.backward_induction import plan, plan_ahead
 from replan.planning.ties import Ties
-from replan.skip import make_propagation
-from replan.skip.propagation import likeliest, skip_interval, stack_rows
+from replan.skip.propagation import likeliest, make_propagation, skip_interval, stack_rows
 
 KERNEL = SlipKernel((3, 3), 0.1)
 PLAN = plan(KERNEL, constant(Reward(next_state=np.zeros(9))), time=2, horizon=2)

@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.forecast import ForecastFault, Given
-from replan.model import GeneralKernel, Reward
+from replan.forecast.given import ForecastFault, Given
+from replan.model.general_kernel import GeneralKernel
+from replan.model.reward import Reward
 from replan.skip.propagation import skip_interval
 from replan.skip.segments import commands, stack_world, walk_segments
 from tiny_worlds import tiny_missions

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from replan import Mission, Reward, Robot, SlipKernel, Spending, World
-from replan.evaluation import evaluate, rollout
-from replan.model import constant
+from replan.evaluation.exact import evaluate
+from replan.evaluation.rollouts import rollout
+from replan.model.kernel import constant
 from replan.planning.backward_induction import grid_over_time_of
-from replan.schedule import Periodic, Random
+from replan.schedule.periodic import Periodic
+from replan.schedule.random import Random
 
 N, HORIZON = 5, 14
 SHAPE, STATES = (N, N), N * N

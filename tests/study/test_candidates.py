@@ -4,16 +4,20 @@ import numpy as np
 import pytest
 
 from replan import Robot, Spending
-from replan.certificates import Certified
-from replan.certificates.certified import given_away
+from replan.certificates.certified import Certified, given_away
 from replan.errors import InputError
 from replan.evaluation.exact import regret
-from replan.execute import Mission
-from replan.model import Reward, SlipKernel, World, constant, piecewise
-from replan.schedule import BestOffset, LazyValue, Periodic, RegretGuided
-from replan.schedule.lazy_value import lazy_score
+from replan.execute.mission import Mission
+from replan.model.drift import piecewise
+from replan.model.kernel import constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
+from replan.schedule.best_offset import BestOffset
+from replan.schedule.lazy_value import LazyValue, lazy_score
+from replan.schedule.periodic import Periodic
 from replan.schedule.registry import RULES
-from replan.schedule.regret_guided import CHOSEN_FAMILIES
+from replan.schedule.regret_guided import CHOSEN_FAMILIES, RegretGuided
 from replan.study.candidates import (
     EQUAL_COUNT,
     candidates,
@@ -25,7 +29,7 @@ from replan.study.candidates import (
     log_thresholds,
 )
 from replan.study.protocol import Bench, choose, validation_regret
-from replan.worlds import rover
+from replan.worlds.slip_grid import rover
 
 
 @pytest.fixture(scope="module")

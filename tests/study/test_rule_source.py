@@ -5,10 +5,12 @@ import sys
 
 import pytest
 
-from replan import InputError, find_rule, load_setting, make_mission, make_rule, regret
+from replan import InputError, load_setting, make_mission, make_rule, regret
 from replan.cli import run
-from replan.schedule import FixedTimes, Periodic
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.periodic import Periodic
 from replan.study.cells import neighbour_files
+from replan.study.rule_source import find_rule
 
 OWN = """
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule import Decision
+from replan.schedule.rule import Decision
 from replan.study.cells import entries
 from replan.study.definition import parse_study
 from replan.study.store import FILE, Store

@@ -5,9 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from replan.estimate import TrueKernel
-from replan.evaluation import evaluate, oracle_rollout, regret, rollout
-from replan.schedule import DriftThreshold, Periodic, Random
+from replan.estimate.estimator import TrueKernel
+from replan.evaluation.exact import evaluate, regret
+from replan.evaluation.rollouts import oracle_rollout, rollout
+from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.periodic import Periodic
+from replan.schedule.random import Random
 from replan.study import estimators, measures
 from replan.study.cells import entries
 from replan.study.definition import parse_study

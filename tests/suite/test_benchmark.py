@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from replan import InputError, find_rule, make_rule, regret
+from replan import InputError, make_rule, regret
 from replan.evaluation.exact import regret as exact_regret
 from replan.study.protocol import Bench, choose
+from replan.study.rule_source import find_rule
 from replan.suite import suite_worlds
 from replan.suite.benchmark import make_card
 from replan.suite.catalogue import EXECUTIONS

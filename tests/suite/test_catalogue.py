@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from replan import InputError, check_world
-from replan.evaluation import optimum
-from replan.suite import suite_hash, suite_world, suite_worlds
+from replan.evaluation.optimal_schedule import optimum
+from replan.suite import suite_world, suite_worlds
 from replan.suite.catalogue import (
     BUILT_IN,
     EXECUTIONS,
@@ -16,6 +16,7 @@ from replan.suite.catalogue import (
     WORLDS_OF_A_FAMILY,
     drawn_row,
     reference_values,
+    suite_hash,
 )
 from replan.suite.families import FAMILIES
 from replan.worlds.settings import builtin_settings

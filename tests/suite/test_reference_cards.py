@@ -2,7 +2,8 @@
 
 import pytest
 
-from replan.suite import reference_cards, verify_card
+from replan.suite import reference_cards
+from replan.suite.benchmark import verify_card
 
 
 @pytest.mark.slow

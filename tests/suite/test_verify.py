@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from replan import InputError, find_rule
+from replan import InputError
+from replan.study.rule_source import find_rule
 from replan.suite.benchmark import make_card, verify_card
 from replan.suite.cards import parse_card, read_card
 

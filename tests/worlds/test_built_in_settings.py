@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from replan.evaluation import decompose
-from replan.model import check_world
-from replan.schedule import Periodic
+from replan.evaluation.decomposition import decompose
+from replan.model.checks import check_world
+from replan.schedule.periodic import Periodic
 from replan.worlds.crosswind import Crosswind
 from replan.worlds.settings import builtin_settings, load_setting, make_mission
 from replan.worlds.thin_ice import ThinIce

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.model import ACTIONS
-from replan.skip import skip_interval
+from replan.model.slip import ACTIONS
+from replan.skip.propagation import skip_interval
 from replan.worlds.crosswind import Crosswind, LakesAndWind, gust_law
 from replan.worlds.settings import load_setting, make_mission
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from replan import InputError, check_world, parse_setting
+from replan import InputError, check_world
 from replan.worlds.general_kernels import RandomKernels
+from replan.worlds.settings import parse_setting
 
 
 def test_the_same_parameters_make_the_same_world_and_another_seed_another():

@@ -6,11 +6,11 @@ import pytest
 
 from replan import Robot, Spending
 from replan.errors import InputError
-from replan.evaluation import regret
-from replan.execute import Mission
-from replan.planning import oracle
-from replan.schedule import Periodic
-from replan.worlds import from_gymnasium
+from replan.evaluation.exact import regret
+from replan.execute.mission import Mission
+from replan.planning.backward_induction import oracle
+from replan.schedule.periodic import Periodic
+from replan.worlds.gymnasium_adapter import from_gymnasium
 
 
 def test_the_frozen_lake_that_does_not_slip_is_crossed_in_six_steps():

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.evaluation import regret
-from replan.model import drift_bounds, require_valid
-from replan.schedule import Periodic
+from replan.evaluation.exact import regret
+from replan.model.checks import require_valid
+from replan.model.world import drift_bounds
+from replan.schedule.periodic import Periodic
 from replan.worlds.settings import load_setting, make_mission
 
 TEXT = """

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from replan.model import check_world
-from replan.worlds import load_setting
+from replan.model.checks import check_world
 from replan.worlds.ns_bridge import PAYS, NSBridge
+from replan.worlds.settings import load_setting
 
 LEFT, DOWN, RIGHT, UP = range(4)
 START = 2 * 8 + 4

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from replan import InputError, Spending, Trend, check_world, load_setting, make_mission, parse_setting, rover
-from replan.worlds import Setting, WorldParameters, register_world
-from replan.worlds.parameters import WORLDS
+from replan import InputError, Spending, Trend, check_world, load_setting, make_mission, rover
+from replan.worlds.parameters import WORLDS, WorldParameters, register_world
 from replan.worlds.settings import (
     PAPER_SETTINGS,
     SPENDING,
+    Setting,
     builtin_settings,
     goal_in_reach,
+    parse_setting,
     setting_notes,
     with_spending,
 )

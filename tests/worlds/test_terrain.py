@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from replan import Robot, Spending
-from replan.certificates import certify, certify_ahead
+from replan.certificates.certificate import certify
+from replan.certificates.in_advance import certify_ahead
 from replan.errors import InputError
-from replan.evaluation import regret
-from replan.execute import Mission
-from replan.model import check_world, local_drift_bounds
-from replan.planning import oracle
-from replan.schedule import FixedTimes, LocalDrift
-from replan.schedule.local_drift import planned_way
+from replan.evaluation.exact import regret
+from replan.execute.mission import Mission
+from replan.model.checks import check_world
+from replan.model.world import local_drift_bounds
+from replan.planning.backward_induction import oracle
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.local_drift import LocalDrift, planned_way
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.terrain import Ground, Patch, Terrain

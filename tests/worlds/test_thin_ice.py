@@ -3,10 +3,10 @@ import pytest
 
 from replan import Robot, Spending
 from replan.errors import InputError
-from replan.evaluation import regret
-from replan.execute import Mission
-from replan.model import ACTIONS
-from replan.schedule import FixedTimes
+from replan.evaluation.exact import regret
+from replan.execute.mission import Mission
+from replan.model.slip import ACTIONS
+from replan.schedule.fixed import FixedTimes
 from replan.worlds.settings import load_setting
 from replan.worlds.thin_ice import Ice, ThinIce
 

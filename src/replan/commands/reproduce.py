@@ -16,7 +16,7 @@ import typer
 from replan.commands import CommandAnswer, Output
 from replan.commands.options import EngineOptions
 from replan.errors import InputError, did_you_mean
-from replan.report.page import sentence, write_page
+from replan.report.page.run_page import sentence, write_page
 from replan.report.reproduction import write_reproduction
 from replan.report.tables import Table
 from replan.robots.crazyflie.flight_report import table_3

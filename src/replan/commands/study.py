@@ -15,7 +15,7 @@ from replan.commands import CommandAnswer, Output, PlainAnswer
 from replan.commands.options import EngineOptions, RobotOptions, SpendingOptions
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
-from replan.report.page import write_page
+from replan.report.page.run_page import write_page
 from replan.report.study_tables import regret_tables, write_study_tables
 from replan.report.tables import Table
 from replan.robots.crazyflie.flight_report import table_3

@@ -14,8 +14,8 @@ if find_spec("gymnasium") is None:
     raise ImportError(missing_extra("replan.environments", "gym", "gymnasium"))
 
 from replan.environments.budgeted_observation import BudgetedObservation
-from replan.environments.world_environment import WorldEnvironment, make_environment, register_environments
+from replan.environments.world_environment import WorldEnvironment, register_environments
 
 register_environments()
 
-__all__ = ["BudgetedObservation", "WorldEnvironment", "make_environment"]
+__all__ = ["BudgetedObservation", "WorldEnvironment"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-from replan.certificates import certify
+from replan.certificates.certificate import certify
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun
 from replan.evaluation.optimal_schedule import Optimum

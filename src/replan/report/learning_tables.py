@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from replan.estimate import MISSPECIFICATIONS
+from replan.estimate.drift_bounds import MISSPECIFICATIONS
 from replan.report.paper_tables import sampled
 from replan.report.tables import Table
 from replan.study.estimators import ESTIMATORS

@@ -8,15 +8,11 @@ from functools import partial
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate import (
-    DriftBoundedMLE,
-    Estimator,
-    FamilyFilter,
-    OnlineDriftBounds,
-    PooledSlip,
-    TrueKernel,
-    WithOnlineBounds,
-)
+from replan.estimate.drift_bounded_mle import DriftBoundedMLE
+from replan.estimate.drift_bounds import OnlineDriftBounds, WithOnlineBounds
+from replan.estimate.estimator import Estimator, TrueKernel
+from replan.estimate.family_filter import FamilyFilter
+from replan.estimate.slip_mle import PooledSlip
 from replan.execute.mission import Mission
 from replan.model.slip import SlipKernel
 

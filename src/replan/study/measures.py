@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from replan.certificates import Tightening, certify, certify_ahead, theorem
+from replan.certificates.certificate import Tightening, certify
+from replan.certificates.in_advance import certify_ahead
 from replan.certificates.legs import times_taken
-from replan.estimate import MISSPECIFICATIONS
+from replan.certificates.regret_bound import theorem
+from replan.estimate.drift_bounds import MISSPECIFICATIONS
 from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan.model import World
 from replan.model.kernel import Indices
+from replan.model.world import World
 from replan.planning.backward_induction import oracle_return
 from replan.worlds.ns_bridge import PAYS, NSBridge
 

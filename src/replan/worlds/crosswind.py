@@ -19,8 +19,12 @@ from functools import cache
 
 import numpy as np
 
-from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
-from replan.model.kernel import Array
+from replan.model.family import Family
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole, WorldParameters, register_world
 from replan.worlds.slip_grid import DISTANCE_SCALE
 

@@ -7,8 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from replan.errors import InputError
-from replan.forecast import Forecast, ForecastFault, FromFamily, Frozen, Given, Mixture, Trend
-from replan.model import World, load_npz
+from replan.forecast.base import Forecast, Frozen
+from replan.forecast.from_family import FromFamily
+from replan.forecast.given import ForecastFault, Given
+from replan.forecast.mixture import Mixture
+from replan.forecast.trend import Trend
+from replan.model.array_worlds import load_npz
+from replan.model.world import World
 from replan.worlds.parameters import FileParameters
 
 ForecastKind = Literal["frozen", "trend", "mixture", "given", "family", "family-ahead"]

@@ -9,9 +9,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, field_validator
 
-from replan.model import GeneralKernel, Reward, World, constant, load_npz
-from replan.model.kernel import Array
+from replan.model.array_worlds import load_npz
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, constant
+from replan.model.reward import Reward
 from replan.model.streams import WORLD, uniforms
+from replan.model.world import World
 from replan.worlds.parameters import FileParameters, Horizon, Whole, WorldParameters, register_world
 
 PEAK = 3

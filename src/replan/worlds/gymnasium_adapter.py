@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import World
 from replan.model.kernel import Array
+from replan.model.world import World
 from replan.worlds.model_table import ModelTable, world_of_tables
 
 

@@ -19,9 +19,11 @@ from numpy.typing import ArrayLike
 from pydantic import Field
 
 from replan.errors import InputError
-from replan.model import Family, Reward, SlipKernel, World, constant
-from replan.model.kernel import Array, Indices
-from replan.model.slip import NUMBERS_KEPT
+from replan.model.family import Family
+from replan.model.kernel import Array, Indices, constant
+from replan.model.reward import Reward
+from replan.model.slip import NUMBERS_KEPT, SlipKernel
+from replan.model.world import World
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap, read_map
 from replan.worlds.mars_rover import SlipProfile

@@ -9,9 +9,17 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from replan.model import World, burst_intervals, linear, piecewise, sinusoidal
-from replan.model.drift import GREATEST_SLIP, SLIP_LIMITS, Limits
+from replan.model.drift import (
+    GREATEST_SLIP,
+    SLIP_LIMITS,
+    Limits,
+    burst_intervals,
+    linear,
+    piecewise,
+    sinusoidal,
+)
 from replan.model.kernel import Array
+from replan.model.world import World
 from replan.worlds.parameters import (
     Fraction,
     Horizon,

@@ -23,8 +23,11 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import GeneralKernel, Reward, World, constant, require_valid
-from replan.model.kernel import Array, Indices
+from replan.model.checks import require_valid
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Indices, constant
+from replan.model.reward import Reward
+from replan.model.world import World
 
 Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
 

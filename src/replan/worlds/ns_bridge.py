@@ -18,8 +18,10 @@ from functools import cache
 
 import numpy as np
 
-from replan.model import GeneralKernel, Reward, World
+from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices
+from replan.model.reward import Reward
+from replan.model.world import World
 from replan.worlds.parameters import Fraction, Horizon, WorldParameters, register_world
 
 MAP = np.array([list(row) for row in ("HHHHHHHH", "FFFFFHHH", "GFFFSFFG", "FFFFFHHH", "HHHHHHHH")])

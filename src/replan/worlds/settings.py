@@ -17,8 +17,8 @@ from pydantic import Field, ValidationError, create_model, field_validator, mode
 from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
 from replan.execute.robot import Robot
-from replan.forecast import Frozen
-from replan.model import World
+from replan.forecast.base import Frozen
+from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model import Family, Reward, World, constant
-from replan.model.kernel import Array
+from replan.model.family import Family
+from replan.model.kernel import Array, constant
+from replan.model.reward import Reward
 from replan.model.slip import slip_over_time
+from replan.model.world import World
 
 DISTANCE_SCALE = 20.0
 """Moves to the goal that cost a reward of 1 in each step."""

@@ -18,9 +18,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from replan.errors import InputError
-from replan.model import Family, Reward, SlipKernel, World, constant
-from replan.model.family import VALUES
-from replan.model.kernel import Array
+from replan.model.family import VALUES, Family
+from replan.model.kernel import Array, constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
 from replan.worlds.parameters import (
     Fraction,
     Horizon,

@@ -19,8 +19,12 @@ from functools import cache
 import numpy as np
 
 from replan.errors import InputError
-from replan.model import Family, GeneralKernel, Reward, SlipKernel, World, constant
-from replan.model.kernel import Array, Indices
+from replan.model.family import Family
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import Array, Indices, constant
+from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
+from replan.model.world import World
 from replan.worlds.parameters import (
     Fraction,
     Horizon,

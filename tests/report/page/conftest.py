@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from replan.report.page import write_page
+from replan.report.page.run_page import write_page
 from replan.study.candidates import candidates
 from replan.study.definition import parse_study
 from replan.study.paper import METHODS

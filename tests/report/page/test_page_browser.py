@@ -14,7 +14,7 @@ from page_data import data_of, record
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.budget_curve import BudgetCurve
 from replan.execute.timeline import make_timeline
-from replan.report.page import write_page
+from replan.report.page.run_page import write_page
 from replan.report.world_drawing import CELL
 from replan.study.measures import high_drift_intervals
 from replan.study.records import Run, rule_of

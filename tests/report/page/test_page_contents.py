@@ -14,14 +14,16 @@ from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.rollouts import rollout
-from replan.report.page import write_page
 from replan.report.page.assemble import assemble
 from replan.report.page.headline import headline
+from replan.report.page.run_page import write_page
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.reference import reference_table
 from replan.report.tables import note_html
 from replan.report.world_drawing import CELL, GridDrawing
-from replan.schedule import Decision, Lookahead, Periodic, Rule
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.periodic import Periodic
+from replan.schedule.rule import Decision, Rule
 from replan.study.paper import METHODS, TABLE_1
 from replan.suite.catalogue import suite_worlds
 from replan.worlds.settings import load_setting, make_mission

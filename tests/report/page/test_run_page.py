@@ -9,10 +9,9 @@ from replan import make_rule
 from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import priced_regret
-from replan.report.page import write_page
-from replan.report.page.run_page import DRAWINGS, SETTINGS_DRAWN
+from replan.report.page.run_page import DRAWINGS, SETTINGS_DRAWN, write_page
 from replan.report.page.run_tables import CELLS_SHOWN, records_table, rule_table
-from replan.schedule import DriftThreshold
+from replan.schedule.drift_threshold import DriftThreshold
 from replan.study.records import Run
 from replan.worlds.settings import load_setting, make_mission
 

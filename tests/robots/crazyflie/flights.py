@@ -2,12 +2,12 @@
 
 from functools import cache
 
-from replan.execute import Agent
+from replan.execute.agent import Agent
 from replan.robots.crazyflie.cflib_flight import CflibFlight
 from replan.robots.crazyflie.flight import Flown, fly
 from replan.robots.crazyflie.layouts import layout, make_wind
 from replan.robots.crazyflie.world import crazyflie_mission
-from replan.schedule import Periodic
+from replan.schedule.periodic import Periodic
 
 DENSE = layout("dense", 3)
 

@@ -10,13 +10,13 @@ from tests.robots.crazyflie.firmware import MELLINGER, PID
 from tests.robots.crazyflie.flights import DENSE, after, agent, fly_to
 from tests.robots.crazyflie.peer import LOG_VARIABLES, Peer
 
-from replan.execute import Agent
+from replan.execute.agent import Agent
 from replan.robots.crazyflie.cflib_flight import CflibFlight
 from replan.robots.crazyflie.cflib_link import CflibLink
 from replan.robots.crazyflie.flight import fly, outcome
 from replan.robots.crazyflie.layouts import CELL_SIZE, cells_at, constant_wind, layout, make_wind, state_of
 from replan.robots.crazyflie.world import crazyflie_mission
-from replan.schedule import Periodic
+from replan.schedule.periodic import Periodic
 
 
 def test_a_whole_layout_is_flown_and_the_flight_ends_at_the_goal(peer):

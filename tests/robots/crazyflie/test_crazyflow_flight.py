@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.execute import Agent
+from replan.execute.agent import Agent
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.robots.crazyflie.flight import fly, outcome
 from replan.robots.crazyflie.layouts import (
@@ -18,7 +18,7 @@ from replan.robots.crazyflie.layouts import (
 )
 from replan.robots.crazyflie.physics import Physics
 from replan.robots.crazyflie.world import crazyflie_mission, load_calibration
-from replan.schedule import FixedTimes
+from replan.schedule.fixed import FixedTimes
 
 BATCH = 8  # as in tests/report/test_flight_table.py
 DRONES = 6

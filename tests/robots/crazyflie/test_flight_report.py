@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from replan.evaluation.exact import regret
-from replan.execute import Agent
-from replan.model import MOVES
+from replan.execute.agent import Agent
+from replan.model.slip import MOVES
 from replan.robots.crazyflie.flight import FlightLog, fly
 from replan.robots.crazyflie.flight_log import write_flight_log
 from replan.robots.crazyflie.flight_report import drawn_tracks, flight_figure, table_3
@@ -31,7 +31,8 @@ from replan.robots.crazyflie.layouts import (
     state_of,
 )
 from replan.robots.crazyflie.world import crazyflie_mission
-from replan.schedule import FixedTimes, Periodic
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.periodic import Periodic
 from replan.study.candidates import candidates
 from replan.study.joint import register_joint_measure
 from replan.study.paper import TABLE_3

@@ -13,7 +13,7 @@ from replan.robots.crazyflie.flight import FlightOutcome
 from replan.robots.crazyflie.flights import FlightMeasure, FlightScene, Job, Track
 from replan.robots.crazyflie.layouts import cells_at, centres, make_wind
 from replan.robots.crazyflie.physics import Physics
-from replan.schedule import Periodic
+from replan.schedule.periodic import Periodic
 from replan.study.cells import entries
 from replan.study.definition import parse_study
 from replan.study.engine import Batches

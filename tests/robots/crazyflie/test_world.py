@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.model import MOVES, check_world
-from replan.planning import oracle
+from replan.model.checks import check_world
+from replan.model.slip import MOVES
+from replan.planning.backward_induction import oracle
 from replan.robots.crazyflie.layouts import GRID, cells_at, centres, layout, make_wind, state_of
 from replan.robots.crazyflie.world import (
     COLLISION_COST,

@@ -12,8 +12,7 @@ from replan.cli import app, run
 from replan.errors import InputError
 from replan.estimate.drift_in_log import drift_between, interval, usual_outcomes, windows
 from replan.estimate.observations import parse_duration, read_log, transitions
-from replan.model import SlipKernel
-from replan.model.slip import MOVES
+from replan.model.slip import MOVES, SlipKernel
 from replan.robots.logs.bags import cell_log, read_bag
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import read_map

@@ -9,7 +9,9 @@ from tests.robots.ros2.conftest import AWAY, SETTING
 from replan.errors import InputError
 from replan.robots.ros2.drive import restore, save
 from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
-from replan.schedule import FixedTimes, Lookahead, Periodic
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.periodic import Periodic
 from replan.worlds.settings import parse_setting
 
 MOVES = 16 + 15 + 16

@@ -10,7 +10,7 @@ from tests.robots.ros2.conftest import AWAY, TEXT, hall
 from replan.errors import InputError
 from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
 from replan.robots.ros2.scheduler_service import ERROR, OK, WARN, SchedulerService, load_scheduler
-from replan.schedule import FixedTimes
+from replan.schedule.fixed import FixedTimes
 
 SCHEDULER = """
 [scheduler]

@@ -25,10 +25,11 @@ import numpy as np
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.execute.robot import Robot
-from replan.model import GeneralKernel, Reward, World, constant
-from replan.model.general_kernel import merge_successors
-from replan.model.kernel import Array, Indices
+from replan.model.general_kernel import GeneralKernel, merge_successors
+from replan.model.kernel import Array, Indices, constant
+from replan.model.reward import Reward
 from replan.model.slip import MOVES
+from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,

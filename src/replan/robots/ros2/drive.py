@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.execute import Agent
+from replan.execute.agent import Agent
 from replan.execute.snapshot import read_attached
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Decision

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.execute import Agent
+from replan.execute.agent import Agent
 from replan.execute.robot import plan_by_induction
 from replan.model.kernel import Array, Indices, Kernel
 from replan.planning.backward_induction import Plan
