@@ -13,7 +13,6 @@ from replan.certificates.lemmas import (
     error_propagation,
     optimal_policies,
     printed_bound,
-    reward_change,
     reward_range,
 )
 from replan.certificates.mixing import Chains, diameter, overlap
@@ -60,7 +59,7 @@ def test_values_of_two_worlds_differ_by_no_more_than_errors_propagate(one, two, 
     best, theirs = oracle(mine), oracle(other)
     errors = [
         mine.kernel(t).total_variation(other.kernel(t)).max() * np.ptp(arrival_values(other, theirs, t))
-        + reward_change(mine.reward(t), other.reward(t))
+        + mine.reward(t).change(other.reward(t))
         for t in range(mine.horizon)
     ]
     chains, optimal, answer = Chains(mine), optimal_policies(best), optimal_policies(theirs)
