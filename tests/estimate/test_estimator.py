@@ -44,3 +44,25 @@ def test_a_kernel_has_the_states_and_the_actions_of_the_nominal_one():
     fewer_actions = GeneralKernel(KERNEL.successors, KERNEL.probabilities[:, :1])
     with pytest.raises(InputError, match="2 states and 1 actions, not 2 and 2"):
         validate_kernel(fewer_actions, like=KERNEL)
+
+
+def test_successors_that_are_no_states_never_reach_a_compiled_loop():
+    like = GeneralKernel.from_dense(np.full((3, 2, 3), 1 / 3))
+    for successor in (3, -1, 10**9):
+        kernel = GeneralKernel(like.successors.copy(), like.probabilities.copy())
+        kernel.successors[1, 2] = successor
+        with pytest.raises(InputError, match="successor that is not a state"):
+            validate_kernel(kernel, like=like)
+    kernel = SlipKernel((2, 2), np.full(4, 0.1))
+    kernel.slip[2] = np.nan
+    with pytest.raises(InputError, match="slip of the kernel of the estimator"):
+        validate_kernel(kernel, like=SlipKernel((2, 2), 0.1))
+
+
+def test_rows_that_are_nearly_distributions_are_scaled():
+    like = GeneralKernel.from_dense(np.full((3, 2, 3), 1 / 3))
+    rounded = GeneralKernel.from_dense(np.full((3, 2, 3), np.float32(1 / 3), dtype=np.float64))
+    found = validate_kernel(rounded, like=like)
+    assert np.abs(rounded.probabilities.sum(axis=2) - 1).max() > 1e-9
+    assert np.abs(found.probabilities.sum(axis=2) - 1).max() < 1e-15
+    assert validate_kernel(like, like=like) is like

@@ -124,7 +124,7 @@ def test_a_forecast_goes_on_from_what_the_estimator_has_learned(mission):
             return replace(self, source=estimator)
 
     agent = Agent.on(with_robot(mission, forecast=Informed()), Periodic())
-    assert agent.robot.forecast.source is agent.estimator
+    assert agent.task.forecast.source is agent.estimator
 
 
 @given(tiny_missions(max_horizon=8), st.data())

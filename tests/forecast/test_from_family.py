@@ -71,7 +71,7 @@ def test_a_filter_goes_on_from_its_own_weights():
     learner = FamilyFilter(WORLD.family, WORLD.drift_bounds, start=WORLD.kernel(0))
     kernel = learner.estimate(Observation(5, 100, 88, 2, (2,)))
     forecast = AHEAD.informed_by(WORLD.knowledge, learner)
-    seen = replace(evidence(5), kernel=kernel)
+    seen = replace(evidence(5), kernel=kernel, learned=learner.save())
     ahead = learner.predicted(20) @ WORLD.family.points[:, 0]
     assert expected_rates(forecast, seen, range(4, 24)) == pytest.approx(ahead[:20], abs=1e-9)
 

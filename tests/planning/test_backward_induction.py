@@ -403,3 +403,18 @@ def test_values_of_actions_matter_on_a_large_grid():
     for other in others:
         with pytest.raises(InputError, match="q_values"):
             check_plan(other, kernel, time=3, belief=True)
+
+
+def test_a_plan_with_other_later_steps_than_needed_or_without_ties_is_refused():
+    made = plan(SlipKernel((2, 2), 0.1), constant(Reward(next_state=np.arange(4.0))), time=3, horizon=2)
+    for wrong, said in (
+        (replace(made, later=(made,)), "must have 0 later steps"),
+        (replace(made, ties=None), "not a plan with ties and a reward"),
+        (replace(made, reward=None), "not a plan with ties and a reward"),
+    ):
+        with pytest.raises(InputError, match=said):
+            check_plan(wrong, made.kernel, time=3, belief=True)
+    with pytest.raises(InputError, match="must have 2 later steps"):
+        check_plan(replace(made, later=(replace(made, time=4),)), made.kernel, time=3, later=2, belief=True)
+    with pytest.raises(InputError, match="made for time 5, not 4"):
+        check_plan(replace(made, later=(replace(made, time=5),)), made.kernel, time=3, later=1, belief=True)

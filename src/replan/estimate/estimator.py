@@ -19,6 +19,8 @@ from replan.model.world import World
 
 ROW_TOLERANCE = 1e-6
 """Largest difference between 1 and the sum of an estimated row."""
+EXACT_ROWS = 1e-12
+"""Difference up to which rows are not scaled."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,11 @@ def validate_look(look: Any, states: int) -> tuple[int, Array | None]:
 
 
 def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> Kernel:
-    """Return the kernel, or raise `InputError` if it is none or has other states and actions than another."""
+    """Return a kernel that compiled loops can work with, or raise `InputError`.
+
+    It must have the states and actions of another one, successors that are states, and rows that add up to 1
+    within `ROW_TOLERANCE`; they are scaled to add up to 1. Kernels of other classes become `GeneralKernel`s.
+    """
     if not isinstance(kernel, (SlipKernel, GeneralKernel, Kernel)):  # the protocol last: it takes long
         raise InputError(f"the {origin} returned {type(kernel).__name__}, not a kernel")
     if (kernel.states, kernel.actions) != (like.states, like.actions):
@@ -107,11 +113,23 @@ def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> 
             f"not {like.states} and {like.actions}"
         )
     if isinstance(kernel, SlipKernel):
-        return kernel  # its constructor has checked it
-    if isinstance(kernel, GeneralKernel):
-        rows, least = kernel.probabilities.sum(axis=2), kernel.probabilities.min()
-    else:
-        rows, least = kernel.expect(np.ones(kernel.states)), 0.0
-    if not (least >= -ROW_TOLERANCE and (np.abs(rows - 1.0) <= ROW_TOLERANCE).all()):
+        if not (kernel.slip >= 0).all() or not (kernel.slip <= 1).all():
+            raise InputError(f"the slip of the kernel of the {origin} does not lie between 0 and 1")
+        return kernel
+    lists = kernel.general()
+    successors, probabilities = np.asarray(lists.successors), np.asarray(lists.probabilities)
+    states, actions = like.states, like.actions
+    shapes = (states, successors.shape[-1]), (states, actions, successors.shape[-1])
+    if (successors.shape, probabilities.shape) != shapes or not np.issubdtype(successors.dtype, np.integer):
+        raise InputError(
+            f"the kernel of the {origin} has successors and probabilities that do not fit together"
+        )
+    if successors.min() < 0 or successors.max() >= states:
+        raise InputError(f"the kernel of the {origin} leads to a successor that is not a state")
+    sums = probabilities.sum(axis=2)
+    if not (probabilities.min() >= -ROW_TOLERANCE and (np.abs(sums - 1.0) <= ROW_TOLERANCE).all()):
         raise InputError(f"the rows of the kernel of the {origin} are not probabilities")
-    return kernel
+    if probabilities.min() >= 0 and (np.abs(sums - 1.0) <= EXACT_ROWS).all():
+        return lists
+    clipped = np.maximum(probabilities, 0.0)
+    return GeneralKernel(successors, clipped / clipped.sum(axis=2, keepdims=True))

@@ -132,11 +132,13 @@ class FamilyFilter:
         return self._movement.ahead(self._belief, bounds)
 
     def save(self) -> dict[str, np.ndarray]:
-        """Return the weights of all hypotheses, their time and the last update."""
+        """Return the weights of all hypotheses, their time, moves still to be made and the last update."""
         return {
             "belief": self._belief,
             "time": np.array(self._time),
             "last_update": np.array(() if self._last is None else self._last, dtype=np.int64),
+            "pending_bounds": self._pending[0],
+            "pending_steps": np.array(self._pending[1]),
         }
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
@@ -144,6 +146,7 @@ class FamilyFilter:
         if arrays["belief"].shape != self._belief.shape:
             raise InputError("the saved parameters are of another family")
         self._belief, self._time = arrays["belief"], int(arrays["time"])
+        self._pending = arrays["pending_bounds"], int(arrays["pending_steps"])
         last = arrays["last_update"]
         self._last = (int(last[0]), int(last[1])) if last.size else None
 

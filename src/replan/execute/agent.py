@@ -99,6 +99,7 @@ class Agent:
         self.task = task
         _ = knowledge.drift, task.forecast  # computed here, not in the loop
         self.rule, self.time_limit, self.seed, self.log_length = rule, time_limit, seed, log_length
+        self._unlearned = {name: np.array(array) for name, array in self.estimator.save().items()}
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
@@ -136,9 +137,14 @@ class Agent:
         return self.task.horizon
 
     def start(self, state: int) -> None:
-        """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel."""
+        """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel.
+
+        A second start begins a new mission: the estimator goes back to what it knew at construction.
+        """
+        self._require_idle()
         nominal = self.knowledge.nominal
         state = validate_number(state, nominal.states)
+        self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
         update = self.task.make_update(0, nominal)
         estimate = update.propagation.begin(np.array([state]))
         self._memory = Memory(0, state, self.task.beginning(update), estimate)
@@ -314,7 +320,9 @@ class Agent:
         earlier = (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
 
         def make(kernel: Kernel) -> Update:
-            return self.task.make_update(seen.time, validate_kernel(kernel, like=nominal), earlier)
+            learned = self.estimator.save() if self.task.forecast.continues else None
+            valid = validate_kernel(kernel, like=nominal)
+            return self.task.make_update(seen.time, valid, earlier, learned=learned)
 
         return self._run("update", partial(self.estimator.estimate, seen), make)
 

@@ -86,6 +86,7 @@ def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = N
             plan = update.plan
             arrays |= {f"{prefix}policy": plan.policy, f"{prefix}next_values": plan.next_values}
             arrays |= _prefixed(f"{prefix}kernel_", kernel_arrays(update.kernel))
+            arrays |= _prefixed(f"{prefix}then_", update.learned)
     unfinished = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
@@ -155,8 +156,9 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
         when = validate_number(header["earlier_time"], plan_time, "earlier_time")
         earlier = _update(_named("earlier_", arrays), when, agent, None)
     progress = Progress(_update(arrays, plan_time, agent, earlier), left, last, earlier)
-    if not (isinstance(header["named"], bool) and isinstance(header["log"], list)):
-        raise ValueError("named or log has another type")
+    for name, kind in (("named", bool), ("log", list), ("attached", dict)):
+        if not isinstance(header[name], kind):
+            raise ValueError(f"{name} has another type")
     named = header["named_update"]
     if named is not None:
         named = validate_number(named, agent.horizon + 1, "named_update")
@@ -176,7 +178,7 @@ def _update(arrays: dict[str, np.ndarray], time: int, agent: Agent, earlier: Upd
     reward, ties = agent.knowledge.reward(time), agent.robot.ties
     plan = Plan(time, arrays["policy"], arrays["next_values"], kernel, reward, ties)
     before = (earlier.time, earlier.kernel) if earlier else None
-    return agent.task.make_update(time, kernel, before, kept=plan)
+    return agent.task.make_update(time, kernel, before, learned=_named("then_", arrays), kept=plan)
 
 
 def _estimate(estimate: np.ndarray, states: int, execution: str) -> np.ndarray:
@@ -195,7 +197,7 @@ def _not_a_saved_agent(path: str | Path, error: Exception) -> InputError:
     return InputError(f"{path}: not a saved agent ({' '.join(str(error).split()) or type(error).__name__})")
 
 
-def _prefixed(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _prefixed(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 

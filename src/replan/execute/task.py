@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any
+
+import numpy as np
 
 from replan.errors import InputError, require
 from replan.estimate.estimator import validate_kernel
@@ -23,6 +25,9 @@ Key = tuple[int, int, int, int]
 Earlier = tuple[int, Kernel] | None
 """Time and estimate of the update before, None if there was none."""
 
+Learned = Mapping[str, np.ndarray]
+"""All that an estimator has learned, as arrays."""
+
 
 @dataclass(frozen=True, eq=False)
 class Update:
@@ -36,6 +41,8 @@ class Update:
     """now -> the futures expected after the update with the drift bounds known by now."""
     earlier: Earlier = None
     """The update before, where the forecast depends on it."""
+    learned: Learned = field(default_factory=dict, repr=False)
+    """Arrays of `Estimator.save` at the update, where the forecast continues from them."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     """Results that rules keep while this update is in force (`Context.cache`)."""
 
@@ -108,18 +115,29 @@ class Task:
         return Progress(update, self.spending.most(self.horizon), update.time)
 
     def make_update(
-        self, time: int, kernel: Kernel, earlier: Earlier = None, *, kept: Plan | None = None
+        self,
+        time: int,
+        kernel: Kernel,
+        earlier: Earlier = None,
+        *,
+        learned: Learned | None = None,
+        kept: Plan | None = None,
     ) -> Update:
         """Forecast from an estimate, and the one before it, and plan for min(H, T - t) steps.
 
-        `kept` is the plan that this made before, where it is known; on a forecast that moves it is made anew.
+        The same arguments make the same update: a forecast sees what was `learned` then, not what has been
+        learned since. `kept` is the plan that this made before, where it is known; on a forecast that moves
+        it is made anew.
         """
         robot, reward = self.robot, self.knowledge.reward
         forecast, belief = self.forecast, robot.execution == "belief"
-        expect = lru_cache(maxsize=None)(partial(self.expected, time, kernel, earlier))
+        learned = dict(learned or {}) if forecast.continues else {}
+        expect = lru_cache(maxsize=None)(partial(self.expected, time, kernel, earlier, learned=learned))
         if not forecast.moves:
             horizon = min(robot.planning_horizon, self.horizon - time)
             made = kept or robot.planner(kernel, reward, time, horizon, robot.ties)
+            if isinstance(made, Plan) and made.kernel is not kernel:
+                validate_kernel(made.kernel, like=self.knowledge.nominal, origin="planner")
             check_plan(made, kernel, time=time, belief=belief)
             return Update(time, kernel, made, make_propagation(robot.execution, made, kernel), expect)
         expected = mean_kernel(expect(time))
@@ -128,16 +146,20 @@ class Task:
         made = plan_ahead(
             expected, reward, time=time, end=self.horizon, horizon=robot.planning_horizon, ties=robot.ties
         )
-        for each in (made, *made.later):
-            check_plan(each, kernel, time=each.time, belief=belief)
+        check_plan(made, kernel, time=time, later=self.horizon - time - 1, belief=belief)
         propagation = make_propagation(robot.execution, made, kernel, expected)
-        return Update(time, kernel, made, propagation, expect, earlier if forecast.compares else None)
+        before = earlier if forecast.compares else None
+        return Update(time, kernel, made, propagation, expect, before, learned)
 
-    def expected(self, time: int, kernel: Kernel, earlier: Earlier, now: int) -> tuple[Future, ...]:
+    def expected(
+        self, time: int, kernel: Kernel, earlier: Earlier, now: int, *, learned: Learned | None = None
+    ) -> tuple[Future, ...]:
         """Return what the forecast expects after an update at `time` with the drift bounds known by `now`."""
         known = self.knowledge
         bounds = known.drift.bounds[:now]
-        return self.forecast.futures(Evidence(time, self.horizon, kernel, known.nominal, bounds, earlier))
+        return self.forecast.futures(
+            Evidence(time, self.horizon, kernel, known.nominal, bounds, earlier, learned or {})
+        )
 
     @cached_property
     def _surprise(self) -> Callable[[int, int], int]:

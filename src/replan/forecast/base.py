@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -41,6 +41,8 @@ class Evidence:
     """(t,) epsilon_0..epsilon_{t-1}: at the update t = tau, later when a rule reconsiders."""
     earlier: tuple[int, Kernel] | None = field(default=None, repr=False)
     """Time and estimate of the update before, None if there was none."""
+    learned: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
+    """Arrays of `Estimator.save` right after the estimate, for forecasts that continue from them."""
 
     @property
     def since(self) -> int:
@@ -77,6 +79,8 @@ class Forecast(ABC):
     """Whether the futures depend on the update before the last one."""
     moves: bool = True
     """Whether the expected kernels may differ from the estimate."""
+    continues: bool = False
+    """Whether the futures depend on all that the estimator has learned (`Evidence.learned`)."""
     reconsiders: bool = False
     """Whether drift bounds that come in after an update can surprise, see `surprise`."""
 

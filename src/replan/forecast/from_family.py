@@ -44,8 +44,8 @@ class FromFamily(Forecast):
     """(T-1,) or (T-1, S, A) bounds on the change of an entry."""
     knows_ahead: bool = False
     """Whether the bounds of steps ahead are used."""
-    learner: FamilyFilter | None = field(default=None, repr=False)
-    """Estimator whose weights go on; None: those of the estimates themselves."""
+    continues: bool = False
+    """Whether the weights of the robot's `FamilyFilter` go on; False: those of the estimates themselves."""
 
     name = "family"
     compares = True
@@ -56,13 +56,13 @@ class FromFamily(Forecast):
             return self
         if estimator.family.shape != self.family.shape:
             raise InputError("the forecast and the estimator have different families")
-        return replace(self, learner=estimator)
+        return replace(self, continues=True)
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return one future for each direction in which the parameters may go."""
         bounds = self._bounds(evidence)
-        if self.learner is not None and self.learner.time == evidence.since:
-            belief = self.learner.belief
+        if self.continues and evidence.learned and int(evidence.learned["time"]) == evidence.since:
+            belief = evidence.learned["belief"]
         else:
             belief = self._belief(evidence, bounds)
         found = []

@@ -131,10 +131,20 @@ def _buffers(states: int, *, swaps: int) -> tuple[Array, Array]:
     return (fresh, _scratch.array) if swaps % 2 == 0 else (_scratch.array, fresh)
 
 
-def check_plan(made: Any, kernel: Kernel, *, time: int, belief: bool) -> None:
-    """Raise `InputError` unless every later step can act on the plan, or a belief on its Q-values."""
+def check_plan(made: Any, kernel: Kernel, *, time: int, later: int = 0, belief: bool) -> None:
+    """Raise `InputError` unless a robot can act on the plan, its `later` steps and, by `belief`, Q-values."""
     if not isinstance(made, Plan):
         raise InputError(f"the planner returned {type(made).__name__}, not a plan")
+    if not isinstance(made.later, tuple) or len(made.later) != later:
+        raise InputError(f"the plan must have {later} later steps")
+    for t, each in enumerate((made, *made.later), start=time):
+        _check_step(each, kernel, time=t, belief=belief)
+
+
+def _check_step(made: Any, kernel: Kernel, *, time: int, belief: bool) -> None:
+    """Raise `InputError` unless a robot can act on one step of a plan."""
+    if not isinstance(made, Plan) or not isinstance(made.ties, Ties) or not isinstance(made.reward, Reward):
+        raise InputError(f"the plan of time {time} is not a plan with ties and a reward")
     states, actions = kernel.states, kernel.actions
     if made.time != time:
         raise InputError(f"the plan is made for time {made.time}, not {time}")
