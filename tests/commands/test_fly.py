@@ -78,7 +78,7 @@ def test_a_refused_flight_says_so_and_nothing_else(make_peer, capfd, tmp_path):
     assert replan(arguments) == 1
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert "already flying" in lines[0] and lines[1] == "never took off"
+    assert "already flying" in lines[0] and lines[1] == "left flying: somebody else flies it"
     assert not (tmp_path / "flight.png").exists()
 
 

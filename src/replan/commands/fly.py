@@ -50,7 +50,7 @@ class FlightAnswer(CommandAnswer):
     @property
     def has_flown(self) -> bool:
         """Whether the drone took off."""
-        return self.landing.outcome != "never took off"
+        return self.landing.after_flight
 
     def write(self) -> None:
         """Write picture and log unless nothing was flown."""
@@ -60,12 +60,14 @@ class FlightAnswer(CommandAnswer):
                 write_flight_log(self.log, self.flown, layout(self.track.density, self.track.number))
 
     def record(self) -> dict[str, Any]:
-        result, flew = self.track.outcome, self.has_flown
+        result, flew, tracking = self.track.outcome, self.has_flown, self.flown.tracking
         return {
             **self.head,
             "aborted": self.flown.aborted,
             "landing": self.landing.outcome,
             "landing_reason": self.landing.reason,
+            "farthest_off": tracking.farthest if tracking else None,
+            "excursions": tracking.excursions if tracking else None,
             "success": result.success and flew,
             "collisions": result.collisions if flew else None,
             "length": result.length if flew else None,
@@ -78,6 +80,7 @@ class FlightAnswer(CommandAnswer):
 
     def lines(self) -> list[str]:
         aborted, landing, result = self.flown.aborted, self.landing, self.track.outcome
+        tracking = self.flown.tracking
         lines = [f"broken off: {aborted}"] if aborted else []
         lines.append(landing.outcome if landing.reason in (None, aborted) else str(landing))
         if not self.has_flown:
@@ -87,6 +90,7 @@ class FlightAnswer(CommandAnswer):
             *lines,
             f"{'reached the goal' if result.success else failed} after {result.moves} moves, "
             f"{result.length:.2f} m; {result.collisions} collision events; cost {result.cost:.2f}",
+            *([f"at most {tracking.farthest:.2f} m from its setpoint"] if tracking else []),
             *(f"update at {t}: {why}" for t, why in self.flown.updates(0)),
             f"picture in {self.picture}" + ("" if self.log is None else f", log in {self.log}"),
         ]

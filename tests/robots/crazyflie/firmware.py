@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+COAST = 0.5  # s, in which a level drone slows down to 1/e
 LEVEL_OUT, SHUTDOWN, HYSTERESIS, LANDED_TIMEOUT = 0.5, 2.0, 2.0, 3.0  # s
 PID, MELLINGER = 1, 2
 BUSY = 16
@@ -44,6 +45,7 @@ class Firmware:
     replans: bool = True  # whether `land` during a landing plans anew
     auto_arms: bool = False
     battery: float = 4.0
+    locks: bool = True  # whether a fall ends in a lock
 
     state: str = "ready"  # ready, armed, flying, level, landed, locked
     armed: bool = False
@@ -54,6 +56,8 @@ class Firmware:
     stamp: float = 0.0  # s, when the target was set
     plan: Plan | None = None
     fell: bool = False
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the position that it believes to have
+    variance: float = 1e-4  # m2, of that position
     events: list[str] = field(default_factory=list)  # arm, takeoff, notify, land, stop, disarm, in order
     setpoints: list[tuple[float, ...]] = field(default_factory=list)  # low-level positions
     descended: list[tuple[float, float]] = field(
@@ -73,6 +77,10 @@ class Firmware:
     @property
     def height(self) -> float:
         return self.position[2] - self.floor
+
+    @property
+    def estimate(self) -> list[float]:
+        return [true + off for true, off in zip(self.position, self.offset, strict=True)]
 
     @property
     def flying(self) -> bool:
@@ -102,6 +110,12 @@ class Firmware:
         self.armed, self.state = True, "flying"
         self.position[2] = self.floor + height
         self.plan = Plan(self.position[2], self.position[2], 0.0, 1.0, lands=False)
+
+    def reboot(self) -> None:
+        """Start anew: motors off, nothing planned, and no memory of a fall."""
+        self.state, self.armed, self.tumbled, self.locks = "ready", False, False, False
+        self.priority, self.target, self.plan = NOBODY, None, None
+        self._thrust_at = -math.inf
 
     def request_arming(self, armed: bool) -> None:
         self.events.append("arm" if armed else "disarm")
@@ -187,8 +201,12 @@ class Firmware:
     def _follow(self, passed: float) -> None:
         assert self.target is not None
         position, velocity = self.target
-        for axis in (2,) if self.state == "level" else (0, 1, 2):
-            asked = self.gain * (position[axis] - self.position[axis])
+        for axis in (0, 1, 2):
+            if self.state == "level" and axis < 2:  # it coasts
+                self.position[axis] += passed * self._speed[axis]
+                self._speed[axis] *= math.exp(-passed / COAST)
+                continue
+            asked = self.gain * (position[axis] - self.estimate[axis])
             if self.controller == MELLINGER:
                 asked += velocity[axis]
             asked = max(-1.0, min(1.0, asked))
@@ -208,4 +226,6 @@ class Firmware:
         if self.height <= 0.0:
             self.position[2] = self.floor
             if self._fell_from - self.floor > HARD:
-                self.fell, self.state, self.armed = True, "locked", False
+                self.fell = True
+                if self.locks:
+                    self.state, self.armed = "locked", False

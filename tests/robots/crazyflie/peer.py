@@ -26,6 +26,9 @@ LOG_VARIABLES = [
     "stateEstimate.yaw",
     "pm.vbat",
     "supervisor.info",
+    "kalman.varPX",
+    "kalman.varPY",
+    "kalman.varPZ",
 ]
 GAINS = ["posCtlPid.xKp", "posCtlPid.yKp", "posCtlPid.zKp", "velCtlPid.vxKp", "velCtlPid.vyKp"]
 PARAMETERS = ["stabilizer.controller", *GAINS]
@@ -58,6 +61,7 @@ class Peer(threading.Thread):
         self._logged: dict[int, float] = {}
         self._client = None
         self._unplugged_until = 0.0
+        self._boot = self.now() - 60.0
         self._sent = self._handled = 0  # packets since the other side is followed
         self._follows = False
         self._stopped = threading.Event()
@@ -89,6 +93,13 @@ class Peer(threading.Thread):
     def unplug(self, seconds: float) -> None:
         """No socket for a while; then the same address again. Only the peer's own thread closes it."""
         self._unplugged_until = self.now() + seconds
+
+    def reboot(self, seconds: float = 1.5) -> None:
+        """Start the drone anew; it answers again after a while, and has forgotten its log."""
+        self.drone.reboot()
+        self._blocks.clear()
+        self.cut_off(seconds)
+        self._boot = self.now()
 
     def follow(self, link) -> None:
         """Count the packets that a cflib connection has handled, so that time waits for them."""
@@ -260,11 +271,13 @@ class Peer(threading.Thread):
 
     def _log(self, now: float) -> None:
         drone = self.drone
-        state = dict(zip(LOG_VARIABLES, (*drone.position, 0.0, drone.battery, drone.bits), strict=True))
-        for block, (wanted, period) in self._blocks.items():
+        values = (*drone.estimate, 0.0, drone.battery, drone.bits, *3 * [drone.variance])
+        state = dict(zip(LOG_VARIABLES, values, strict=True))
+        uptime = int(1000 * (now - self._boot)).to_bytes(3, "little")
+        for block, (wanted, period) in list(self._blocks.items()):
             if now - self._logged.get(block, 0.0) >= period - STEP / 10:
                 self._logged[block] = now
                 names = [self.variables[k] for k in wanted]
                 kinds = "".join("H" if name == "supervisor.info" else "f" for name in names)
                 values = struct.pack("<" + kinds, *((state | self.override)[name] for name in names))
-                self._send(LOGGING, 2, bytes([block, 0, 0, 0]) + values)
+                self._send(LOGGING, 2, bytes([block]) + uptime + values)

@@ -86,6 +86,63 @@ def test_an_unsafe_state_ends_in_a_landing(peer, values, reason):
     assert peer.drone.height == 0.0 and not peer.drone.fell
 
 
+def jump(peer):
+    peer.drone.offset = (0.6, 0.0, 0.0)
+
+
+def cut_uplink(peer):
+    peer.cut_off(1.6, "up")
+
+
+def lose_positioning(peer):
+    peer.drone.variance = 0.3**2
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [(jump, "off course"), (cut_uplink, "off course"), (lose_positioning, "positioning is lost")],
+)
+def test_a_drone_that_is_not_where_it_should_be_lands(peer, fault, reason):
+    flown = fly_to(peer, horizon=20, progress=after(2, lambda: fault(peer)))
+    assert flown.aborted is not None and reason in flown.aborted
+    assert flown.landing is not None and flown.landing.outcome == "landed"
+    assert flown.tracking is not None
+    assert flown.tracking.excursions == int(reason == "off course")
+    assert (flown.tracking.farthest >= 0.25) == (reason == "off course")
+
+
+def test_a_program_that_stands_still_lands(peer):
+    def stand_still(t, flight, agents):
+        send = flight._craft.send_setpoint
+
+        def send_late(setpoint):
+            flight._craft.send_setpoint = send
+            peer.clock.sleep(1.6)
+            send(setpoint)
+
+        if t == 2:
+            flight._craft.send_setpoint = send_late
+
+    flown = fly_to(peer, horizon=20, progress=stand_still)
+    assert flown.aborted == "the program stood still for 1.6 s"
+    assert flown.landing is not None and flown.landing.outcome == "landed"
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.2])
+def test_an_undisturbed_drone_stays_on_course(make_peer, loss):
+    flown = fly_to(make_peer(loss=loss), horizon=20)
+    assert flown.aborted is None
+    assert flown.tracking is not None and flown.tracking.excursions == 0
+    assert flown.tracking.farthest < 0.13
+
+
+def test_a_drone_unsure_of_its_position_is_not_armed(peer):
+    lose_positioning(peer)
+    flown = fly_to(peer)
+    assert flown.aborted is not None and "only to 0.30 m" in flown.aborted
+    assert peer.drone.events == []
+
+
 def test_a_planner_that_fails_in_mid_flight_ends_in_a_landing(peer):
     def planner(kernel, reward, time, horizon, ties):
         from replan.execute.robot import plan_by_induction
@@ -184,7 +241,7 @@ def test_a_drone_already_in_the_air_is_refused_and_left_alone(peer):
     peer.drone.hover(0.5)
     flown = fly_to(peer)
     assert flown.aborted is not None and "already flying" in flown.aborted
-    assert flown.landing is not None and flown.landing.outcome == "never took off"
+    assert flown.landing is not None and flown.landing.outcome == "left flying"
     peer.clock.sleep(5.0)
     assert peer.drone.events == [] and peer.drone.setpoints == []
     assert peer.drone.height == pytest.approx(0.5)

@@ -57,6 +57,37 @@ def test_a_link_that_stays_dead_is_reported_as_unknown(peer):
     assert "did not acknowledge" in str(flown.landing)
 
 
+def test_a_drone_that_restarts_in_the_air_fell_though_the_new_boot_acknowledges_the_landing(peer):
+    flown = fly_to(peer, horizon=20, progress=after(2, peer.reboot))
+    assert peer.drone.fell and not peer.drone.locked
+    assert flown.landing is not None and flown.landing.outcome == "fell"
+    assert "restarted in the air" in str(flown.landing) and "0.50 m" in str(flown.landing)
+
+
+def test_a_restart_long_after_the_last_report_is_not_called_a_fall(peer):
+    def lose_it():
+        peer.cut_off(4.0)
+        peer.when(lambda: peer.drone.height == 0.0, lambda: peer.reboot(6.0))
+
+    flown = fly_to(peer, horizon=20, progress=after(2, lose_it))
+    assert flown.landing is not None and flown.landing.outcome == "unknown"
+    assert "restarted" in str(flown.landing)
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.4])
+def test_a_fall_is_told_from_a_soft_landing_with_and_without_its_reports(make_peer, lost):
+    peer = make_peer(locks=False)
+
+    def stop_motors():
+        peer.cut_off(lost, "down")
+        peer.drone.armed, peer.drone.state = False, "ready"
+
+    peer.when(lambda: peer.drone.plan is not None and peer.drone.height < 0.45, stop_motors)
+    flown = fly_to(peer)
+    assert peer.drone.fell
+    assert flown.landing is not None and flown.landing.outcome == "fell"
+
+
 def test_a_link_that_is_unplugged_and_comes_back_is_used_to_land(peer, capfd):
     flown = fly_to(peer, horizon=20, progress=after(2, lambda: peer.unplug(1.5)))
     assert flown.aborted is not None and "link lost" in flown.aborted

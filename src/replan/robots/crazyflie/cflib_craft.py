@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from replan.robots.crazyflie.craft import (
     FlightClock,
     FlightLimits,
     PositionPid,
+    Restart,
     Sample,
     Setpoint,
     Status,
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STATE = ("stateEstimate.x", "stateEstimate.y", "stateEstimate.z")
+SPREAD = ("kalman.varPX", "kalman.varPY", "kalman.varPZ")  # m2
 YAW, BATTERY, SUPERVISOR = "stateEstimate.yaw", "pm.vbat", "supervisor.info"
-LOG_PERIOD = 50  # ms
+LOG_PERIOD, SPREAD_PERIOD = 50, 200  # ms
+CLOCK_WRAP = 2**24 / 1000  # s, after which the clock of reports begins anew
 FARTHEST = 32.0  # m; a setpoint is sent in millimetres as 16 bits
 CONTROLLER, PID = "stabilizer.controller", 1
 PID_GAINS = ("posCtlPid.xKp", "posCtlPid.yKp", "posCtlPid.zKp")
@@ -62,7 +65,11 @@ class CflibCraft:
         self._yaw = 0.0  # degrees
         self._frame_is_set = False
         self._pid: PositionPid | None = None  # where it is what controls the position
-        self.landing_is_planned = False  # acknowledged by the drone's own commander
+        self._spread: float | None = None
+        self._blocks: list[Any] = []
+        self.landing_planned: float | None = None  # s, when the drone's own commander acknowledged it
+        self.restart: Restart | None = None
+        self.was_found_flying = False
 
     def connect(self, patience: float, watch: Callable[[], None]) -> None:
         """Open the link and start the log; `watch`, called meanwhile, may raise."""
@@ -88,6 +95,13 @@ class CflibCraft:
         """Reopen the link if it reported an error."""
         self._link.renew()
 
+    def renew_reports(self) -> None:
+        """Set up the log once more; a drone that still has it answers that it exists."""
+        self._link.drop_requests()
+        for block in self._blocks:
+            block.added = False
+            block.start()
+
     def latest(self) -> Sample:
         """The newest state, in the layout's frame."""
         assert self._sample is not None, "not connected"
@@ -110,6 +124,7 @@ class CflibCraft:
         if (status := seen[-1].status) is not None:
             for bad in (Status.FLYING, Status.TUMBLED, Status.LOCKED, Status.CRASHED):
                 if bad in status:
+                    self.was_found_flying = bad is Status.FLYING
                     raise FlightAborted(f"not armed: the drone is {_word(bad)}")
         places = np.array([sample.position for sample in seen])
         if not np.isfinite(places).all():
@@ -118,6 +133,8 @@ class CflibCraft:
             raise FlightAborted(f"not armed: the position wanders by {wander:.2f} m at rest")
         if np.abs(places).max() > FARTHEST - GRID * CELL_SIZE:
             raise FlightAborted(f"not armed: the position is {np.abs(places).max():.0f} m from the origin")
+        if (spread := seen[-1].spread) is not None and spread > limits.spread:
+            raise FlightAborted(f"not armed: the drone knows its position only to {spread:.2f} m")
         battery = seen[-1].battery
         if battery is None:
             log.warning("the drone does not report its battery, so the battery floor is not watched")
@@ -174,18 +191,28 @@ class CflibCraft:
         for name in STATE:
             if table is None or table.get_element_by_complete_name(name) is None:
                 raise FlightAborted(f"the drone has no log variable {name}")
-        block = LogConfig(name="replan", period_in_ms=LOG_PERIOD)
-        for name in (*STATE, YAW, BATTERY, SUPERVISOR):
-            if table.get_element_by_complete_name(name) is not None:  # pyright: ignore[reportOptionalMemberAccess]
-                block.add_variable(name, "uint16_t" if name == SUPERVISOR else "float")
-        block.data_received_cb.add_callback(self._received)
-        started = threading.Event()
-        block.started_cb.add_callback(lambda *_: started.set())
-        self._link.log.add_config(block)
-        block.start()
-        if not started.wait(3.0):
-            raise FlightAborted("the drone does not start its log")
+        for names, period, receive in (
+            ((*STATE, YAW, BATTERY, SUPERVISOR), LOG_PERIOD, self._received),
+            (SPREAD, SPREAD_PERIOD, self._spread_received),
+        ):
+            block = LogConfig(name="replan", period_in_ms=period)
+            for name in names:
+                if table.get_element_by_complete_name(name) is not None:  # pyright: ignore[reportOptionalMemberAccess]
+                    block.add_variable(name, "uint16_t" if name == SUPERVISOR else "float")
+            if not block.variables:
+                continue
+            block.data_received_cb.add_callback(receive)
+            started = threading.Event()
+            block.started_cb.add_callback(lambda *_, started=started: started.set())
+            self._link.log.add_config(block)
+            self._blocks.append(block)
+            block.start()
+            if not started.wait(3.0):
+                raise FlightAborted("the drone does not start its log")
         self.next_sample()
+
+    def _spread_received(self, timestamp: int, data: dict[str, float], block) -> None:
+        self._spread = math.sqrt(max(0.0, *data.values()))
 
     def _received(self, timestamp: int, data: dict[str, float], block) -> None:
         x, y, z = (float(data[name]) - o for name, o in zip(STATE, self._origin, strict=True))
@@ -193,12 +220,17 @@ class CflibCraft:
             self._yaw = float(data[YAW])
         battery = float(data[BATTERY]) if BATTERY in data else None
         status = Status(int(data[SUPERVISOR])) if SUPERVISOR in data else None
-        self._sample = Sample(self._clock.now(), (x, y, z), battery, status)
-        self._on_sample(self._sample)
+        before = self._sample
+        sample = Sample(self._clock.now(), timestamp / 1000, (x, y, z), battery, status, self._spread)
+        if before is not None and 1.0 < before.uptime - sample.uptime < CLOCK_WRAP / 2:
+            silence = sample.time - sample.uptime - before.time
+            self.restart = self.restart or Restart(before.position[2], silence)
+        self._sample = sample
+        self._on_sample(sample)
 
     def _commander_answered(self, packet) -> None:
         if len(packet.data) >= 4 and packet.data[0] == LAND and packet.data[3] in PLANNED:
-            self.landing_is_planned = True
+            self.landing_planned = self._clock.now()
 
 
 def _word(status: Status) -> str:

@@ -14,7 +14,16 @@ import numpy as np
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.robots.crazyflie.cflib_craft import CflibCraft
-from replan.robots.crazyflie.craft import FlightClock, FlightLimits, Ramp, Sample, Setpoint, Vector, WallClock
+from replan.robots.crazyflie.craft import (
+    FlightClock,
+    FlightLimits,
+    Ramp,
+    Sample,
+    Setpoint,
+    Tracking,
+    Vector,
+    WallClock,
+)
 from replan.robots.crazyflie.flight import FlightAborted, FlightLog
 from replan.robots.crazyflie.guard import Guard
 from replan.robots.crazyflie.landing import Landing
@@ -122,9 +131,14 @@ class CflibFlight:
         if self._guard is not None and self._guard.ident is not None:
             self._guard.land()
         if self.landing is None:
-            self.landing = Landing("never took off") if self._guard is None else self._guard.landing
+            self.landing = self._not_flown() if self._guard is None else self._guard.landing
             if self._craft is not None:
                 self._craft.close()
+
+    @property
+    def tracking(self) -> Tracking | None:
+        """How closely the drone followed its setpoints; None before take-off."""
+        return None if self._guard is None else self._guard.tracking
 
     def log(self) -> FlightLog:
         """Every state sample from arming to the landing."""
@@ -142,6 +156,11 @@ class CflibFlight:
             told = self._setpoint()
             place = NOWHERE if told is None else told.position
             self._samples.append((sample.time - self._began, self._moves, sample.position, place))
+
+    def _not_flown(self) -> Landing:
+        if self._craft is not None and self._craft.was_found_flying:
+            return Landing("left flying", "somebody else flies it")
+        return Landing("never took off")
 
     def _check(self) -> None:
         reason = self._stopped or (self._guard.trouble if self._guard is not None else None)

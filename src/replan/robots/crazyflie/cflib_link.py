@@ -86,9 +86,19 @@ class CflibLink(Crazyflie):
             old.in_queue.put(None)  # whoever waits for a packet of the old one waits no longer
             threading.Thread(target=_close, args=(old,), daemon=True).start()
 
+    def drop_requests(self) -> None:
+        """Give up requests that were not answered, each of which is repeated until it is."""
+        for timer in list(self._answer_patterns.values()):
+            timer.cancel()
+        self._answer_patterns.clear()
+
     def shut(self) -> None:
         """Close the driver without a last setpoint."""
+        self.drop_requests()
+        held = self._send_lock.acquire(timeout=3.0)  # a thread that sends right now needs the link
         old, self.link = self.link, None
+        if held:
+            self._send_lock.release()
         self.incoming.stop()
         if self.param.param_updater is not None:
             self.param.param_updater.close()

@@ -115,9 +115,11 @@ class Sample:
     """One report of the drone."""
 
     time: float  # s, when it arrived
+    uptime: float  # s since the drone started, by its own clock
     position: Vector  # layout frame
     battery: float | None  # V; None where the drone does not report it
     status: Status | None  # None where the drone does not report it
+    spread: float | None = None  # m, standard deviation of its position; None where it does not report it
 
 
 @dataclass(frozen=True)
@@ -130,12 +132,34 @@ class FlightLimits:
     silence: float = 0.8  # s without a report: the link is lost
     link_patience: float = 15.0  # s without a report after which a landing's end is given up as unknown
     landing_speed: float = 0.2  # m/s
+    off_course: float = 0.25  # m from the setpoint: an excursion begins
+    back_on_course: float = 0.20  # m from the setpoint: it ends
+    excursion: float = 0.3  # s of an excursion after which the drone lands
+    standstill: float = 0.5  # s without a setpoint of ours, after which the firmware levels the drone
+    spread: float = 0.25  # m, standard deviation of the position: positioning has been lost for some 5 s
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """How closely a drone followed its setpoints."""
+
+    farthest: float = 0.0  # m from its setpoint
+    excursions: int = 0  # times that it was off course for too long
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A restart of the drone while it was flown."""
+
+    height: float  # m, in the last report before
+    silence: float  # s between that report and the restart
 
 
 class Craft(Protocol):
     """The commands of a drone. None of them blocks, and none raises on a lost link."""
 
-    landing_is_planned: bool  # the drone acknowledged a landing
+    landing_planned: float | None  # s, when the drone acknowledged a landing
+    restart: Restart | None
 
     @property
     def link_error(self) -> str | None:
@@ -144,6 +168,10 @@ class Craft(Protocol):
 
     def renew_link(self) -> None:
         """Reopen the link if it reported an error."""
+        ...
+
+    def renew_reports(self) -> None:
+        """Ask once more for reports, which a restarted drone no longer sends."""
         ...
 
     def latest(self) -> Sample:

@@ -77,6 +77,7 @@ class CrazyflowFlight:
         self._in_air = False
         self._stopped: str | None = None
         self.landing: Landing | None = None
+        self.tracking = None
         physics.place(self._seen)
 
     @property

@@ -26,6 +26,7 @@ import numpy as np
 
 from replan.execute.agent import Agent
 from replan.model.kernel import Array, Indices
+from replan.robots.crazyflie.craft import Tracking
 from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import (
     CONTACT_DISTANCE,
@@ -103,6 +104,11 @@ class Flight(Protocol):
         """The end of the flight; None while it lasts."""
         ...
 
+    @property
+    def tracking(self) -> Tracking | None:
+        """How closely the drone followed its setpoints; None if nobody watched that."""
+        ...
+
     def land(self) -> None:
         """Land the drones where they are; safe to call at any time and more than once."""
         ...
@@ -121,6 +127,7 @@ class Flown:
     aborted: str | None = None
     """Reason why the flight was broken off, None if it was not."""
     landing: Landing | None = None
+    tracking: Tracking | None = None
 
     def updates(self, drone: int) -> list[tuple[int, str]]:
         """Return time and reason of each update of one drone."""
@@ -164,7 +171,7 @@ def fly(
             aborted = str(reason)
         finally:
             flight.land()
-    flown = Flown(flight.log(), agents, aborted, flight.landing)
+    flown = Flown(flight.log(), agents, aborted, flight.landing, flight.tracking)
     if signals.number is not None:
         raise FlightStopped(flown, signals.number)
     return flown

@@ -10,9 +10,19 @@ import logging
 import math
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
-from replan.robots.crazyflie.craft import Craft, FlightClock, FlightLimits, Setpoint, Status, Vector
-from replan.robots.crazyflie.landing import Landing, bring_down, disarm
+from replan.robots.crazyflie.craft import (
+    Craft,
+    FlightClock,
+    FlightLimits,
+    Sample,
+    Setpoint,
+    Status,
+    Tracking,
+    Vector,
+)
+from replan.robots.crazyflie.landing import FallWatch, Landing, bring_down, disarm
 from replan.robots.crazyflie.layouts import CELL_SIZE, GRID
 
 log = logging.getLogger(__name__)
@@ -37,6 +47,8 @@ class Guard(threading.Thread):
         self._done = threading.Event()
         self._strong_at = clock.now()
         self._highest = 0.0  # m, as reported
+        self._looked_at = clock.now()
+        self._course, self._falls = CourseWatch(limits), FallWatch()
         self._may_fly = False  # a setpoint has been sent
         self.trouble: str | None = None  # why the flight ends early
         self.landing: Landing | None = None
@@ -67,28 +79,41 @@ class Guard(threading.Thread):
 
     def _look_and_stream(self) -> None:
         try:
-            if found := self._look():  # another thread may set `trouble` meanwhile
-                self.trouble = found
             setpoint = self._setpoint()
+            if found := self._look(setpoint):  # another thread may set `trouble` meanwhile
+                self.trouble = found
             if self.trouble is None and setpoint is not None:
                 self._may_fly = True
                 self._craft.send_setpoint(setpoint)
         except Exception as error:
             self.trouble = f"{type(error).__name__} while flying: {error}"
 
-    def _look(self) -> str | None:
+    @property
+    def tracking(self) -> Tracking:
+        """How closely the drone has followed its setpoints."""
+        return self._course.tracking
+
+    def _look(self, setpoint: Setpoint | None) -> str | None:
         """Return the reason to land, or None."""
         now, sample, limits = self._clock.now(), self._craft.latest(), self._limits
+        stood, self._looked_at = now - self._looked_at, now
         if now - sample.time > limits.silence:
             error = self._craft.link_error
             return f"link lost: no report for {now - sample.time:.1f} s" + (f" ({error})" if error else "")
         if not all(map(math.isfinite, sample.position)):
             return f"the position is not a number: {sample.position}"
+        if self._may_fly and stood > limits.standstill:
+            return f"the program stood still for {stood:.1f} s"
+        if self._craft.restart is not None:
+            return "the drone restarted"
         self._highest = max(self._highest, sample.position[2])
+        self._falls.look(sample)
         if sample.status is not None and (Status.LOCKED | Status.CRASHED | Status.TUMBLED) & sample.status:
             return "the drone's supervisor stopped it"
-        if reason := breach(sample.position, limits):
+        if reason := breach(sample.position, limits) or self._course.look(sample, setpoint):
             return reason
+        if sample.spread is not None and sample.spread > limits.spread:
+            return f"positioning is lost: the drone knows its position only to {sample.spread:.2f} m"
         if sample.battery is None or sample.battery >= limits.battery_floor:
             self._strong_at = now
         if now - self._strong_at > 1.0:
@@ -101,12 +126,39 @@ class Guard(threading.Thread):
         if not self._may_fly:
             disarm(self._craft, self._clock)
             return Landing("never took off", self.trouble)
-        landing = bring_down(self._craft, self._limits, self._clock)
+        landing = bring_down(self._craft, self._limits, self._clock, self._falls)
         if landing.outcome != "landed" or self._highest > LIFTED:
             return landing
         if self.trouble is not None and self.trouble.startswith("link lost"):
             return Landing("landed", "it was not seen to leave the floor")
         return Landing("never took off", self.trouble)
+
+
+class CourseWatch:
+    """Compares where a drone is with where it should be, with hysteresis."""
+
+    def __init__(self, limits: FlightLimits) -> None:
+        self._limits = limits
+        self._newest: Sample | None = None
+        self._since: float | None = None  # s, when the present excursion began
+        self.tracking = Tracking()
+
+    def look(self, sample: Sample, setpoint: Setpoint | None) -> str | None:
+        """Return the reason to land if the drone has been off course for too long, else None."""
+        if setpoint is None or sample is self._newest:
+            return None
+        self._newest, limits = sample, self._limits
+        distance = math.dist(sample.position, setpoint.position)
+        farthest = max(self.tracking.farthest, distance)
+        self.tracking = replace(self.tracking, farthest=farthest)
+        if distance < limits.back_on_course:
+            self._since = None
+        elif distance >= limits.off_course and self._since is None:
+            self._since = sample.time
+        if self._since is None or sample.time - self._since < limits.excursion:
+            return None
+        self.tracking = replace(self.tracking, excursions=self.tracking.excursions + 1)
+        return f"off course: {distance:.2f} m from its setpoint"
 
 
 def breach(position: Vector, limits: FlightLimits) -> str | None:

@@ -5,23 +5,31 @@ repeated until the drone acknowledges it; one that is landing already keeps its 
 
 Without any setpoint the firmware stops the motors after 2 s. A drone that has been silent for longer is
 landing, has landed, or has been stopped; a late command would turn on the motors of a drone on the floor.
+
+A drone that restarts in the air falls, and then answers as if nothing had happened. Its reports have to be
+asked for anew, and the clock in them tells the restart.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
-from replan.robots.crazyflie.craft import Craft, FlightClock, FlightLimits, Sample, Status
+from replan.robots.crazyflie.craft import Craft, FlightClock, FlightLimits, Restart, Sample, Status
 
-LandingOutcome = Literal["landed", "landed but locked", "unknown", "never took off"]
+LandingOutcome = Literal["landed", "landed but locked", "fell", "unknown", "left flying", "never took off"]
 
 WATCHDOG = 2.0  # s without a setpoint after which the firmware stops the motors
 REPEAT = 0.1  # s between landing commands
 FRESH = 0.3  # s; an older report does not tell how the drone is now
 FLOOR = 0.08  # m; lower is on the floor, for firmware that does not report whether it flies
+STILL = 0.02  # m; a height that changes by less is at rest
 SETTLED = 2.5  # s on the floor after which such firmware may be disarmed
+FALL, FALL_SPEED = 0.2, 0.8  # m and m/s; no commanded descent is as fast
+FALL_WINDOW = 0.5  # s of reports in which a fall is looked for
+RENEW = 1.0  # s of silence after which reports are asked for anew, and again
 
 
 @dataclass(frozen=True)
@@ -34,23 +42,57 @@ class Landing:
     def __str__(self) -> str:
         return self.outcome if self.reason is None else f"{self.outcome}: {self.reason}"
 
+    @property
+    def after_flight(self) -> bool:
+        """Whether the drone was flown."""
+        return self.outcome not in ("left flying", "never took off")
 
-def bring_down(craft: Craft, limits: FlightLimits, clock: FlightClock) -> Landing:
+
+class FallWatch:
+    """Finds a fall in the heights that a drone reports."""
+
+    def __init__(self) -> None:
+        self._recent: deque[Sample] = deque()
+        self.height: float | None = None  # m, from which the drone fell
+
+    def look(self, sample: Sample) -> None:
+        """Take the newest report."""
+        recent, height = self._recent, sample.position[2]
+        if (recent and sample is recent[-1]) or not math.isfinite(height):
+            return
+        for before in recent:
+            drop, passed = before.position[2] - height, sample.uptime - before.uptime
+            if drop > FALL and drop > FALL_SPEED * passed > 0:
+                self.height = max(self.height or 0.0, before.position[2])
+        recent.append(sample)
+        while len(recent) > 2 and sample.uptime - recent[0].uptime > FALL_WINDOW:
+            recent.popleft()
+
+
+def bring_down(craft: Craft, limits: FlightLimits, clock: FlightClock, falls: FallWatch) -> Landing:
     """Land, and return when the drone is seen down or has been silent for `limits.link_patience`."""
     descent = _Descent(craft, limits, clock)
-    low_since = math.inf
+    low_since, still_since, rest = math.inf, math.inf, math.inf
     while True:
         now, sample = clock.now(), craft.latest()
         silent = now - sample.time
+        falls.look(sample)
+        if craft.restart is not None:
+            return _after_restart(craft.restart)
         if silent > limits.link_patience:
             return Landing("unknown", _unseen(craft, silent))
         if silent < FRESH:
             low = math.isfinite(sample.position[2]) and sample.position[2] < FLOOR
             low_since = min(low_since, now) if low else math.inf
+            if abs(sample.position[2] - rest) > STILL:
+                rest, still_since = sample.position[2], now
             if _is_stopped(sample):
                 return Landing("landed but locked", f"its supervisor reports {_words(sample)}; restart it")
-            if descent.passed > 1.0 and _is_down(sample, now - low_since):
-                return disarm(craft, clock)
+            if descent.passed > 1.0 and _is_down(sample, now - low_since, now - still_since):
+                landing = disarm(craft, clock)
+                if landing.outcome == "landed" and falls.height is not None:
+                    return Landing("fell", f"from {falls.height:.2f} m")
+                return landing
             if now - descent.sent > descent.seconds + 3.0 and not low:
                 descent = _Descent(craft, limits, clock)
         descent.ask(silent)
@@ -81,8 +123,8 @@ class _Descent:
         self.seconds = (max(height, least) if math.isfinite(height) else least) / limits.landing_speed
         self._craft, self._clock = craft, clock
         self._begun = self.sent = clock.now()
-        self._asked = self._planned = -math.inf
-        craft.landing_is_planned = False
+        self._asked = self._renewed = -math.inf
+        craft.landing_planned = None
 
     @property
     def passed(self) -> float:
@@ -96,9 +138,11 @@ class _Descent:
             return
         self._asked = now
         craft.renew_link()
-        if craft.landing_is_planned:
-            self._planned = now if self._planned == -math.inf else self._planned
-            if now - self._planned < 1.0:  # nothing acknowledges a handover, so it is repeated
+        if silent > RENEW and now - self._renewed > RENEW:
+            self._renewed = now
+            craft.renew_reports()
+        if craft.landing_planned is not None:
+            if now - craft.landing_planned < 1.0:  # nothing acknowledges a handover, so it is repeated
                 craft.send_handover()
         elif silent < WATCHDOG + 0.5:
             self.sent = now
@@ -119,14 +163,31 @@ def _words(sample: Sample) -> str:
     return " and ".join(str(name).lower() for name in names)
 
 
-def _is_down(sample: Sample, low_for: float) -> bool:
-    if sample.status is not None:
-        return Status.FLYING not in sample.status
-    return low_for > SETTLED
+def _is_down(sample: Sample, low_for: float, still_for: float) -> bool:
+    """Return whether the drone is on the floor; one that only stopped flying may still be falling."""
+    if sample.status is None:
+        return low_for > SETTLED
+    at_rest = low_for >= 0 or still_for > FRESH or not math.isfinite(sample.position[2])
+    return Status.FLYING not in sample.status and at_rest
+
+
+def _after_restart(restart: Restart) -> Landing:
+    """Return the end of a drone that restarted, which stops its motors."""
+    if restart.silence > 1.0:
+        return Landing(
+            "unknown", f"it restarted {restart.silence:.0f} s after a report at {restart.height:.2f} m"
+        )
+    if restart.height < FALL:
+        return Landing("landed", f"it restarted at {restart.height:.2f} m")
+    return Landing("fell", f"from {restart.height:.2f} m: it restarted in the air")
 
 
 def _unseen(craft: Craft, silent: float) -> str:
-    told = "it acknowledged the landing" if craft.landing_is_planned else "it did not acknowledge the landing"
+    told = "it did not acknowledge the landing"
+    if craft.landing_planned is not None:
+        told = "it acknowledged the landing"
+        if craft.landing_planned > craft.latest().time + FRESH:
+            told += " after its last report, perhaps after a restart"
     return (
         f"no report for {silent:.0f} s; {told}; firmware that receives nothing stops the motors after"
         f" {WATCHDOG:g} s, from any height"
