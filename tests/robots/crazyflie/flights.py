@@ -1,5 +1,6 @@
 """Short flights for the tests of links and landings."""
 
+from dataclasses import replace
 from functools import cache
 
 from replan.execute.agent import Agent
@@ -18,8 +19,9 @@ def _mission(horizon: int):
     return crazyflie_mission(DENSE, calm, budget=min(6, horizon - 1))
 
 
-def agent(*, horizon: int = 60, **options) -> Agent:
-    return Agent.on(_mission(horizon), Periodic(), **options)
+def agent(*, horizon: int = 60, **robot) -> Agent:
+    mission = _mission(horizon)
+    return Agent.on(replace(mission, robot=replace(mission.robot, **robot)), Periodic())
 
 
 def fly_to(peer, *, horizon: int = 6, progress=None, **options) -> Flown:

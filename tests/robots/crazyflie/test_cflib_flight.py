@@ -151,7 +151,8 @@ def test_a_planner_that_fails_in_mid_flight_ends_in_a_landing(peer):
             raise ArithmeticError("no convergence")
         return plan_by_induction(kernel, reward, time, horizon, ties)
 
-    flown = fly(CflibFlight(peer.uri), [agent(planner=planner)])
+    pilot = agent(planner=planner)
+    flown = fly(CflibFlight(peer.uri), [pilot])
     assert flown.aborted is not None and "no convergence" in flown.aborted
     assert flown.aborted.startswith("no new plan at 13")
     assert peer.drone.height == 0.0 and not peer.drone.fell

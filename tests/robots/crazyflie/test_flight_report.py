@@ -107,7 +107,7 @@ class Teleport:
     """A `Flight` that is always where it is told to be."""
 
     drones = 1
-    landing = None
+    landing = tracking = None
 
     def __init__(self) -> None:
         self.place = centres(state_of(START))

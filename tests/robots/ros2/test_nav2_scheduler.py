@@ -156,7 +156,7 @@ def test_a_short_path_has_no_more_updates_than_steps(setting, cells):
     robot = scheduler(setting, cells, Periodic())
     robot.on_path([(1.25, 1.25), (1.25, 1.75)], 0.0)
     assert robot.drive.agent.horizon == 2
-    assert robot.drive.agent.budget == 1
+    assert robot.drive.agent.spending.limit == 1
 
 
 def test_rules_that_look_ahead_work_too(setting, cells):
@@ -229,7 +229,7 @@ def test_a_price_takes_the_place_of_the_budget(cells, tmp_path):
     asked = {}
     for price in (0.001, 100.0):
         robot = driving(parse_setting(priced | {"price": price}), cells, Lookahead())
-        assert robot.drive.agent.budget is None
+        assert robot.drive.agent.spending.limit is None
         asked[price] = [t for t in range(1, 20) if robot.ask(float(t)).due]
         save(robot.drive, tmp_path)
         again = scheduler(parse_setting(priced | {"price": price}), cells, Lookahead())
@@ -250,7 +250,7 @@ def test_a_forecast_of_the_setting_is_taken_into_the_mission(cells, tmp_path, fo
     robot = driving(expecting, cells, Lookahead())
     assert robot.ask(1.0).due
     robot.on_path(AWAY, 1.2, stamp=1.0)
-    assert robot.drive.agent.forecast.moves
+    assert robot.drive.agent.robot.forecast.moves
     assert not robot.peek(1.5).due
     save(robot.drive, tmp_path)
     again = scheduler(expecting, cells, Lookahead())

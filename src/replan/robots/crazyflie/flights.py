@@ -12,8 +12,8 @@ import numpy as np
 
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
-from replan.execute.robot import Planner, plan_by_induction
 from replan.model.kernel import Array, Indices
+from replan.planning.backward_induction import Plan
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.robots.crazyflie.flight import Flight, FlightOutcome, Flown, OnMove, fly, outcome
 from replan.robots.crazyflie.layouts import (
@@ -64,7 +64,9 @@ class FlightScene:
         """Return the mission in the grid model."""
         poles = layout(self.density, self.number)
         made = crazyflie_mission(poles, self.wind, execution=self.execution, cuts=self.cuts)
-        return made if self.forecast is None else replace(made, forecast=self.forecast.build(made.world))
+        if self.forecast is None:
+            return made
+        return replace(made, robot=replace(made.robot, forecast=self.forecast.build(made.world)))
 
     def states_at(self, positions: Array) -> Indices:
         """Return the states of positions that an update shows."""
@@ -219,17 +221,8 @@ def fly_batch(jobs: Sequence[Job], *, unit: int = BATCH_UNIT) -> list[Track]:
 
     The batch is filled up to a multiple of `unit` drones.
     """
-    missions = {scene: scene.mission() for scene in {job.scene: None for job in jobs}}
-    agents = [
-        Agent.on(
-            missions[job.scene],
-            job.rule,
-            planner=_shared_planner(missions[job.scene]),
-            seed=job.draws,
-            trial=False,
-        )
-        for job in jobs
-    ]
+    missions = {scene: _sharing_plans(scene.mission()) for scene in {job.scene: None for job in jobs}}
+    agents = [Agent.on(missions[job.scene], job.rule, seed=job.draws, trial=False) for job in jobs]
     physics = _physics(-(-len(jobs) // unit) * unit)
     flight = CrazyflowFlight(physics, [job.scene.wind for job in jobs])
     flown = fly(flight, agents, locate=jobs[0].scene.states_at)
@@ -253,8 +246,12 @@ def track(job: Job, flown: Flown, drone: int = 0) -> Track:
     return Track(scene.density, scene.number, job.rule.name, scene.execution, path, updates, times, made)
 
 
-def _shared_planner(mission: Mission) -> Planner:
-    """All agents of a mission plan alike at a time, so each plan is made once, but on moving forecasts."""
+def _sharing_plans(mission: Mission) -> Mission:
+    """Return the mission with a robot that makes each plan once for all agents; not on moving forecasts."""
     if mission.robot.forecast.moves:
-        return plan_by_induction
-    return lambda kernel, reward, time, horizon, ties: mission.update(time).plan
+        return mission
+
+    def planner(kernel, reward, time: int, horizon: int, ties) -> Plan:
+        return mission.update(time).plan
+
+    return replace(mission, robot=replace(mission.robot, planner=planner))
