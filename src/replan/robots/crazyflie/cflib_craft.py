@@ -64,7 +64,7 @@ class CflibCraft:
         self._origin: Vector = (0.0, 0.0, 0.0)  # drone's frame minus layout frame
         self._yaw = 0.0  # degrees
         self._frame_is_set = False
-        self._pid: PositionPid | None = None  # where it is what controls the position
+        self._pid: PositionPid | None = None  # if the position is under PID control
         self._spread: float | None = None
         self._blocks: list[Any] = []
         self.landing_planned: float | None = None  # s, when the drone's own commander acknowledged it

@@ -117,9 +117,9 @@ class Sample:
     time: float  # s, when it arrived
     uptime: float  # s since the drone started, by its own clock
     position: Vector  # layout frame
-    battery: float | None  # V; None where the drone does not report it
-    status: Status | None  # None where the drone does not report it
-    spread: float | None = None  # m, standard deviation of its position; None where it does not report it
+    battery: float | None  # V; None if it is not reported
+    status: Status | None  # None if it is not reported
+    spread: float | None = None  # m, standard deviation of its position; None if it is not reported
 
 
 @dataclass(frozen=True)

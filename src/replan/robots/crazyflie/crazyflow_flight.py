@@ -171,7 +171,31 @@ def calibrate(
     cuts: int = 1,
     gust: float = GUST_DEVIATION,
 ) -> Calibration:
-    """Fly in the simulator and count how far each move leads, in cells cut `cuts` x `cuts`."""
+    """Fly in the simulator and count how far each move leads.
+
+    Parameters
+    ----------
+    forces : sequence of float
+        Mean forces of the wind in newtons, ascending from 0.
+    drones : int
+        Drones for each force.
+    stretches : int
+        Blind stretches of ten moves for each drone.
+    cuts : {1, 3}
+        Count in whole cells, or in cells cut 3 x 3.
+    gust : float
+        Standard deviation of each component of the gusts, in newtons.
+
+    Returns
+    -------
+    Calibration
+        Frequencies of additional cells by force.
+
+    Raises
+    ------
+    InputError
+        If the extra `crazyflow` is not installed.
+    """
     physics = Physics(len(forces) * drones)
     reach = REACHES[cuts]
     counts = np.zeros((len(forces), 2 * reach + 1))

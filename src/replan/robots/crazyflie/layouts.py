@@ -85,7 +85,7 @@ class Layout:
 
     @cached_property
     def distances(self) -> Array:
-        """(S,) moves to the goal along free cells; infinite where there is no way."""
+        """(S,) moves to the goal along free cells, infinite for cells without a way."""
         return moves_to(GOAL, self.blocked)
 
     @cached_property
@@ -106,7 +106,25 @@ class Layout:
 
 
 def layout(density: Density, number: int) -> Layout:
-    """Return the layout of that density and number; the same arguments give the same layout."""
+    """Return one of the random layouts of a density; the same arguments give the same layout.
+
+    Parameters
+    ----------
+    density : {"none", "sparse", "dense"}
+        0, 14 or 29 poles on 12 x 12 cells.
+    number : int
+        Number of the layout, from 0 on.
+
+    Returns
+    -------
+    Layout
+        A layout with a way from start to goal.
+
+    Raises
+    ------
+    InputError
+        If the density is unknown or the number is negative.
+    """
     if density not in OBSTACLES:
         raise InputError(f"density must be one of {', '.join(DENSITIES)}, not {density!r}")
     if number < 0:
@@ -188,7 +206,26 @@ def make_wind(
     gust: float = GUST_DEVIATION,
     horizon: int = HORIZON,
 ) -> Wind:
-    """Return the wind over a layout in a trial; the same arguments give the same wind."""
+    """Return the wind over a layout; the same arguments give the same wind.
+
+    Parameters
+    ----------
+    density, number
+        The layout, as in `layout`.
+    trial : int
+        Number of the wind over this layout.
+    strength : float
+        Mean force in newtons for a drift profile of 1.
+    gust : float
+        Standard deviation of each component of the gusts, in newtons.
+    horizon : int
+        T, the number of moves.
+
+    Returns
+    -------
+    Wind
+        Mean force (T, 2) and force with gusts (T, 20, 2).
+    """
     seed = (number * len(DENSITIES) + DENSITIES.index(density)) * 1_000 + trial
     profile = strength * piecewise(horizon, slip=0.03, quiet=0.001, bursts=THREE_SHORT)
     first, turn = uniforms(seed + _DIRECTION_STREAM, np.arange(2), WORLD)

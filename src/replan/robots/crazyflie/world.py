@@ -57,7 +57,7 @@ SAMPLES = 5  # points along each side of a sub-cell, to measure its share of a s
 
 @dataclass(frozen=True)
 class Calibration:
-    """Frequencies with which a move in wind of a given mean force ends so many cells further along it."""
+    """Frequencies of the cells that wind adds to a move, by its mean force."""
 
     force: Array
     """(K,) mean force of the wind in newtons, ascending from 0."""
@@ -133,7 +133,31 @@ def crazyflie_world(
     table: Calibration | None = None,
     collision_cost: float = COLLISION_COST,
 ) -> World:
-    """Return the time-varying decision process of one layout and wind, on cells cut `cuts` x `cuts`."""
+    """Return the time-varying decision process of one layout in its wind.
+
+    Parameters
+    ----------
+    layout : Layout
+        The poles; entering the cell of a pole costs `collision_cost`.
+    wind : Wind
+        Its mean force decides how moves slip.
+    cuts : {1, 3}
+        States are whole cells, or cells cut 3 x 3.
+    table : Calibration, optional
+        Slip as a function of wind; by default the table that comes with the package.
+    collision_cost : float
+        Cost of a collision in units of reward.
+
+    Returns
+    -------
+    World
+        With 144 states, or 1296 for `cuts=3`, and the actions right, left, down, up, stay.
+
+    Raises
+    ------
+    InputError
+        If `cuts` is neither 1 nor 3, or the wind is stronger than the calibration.
+    """
     table = table or load_calibration(cuts)
     side = GRID * cuts
     successors, merging = _merged(table.reach, cuts)

@@ -1,27 +1,32 @@
 """Topics and services of ROS 2 over DDS, without a ROS installation (extra `ros`).
 
-A topic `/a` is `rt/a` on the wire. A service `/a` is a pair of topics, `rq/aRequest` and `rr/aReply`;
-`service_calls.py` has their messages.
+A topic `/a` is `rt/a` on the wire. A service `/a` is a pair of topics, `rq/aRequest` and `rr/aReply`, whose
+messages begin with the identity of the call; this is the form of rmw_cyclonedds_cpp. Requests and replies are
+passed on as bytes: a server can then check their shape, or hand a request on, before anybody decodes it.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import struct
+import threading
 import time
+import types
 import weakref
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any
 
-from cyclonedds.core import GuardCondition, InstanceState, ReadCondition, SampleState, ViewState, WaitSet
+from cyclonedds.core import InstanceState, ReadCondition, SampleState, ViewState, WaitSet
 from cyclonedds.domain import Domain, DomainParticipant
+from cyclonedds.idl import IdlStruct
 from cyclonedds.pub import DataWriter
 from cyclonedds.qos import Policy, Qos
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
-
-from replan.robots.ros2.service_calls import Call, Client, as_call, opaque
 
 LOCALHOST = """<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="lo"/></Interfaces>
 <AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>
@@ -38,6 +43,7 @@ _LATE_JOINERS = Policy.DurabilityService(
     max_instances=-1,
     max_samples_per_instance=-1,
 )
+_IDENTITY_SIZE = 16  # bytes of guid and seq
 _DISCOVERY = 0.2  # seconds that a reply waits for its reader to be discovered
 
 
@@ -55,6 +61,55 @@ def on_this_machine_only(environment: dict[str, str] | os._Environ[str] = os.env
     return discovery == "LOCALHOST" or environment.get("ROS_LOCALHOST_ONLY") == "1"
 
 
+@dataclass(frozen=True)
+class Call:
+    """A request or a reply as it came."""
+
+    guid: int
+    seq: int
+    data: bytes = field(repr=False)  # serialised, encapsulation and identity included
+    sender: int = 0  # handle of the writer, see `Bus.type_hash`
+
+
+class Client:
+    """Calls of one service. Replies to other clients are passed over."""
+
+    replies: DataReader
+
+    def __init__(self, writer: DataWriter, outgoing: type, response: type) -> None:
+        self._writer, self._outgoing, self._response = writer, outgoing, response
+        self._guid, self._seq = secrets.randbits(63), 0
+        self._waiting: dict[int, Future] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a server is there and can answer."""
+        return bool(self._writer.get_matched_subscriptions() and self.replies.get_matched_publications())
+
+    def call(self, request: Any) -> Future:
+        """Send a request. The future holds the decoded reply."""
+        return self.forward(Call(0, 0, request.serialize()))
+
+    def forward(self, call: Call) -> Future:
+        """Send a request as it came, under an identity of our own."""
+        reply: Future = Future()
+        with self._lock:
+            self._seq += 1
+            seq = self._seq
+            self._waiting[seq] = reply
+        reply.add_done_callback(lambda _: self._waiting.pop(seq, None))
+        identity = struct.pack(_identity_format(call.data), self._guid, seq)
+        self._writer.write(self._outgoing(call.data[:4] + identity + call.data[4 + _IDENTITY_SIZE :]))
+        return reply
+
+    def receive(self, call: Call) -> None:
+        """Resolve the future of the call that this reply answers."""
+        waiting = self._waiting.get(call.seq) if call.guid == self._guid else None
+        if waiting is not None and waiting.set_running_or_notify_cancel():
+            waiting.set_result(self._response.deserialize(call.data))
+
+
 class Bus:
     """One DDS participant with its topics and services.
 
@@ -67,8 +122,6 @@ class Bus:
         self._domain = _local_domain(domain) if localhost and "CYCLONEDDS_URI" not in os.environ else None
         self.participant = DomainParticipant(domain)
         self._waitset = WaitSet(self.participant)
-        self._wake = GuardCondition(self.participant)
-        self._waitset.attach(self._wake)
         self._readers: list[tuple[DataReader, ReadCondition, Callable[[Any], None]]] = []
         self._writers: list[DataWriter] = []
         self._reachable: set[int] = set()  # handles of clients whose readers are known
@@ -102,7 +155,7 @@ class Bus:
         """Offer a service: `handle` gets each request. Return the function that answers one."""
         qos = _service_qos("serviceid")
         writer = self._writer(f"rr{service}Reply", response, qos)
-        self._reader(f"rq{service}Request", opaque(request), qos, as_call(handle))
+        self._reader(f"rq{service}Request", _opaque(request), qos, _as_call(handle))
 
         def reply(call: Call, answer: Any) -> None:
             answer.guid, answer.seq = call.guid, call.seq
@@ -113,15 +166,15 @@ class Bus:
 
     def watch(self, service: str, request: type, handle: Callable[[Call], Any]) -> None:
         """Read the requests to a service without answering them; `request` may be a shorter shape."""
-        self._reader(f"rq{service}Request", opaque(request), _service_qos("serviceid"), as_call(handle))
+        self._reader(f"rq{service}Request", _opaque(request), _service_qos("serviceid"), _as_call(handle))
 
     def client(self, service: str, request: type, response: type) -> Client:
         """Return a client of a service."""
         qos = _service_qos("clientid")
-        outgoing = opaque(request)
+        outgoing = _opaque(request)
         writer = self._writer(f"rq{service}Request", outgoing, qos)
         client = Client(writer, outgoing, response)
-        client.replies = self._reader(f"rr{service}Reply", opaque(response), qos, as_call(client.receive))
+        client.replies = self._reader(f"rr{service}Reply", _opaque(response), qos, _as_call(client.receive))
         return client
 
     def type_hash(self, call: Call) -> str | None:
@@ -133,15 +186,10 @@ class Bus:
         """Wait for messages for up to `seconds` and pass on those that have come."""
         if self._waitset.wait(duration(milliseconds=max(1, seconds * 1000))) == 0:
             return
-        self._wake.set(False)
         for reader, condition, callback in self._readers:
             for sample in reader.take(N=100, condition=condition):
                 if sample.sample_info.valid_data:
                     callback(sample)
-
-    def wake(self) -> None:
-        """End a wait of `spin` early, from any thread or signal handler."""
-        self._wake.set(True)
 
     def endpoints(self) -> tuple[list[bytes], list[bytes]]:
         """Return the 16-byte identities of all readers and all writers."""
@@ -152,7 +200,7 @@ class Bus:
         """Leave the domain at once, so that others do not wait for this participant."""
         self._readers.clear()
         self._writers.clear()
-        del self._waitset, self._wake, self.participant
+        del self._waitset, self.participant
         self._domain = None
 
     def _sender(self, handle: int) -> Any:
@@ -190,7 +238,7 @@ def _topic_qos(*, latched: bool = False, reliable: bool = True, depth: int = 10)
         _RELIABLE if reliable else Policy.Reliability.BestEffort,
         Policy.Durability.TransientLocal if latched else Policy.Durability.Volatile,
         Policy.History.KeepLast(1 if latched else depth),
-        Policy.Userdata(b"replan=1;"),  # where there is none, Jazzy warns that it has no type hash
+        Policy.Userdata(b"replan=1;"),  # without any, Jazzy warns that there is no type hash
     ]
     if latched:
         policies.append(_LATE_JOINERS)
@@ -209,3 +257,40 @@ def _user_data(qos: Qos) -> dict[str, str]:
         return {}
     text = bytes(policy.data).decode(errors="replace")
     return dict(part.split("=", 1) for part in text.split(";") if "=" in part)
+
+
+def _opaque(kind: type) -> type:
+    """Return the same DDS type with messages that stay serialised, as `data`."""
+
+    def init(self, data: bytes) -> None:
+        self.data = data
+
+    def keep(cls: Any, data: bytes, *_, **__) -> Any:
+        return cls(bytes(data))
+
+    def body(namespace: dict[str, Any]) -> None:
+        namespace.update(
+            __annotations__=dict(kind.__annotations__),
+            __module__=kind.__module__,
+            __init__=init,
+            serialize=lambda self, *_, **__: self.data,
+            deserialize=classmethod(keep),
+            deserialize_key=classmethod(keep),
+        )
+
+    return types.new_class(kind.__name__, (IdlStruct,), {"typename": kind.__idl_typename__}, body)
+
+
+def _as_call(callback: Callable[[Call], Any]) -> Callable[[Any], None]:
+    """Return a callback for samples of an opaque type; one that is too short to be a call is passed over."""
+
+    def receive(sample: Any) -> None:
+        if len(sample.data) >= 4 + _IDENTITY_SIZE:
+            guid, seq = struct.unpack_from(_identity_format(sample.data), sample.data, 4)
+            callback(Call(guid, seq, sample.data, sample.sample_info.publication_handle))
+
+    return receive
+
+
+def _identity_format(data: bytes) -> str:
+    return "<Qq" if data[1] & 1 else ">Qq"

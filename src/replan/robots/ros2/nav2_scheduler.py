@@ -243,7 +243,7 @@ class Nav2Scheduler:
         self.changes += 1
 
     def _state(self, cells: CellMap, otherwise: int) -> int:
-        """Return the robot's cell; `otherwise` where it is unknown or off the map."""
+        """Return the robot's cell, or `otherwise` if it is unknown or off the map."""
         if self._position is None or int(cells.states_at(self._position[0])) < 0:
             return otherwise
         return cells.free_state_at(self._position[0])

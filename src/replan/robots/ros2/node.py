@@ -15,10 +15,9 @@ import numpy as np
 from replan.errors import InputError
 from replan.robots.planar_transforms import TransformTree, pose_of
 from replan.robots.ros2 import messages
-from replan.robots.ros2.dds import Bus
+from replan.robots.ros2.dds import Bus, Call
 from replan.robots.ros2.messages import REQUESTS, RESPONSES, TYPE_HASHES, Distro, Nav2, shape_of
 from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService
-from replan.robots.ros2.service_calls import Call
 from replan.worlds.map_file import OccupancyMap
 
 PoseSource = Literal["pose", "tf", "odometry"]
