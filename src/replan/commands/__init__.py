@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,10 +39,10 @@ class CommandAnswer(ABC):
 
 @dataclass(frozen=True)
 class PlainAnswer(CommandAnswer):
-    """An answer that is made as it is shown."""
+    """An answer whose record and lines are made beforehand."""
 
     facts: dict[str, Any]
-    shown: list[str]
+    shown: Sequence[str | Table]
     exit_status: int = 0
 
     @property
@@ -52,7 +52,7 @@ class PlainAnswer(CommandAnswer):
     def record(self) -> dict[str, Any]:
         return self.facts
 
-    def lines(self) -> list[str]:
+    def lines(self) -> Sequence[str | Table]:
         return self.shown
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,20 +12,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from replan.commands import CommandAnswer, Output
+from replan.commands import Output, PlainAnswer
 from replan.commands.options import EngineOptions, SetOption, flat_command
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
 from replan.report.benchmark_page import write_benchmark_page, write_leaderboard
 from replan.report.benchmark_tables import card_tables, leaderboard_tables, summary_record
 from replan.report.files import write_whole
-from replan.report.tables import Table
 from replan.schedule.registry import parse_parameters
 from replan.study.definition import Study
 from replan.study.records import Run
 from replan.study.rule_source import find_rule
 from replan.suite.benchmark import incomparable, make_card, verify_card
-from replan.suite.cards import Card, read_card, reference_cards
+from replan.suite.cards import read_card, reference_cards
 from replan.worlds.forecasts import ForecastKind
 
 SCORE = "score"
@@ -50,22 +48,6 @@ def _benchmark() -> None:
     """Score a rule on the frozen suite: `replan benchmark RULE`. Verify and rank cards."""
 
 
-@dataclass(frozen=True)
-class ScoreAnswer(CommandAnswer):
-    """The card of a rule."""
-
-    card: Card
-    file: Path
-    page: Path
-
-    def record(self) -> dict[str, Any]:
-        return {"card": str(self.file), "page": str(self.page), **summary_record(self.card)}
-
-    def lines(self) -> Iterable[str | Table]:
-        yield from card_tables(self.card)
-        yield f"card {self.file}, page {self.page}"
-
-
 def score(
     rule: Annotated[str, typer.Argument(help="A rule: its name, file.py:Class or package.module:Class.")],
     engine: EngineOptions,
@@ -81,7 +63,7 @@ def score(
         Path | None, typer.Option(help="File of the card; in the run's folder if not given.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run, card and page.")] = None,
-) -> ScoreAnswer:
+) -> PlainAnswer:
     """Score a rule on the test part of the suite and write its card and a page; the same command goes on."""
     source, given = find_rule(rule), parse_parameters(assignments or [])
     unusual = ["tuned"] * tune + [forecast] * (forecast != "frozen")
@@ -91,34 +73,8 @@ def score(
     found = make_card(source, given, compute, tune=tune, forecast=forecast)
     file = write_whole(card or folder / "card.json", found.text())
     page = write_benchmark_page([found, *reference_cards()], folder, own=found)
-    return ScoreAnswer(found, file, page)
-
-
-@dataclass(frozen=True)
-class Verification(CommandAnswer):
-    """Cards, each with the differences that were found."""
-
-    findings: dict[Path, list[str]]
-    cards: dict[Path, Card]
-
-    @property
-    def status(self) -> int:
-        """1 if a card does not hold."""
-        return int(any(self.findings.values()))
-
-    def record(self) -> dict[str, Any]:
-        return {
-            "cards": [
-                {"card": str(path), "holds": not found, "findings": found}
-                for path, found in self.findings.items()
-            ]
-        }
-
-    def lines(self) -> Iterable[str]:
-        for path, found in self.findings.items():
-            card = self.cards[path]
-            holds = f"holds: {len(card.worlds)} regrets of {card.name} recomputed"
-            yield from (f"{path}: {finding}" for finding in found or [holds])
+    facts = {"card": str(file), "page": str(page), **summary_record(found)}
+    return PlainAnswer(facts, [*card_tables(found), f"card {file}, page {page}"])
 
 
 def verify(
@@ -131,37 +87,22 @@ def verify(
     run_source: Annotated[
         bool, typer.Option("--run-source", help="Run the source text that a card holds.")
     ] = False,
-) -> Verification:
+) -> PlainAnswer:
     """Recompute cards; exit status 1 if one does not hold, with one line for each difference."""
-    found, read = {}, {}
+    facts, lines = [], []
     for path in cards:
-        card = read[path] = read_card(path)
+        card = read_card(path)
         if run_source and rule is None and card.source is not None:
             typer.echo(
                 f"running the source that {path} holds ({card.rule}, {len(card.source)} characters)", err=True
             )
         with TemporaryDirectory() as folder:
             compute = _computing(Path(folder), engine, quiet=output.as_json)
-            found[path] = verify_card(card, compute, rule=rule, run_source=run_source)
-    return Verification(found, read)
-
-
-@dataclass(frozen=True)
-class Leaderboard(CommandAnswer):
-    """Cards, ranked."""
-
-    cards: list[Card]
-    files: list[Path]
-
-    def record(self) -> dict[str, Any]:
-        return {
-            "files": [str(path) for path in self.files],
-            "cards": [summary_record(card) for card in self.cards],
-        }
-
-    def lines(self) -> Iterable[str | Table]:
-        yield from leaderboard_tables(self.cards)
-        yield f"wrote {', '.join(str(path) for path in self.files)}"
+            findings = verify_card(card, compute, rule=rule, run_source=run_source)
+        facts.append({"card": str(path), "holds": not findings, "findings": findings})
+        holds = f"holds: {len(card.worlds)} regrets of {card.name} recomputed"
+        lines += [f"{path}: {finding}" for finding in findings or [holds]]
+    return PlainAnswer({"cards": facts}, lines, int(not all(each["holds"] for each in facts)))
 
 
 def leaderboard(
@@ -169,14 +110,16 @@ def leaderboard(
         list[Path] | None, typer.Argument(help="Cards beside those that come with replan.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figure and page.")] = Path("runs/leaderboard"),
-) -> Leaderboard:
+) -> PlainAnswer:
     """Rank cards, best to worst, from the regrets that they state."""
     given = {path: read_card(path) for path in cards or []}
     for path, card in given.items():
         for finding in incomparable(card):
             raise InputError(f"{path}: {finding}")
     ranked = [*reference_cards(), *given.values()]
-    return Leaderboard(ranked, write_leaderboard(ranked, output_folder(out)))
+    files = [str(path) for path in write_leaderboard(ranked, output_folder(out))]
+    facts = {"files": files, "cards": [summary_record(card) for card in ranked]}
+    return PlainAnswer(facts, [*leaderboard_tables(ranked), f"wrote {', '.join(files)}"])
 
 
 app.command(SCORE)(flat_command(score, extra="study"))

@@ -13,10 +13,9 @@ from replan.certificates.certificate import certify as certified_regret
 from replan.certificates.in_advance import ADVANCE
 from replan.certificates.legs import OnEstimates
 from replan.certificates.premises import learned_estimates
-from replan.certificates.promised_budget import Promise
 from replan.certificates.promised_budget import promise as find_promise
 from replan.certificates.regret_bound import Theorem, theorem
-from replan.commands import CommandAnswer, Output
+from replan.commands import CommandAnswer, Output, PlainAnswer
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import RobotOptions, RuleOptions, SettingArgument, VerboseOption
 from replan.errors import InputError
@@ -89,37 +88,6 @@ class CertificateAnswer(CommandAnswer):
         return [*lines, *self.named.lines()]
 
 
-@dataclass(frozen=True)
-class PromiseAnswer(CommandAnswer):
-    """The budget that certifies a regret in advance."""
-
-    named: NamedMission
-    amount: float
-    promised: Promise
-
-    def record(self) -> dict[str, Any]:
-        promised = self.promised
-        return {
-            **self.named.record(),
-            "promise": self.amount,
-            "budget": promised.budget,
-            "times": promised.times,
-            "certificate": promised.certificate.value,
-            "when": promised.certificate.when,
-            "assumed": promised.certificate.assumed,
-            "tried": promised.tried,
-        }
-
-    def lines(self) -> list[str]:
-        certificate, times = self.promised.certificate, ", ".join(map(str, self.promised.times))
-        return [
-            f"{self.promised.budget} updates at {times}, the smallest budget found,",
-            f"certify, {certificate.when}, that regret is at most {certificate.value:z.4f}",
-            *(f"assumed: {assumed}" for assumed in certificate.assumed),
-            *self.named.lines(),
-        ]
-
-
 def certify(
     setting: SettingArgument,
     robot: RobotOptions,
@@ -139,7 +107,7 @@ def certify(
         float | None, typer.Option(help="With --observations: probability that the promise fails; 0.05.")
     ] = None,
     verbose: VerboseOption = False,
-) -> CertificateAnswer | PromiseAnswer:
+) -> CommandAnswer:
     """Print the certificate of a schedule or rule with the paper's bound, or the budget of a promise."""
     named = NamedMission.of(setting, robot)
     if delta is not None and observations is None:
@@ -178,12 +146,27 @@ def _on_observations(mission: Mission, rule: Rule, path: Path, delta: float | No
     return OnEstimates.of(mission, estimates), estimates
 
 
-def _promise(named: NamedMission, amount: float, *, boxes: bool, quiet: bool) -> PromiseAnswer:
+def _promise(named: NamedMission, amount: float, *, boxes: bool, quiet: bool) -> PlainAnswer:
     def tell(budget: int, value: float) -> None:
         if not quiet:
             typer.echo(f"tried a budget of {budget}: at most {value:z.4f}", err=True)
 
     tightening = replace(ADVANCE, structure=False if boxes else None)
-    return PromiseAnswer(
-        named, amount, find_promise(named.mission, amount, tightening=tightening, progress=tell)
-    )
+    promised = find_promise(named.mission, amount, tightening=tightening, progress=tell)
+    certificate, times = promised.certificate, ", ".join(map(str, promised.times))
+    facts = {
+        **named.record(),
+        "promise": amount,
+        "budget": promised.budget,
+        "times": promised.times,
+        "certificate": certificate.value,
+        "when": certificate.when,
+        "assumed": certificate.assumed,
+        "tried": promised.tried,
+    }
+    lines = [
+        f"{promised.budget} updates at {times}, the smallest budget found,",
+        f"certify, {certificate.when}, that regret is at most {certificate.value:z.4f}",
+        *(f"assumed: {assumed}" for assumed in certificate.assumed),
+    ]
+    return PlainAnswer(facts, [*lines, *named.lines()])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import Annotated, Any
 
 import typer
 
-from replan.commands import CommandAnswer
+from replan.commands import PlainAnswer
 from replan.errors import InputError, did_you_mean
 from replan.forecast.base import Frozen
 from replan.forecast.from_family import FromFamily
@@ -26,33 +26,21 @@ ListEntry = dict[str, Any]
 """Name, description, and parameters if there are any."""
 
 
-@dataclass(frozen=True)
-class Listing(CommandAnswer):
-    """Names of each kind."""
-
-    entries: dict[str, list[ListEntry]]
-
-    def record(self) -> dict[str, Any]:
-        return self.entries
-
-    def lines(self) -> list[str]:
-        lines: list[str] = []
-        for kind, entries in self.entries.items():
-            lines += [f"{kind}:"] if len(self.entries) > 1 else []
-            width = max(18, *(len(entry["name"]) for entry in entries))
-            lines += [line for entry in entries for line in _lines(entry, width)]
-        return lines
-
-
 def list_names(
     kind: Annotated[
         str | None, typer.Argument(help="settings, rules, worlds, estimators or forecasts; all if not given.")
     ] = None,
-) -> Listing:
+) -> PlainAnswer:
     """Print names with one line each, and their parameters with the defaults."""
     if kind is not None and kind not in KINDS:
         raise InputError(f"there is no list of {kind!r}{did_you_mean(kind, KINDS)}")
-    return Listing({name: list(entries()) for name, entries in KINDS.items() if kind in (None, name)})
+    listed = {name: list(entries()) for name, entries in KINDS.items() if kind in (None, name)}
+    lines: list[str] = []
+    for name, entries in listed.items():
+        lines += [f"{name}:"] if kind is None else []
+        width = max(18, *(len(entry["name"]) for entry in entries))
+        lines += [line for entry in entries for line in _lines(entry, width)]
+    return PlainAnswer(listed, lines)
 
 
 def _settings() -> Iterator[ListEntry]:

@@ -6,14 +6,13 @@ and the same command goes on with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from replan.commands import CommandAnswer, Output
+from replan.commands import Output, PlainAnswer
 from replan.commands.options import EngineOptions
 from replan.errors import InputError, did_you_mean
 from replan.report.page.run_page import sentence, write_page
@@ -67,37 +66,6 @@ RUNS = "runs"
 STOPPED = 130
 
 
-@dataclass(frozen=True)
-class Reproduction(CommandAnswer):
-    """The tables and figures of a part."""
-
-    part: str
-    folder: Path
-    run: Run
-    past: Run | None
-    tables: Mapping[str, Sequence[Table]]
-
-    @property
-    def files(self) -> list[str]:
-        """Names of the files in the folder."""
-        return sorted(path.name for path in self.folder.iterdir() if path.is_file())
-
-    def record(self) -> dict[str, Any]:
-        return {
-            "part": self.part,
-            "out": str(self.folder),
-            "files": self.files,
-            "records": self.run.records,
-        }
-
-    def lines(self) -> Iterable[str | Table]:
-        for name in PARTS[self.part].shown or (self.part,):
-            yield from self.tables[name]
-        if self.past is not None:
-            yield f"\n{sentence(self.run, self.past)}"
-        yield f"\n{len(self.files)} files in {self.folder}: {', '.join(self.files)}"
-
-
 def reproduce(
     output: Output,
     part: Annotated[str, typer.Argument(help="One of the parts above.")] = "all",
@@ -111,7 +79,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of flights: wind and draws.")] = 0,
     seeds: Annotated[int, typer.Option(min=2, max=1000, help="Held-out seeds of `learning`.")] = 1000,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
-) -> Reproduction:
+) -> PlainAnswer:
     """Write the tables and figures of a part."""
     if part not in PARTS:
         raise InputError(f"there is no part {part!r}{did_you_mean(part, PARTS)}")
@@ -143,7 +111,11 @@ def reproduce(
         )
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
-    return Reproduction(part, folder, run, past, tables)
+    files = sorted(path.name for path in folder.iterdir() if path.is_file())
+    lines: list[str | Table] = [table for name in PARTS[part].shown or (part,) for table in tables[name]]
+    lines += [] if past is None else [f"\n{sentence(run, past)}"]
+    lines.append(f"\n{len(files)} files in {folder}: {', '.join(files)}")
+    return PlainAnswer({"part": part, "out": str(folder), "files": files, "records": run.records}, lines)
 
 
 reproduce.__doc__ = "\n".join(

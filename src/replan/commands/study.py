@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,11 +16,9 @@ from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
 from replan.report.page.run_page import write_page
 from replan.report.study_tables import regret_tables, write_study_tables
-from replan.report.tables import Table
 from replan.robots.crazyflie.flight_report import table_3
 from replan.study import definition
 from replan.study.cells import BEST_POSSIBLE
-from replan.study.definition import Study
 from replan.study.progress import counted
 from replan.study.records import Record, Run, read_run
 from replan.study.rule_source import find_rule
@@ -118,39 +115,6 @@ def run(
     return RunAnswer(folder, report, tables, again)
 
 
-@dataclass(frozen=True)
-class RuleComparison(CommandAnswer):
-    """Every rule on every setting."""
-
-    execution: str
-    study: Study
-    run: Run
-    page: Path
-
-    def record(self) -> dict[str, Any]:
-        return {
-            "execution": self.execution,
-            "rules": [axis.rule for axis in self.study.blocks[0].rules],
-            "settings": [self._row(*each) for each in self.run.by_setting().items()],
-            "page": str(self.page),
-        }
-
-    def _row(self, setting: str, rules: dict[str, Record]) -> dict[str, Any]:
-        best = rules.pop(BEST_POSSIBLE)
-        return {
-            "setting": setting,
-            "ties": self.run.settings[setting].ties,
-            "best_possible": best["exact_regret"],
-            **{f"best_{key}": value for key, value in _spent(best).items()},
-            "results": [_result(record) for record in rules.values()],
-        }
-
-    def lines(self) -> Iterable[str | Table]:
-        yield from regret_tables(self.run)
-        chosen = "Parameters of rules that come with replan are chosen on the validation seeds."
-        yield f"{chosen} Page: {self.page}"
-
-
 def compare(
     rules: Annotated[list[str], typer.Argument(help="Rules: names, file.py:Class or package.module:Class.")],
     robot: RobotOptions,
@@ -161,7 +125,7 @@ def compare(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("runs/compare"),
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
-) -> RuleComparison:
+) -> PlainAnswer:
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
     for rule in rules:
         find_rule(rule).make()
@@ -182,7 +146,14 @@ def compare(
         done = computed_run(study, "", Path(folder), engine=engine, quiet=output.as_json)
     with output.waiting() as doing:
         page = write_page(done, out, doing=doing)
-    return RuleComparison(robot.execution, study, done, page)
+    facts = {
+        "execution": robot.execution,
+        "rules": [axis.rule for axis in study.blocks[0].rules],
+        "settings": [_row(done, *each) for each in done.by_setting().items()],
+        "page": str(page),
+    }
+    chosen = "Parameters of rules that come with replan are chosen on the validation seeds."
+    return PlainAnswer(facts, [*regret_tables(done), f"{chosen} Page: {page}"])
 
 
 def _names(text: str | None) -> list[str]:
@@ -192,6 +163,18 @@ def _names(text: str | None) -> list[str]:
     if not all(names):
         raise InputError(f"--settings takes names with commas between, not {text!r}")
     return list(dict.fromkeys(names))
+
+
+def _row(run: Run, setting: str, rules: dict[str, Record]) -> dict[str, Any]:
+    """Return the least regret possible on a setting, and the regret of each rule."""
+    best = rules.pop(BEST_POSSIBLE)
+    return {
+        "setting": setting,
+        "ties": run.settings[setting].ties,
+        "best_possible": best["exact_regret"],
+        **{f"best_{key}": value for key, value in _spent(best).items()},
+        "results": [_result(record) for record in rules.values()],
+    }
 
 
 def _result(record: Record) -> dict[str, Any]:
@@ -214,27 +197,6 @@ def _spent(record: Record) -> dict[str, Any]:
     return {name: record[name] for name in names if record[name] is not None}
 
 
-@dataclass(frozen=True)
-class QueryAnswer(CommandAnswer):
-    """The rows of a query."""
-
-    columns: list[str]
-    rows: list[tuple]
-
-    def record(self) -> dict[str, Any]:
-        plain = (int, float, str, bool, list, dict, type(None))
-        rows = [[value if isinstance(value, plain) else str(value) for value in row] for row in self.rows]
-        return {"columns": self.columns, "rows": rows}
-
-    def lines(self) -> list[str]:
-        cells = [self.columns, *([_shown(value) for value in row] for row in self.rows)]
-        widths = [max(len(row[k]) for row in cells) for k in range(len(self.columns))]
-        return [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in cells
-        ]
-
-
 def _shown(value: object) -> str:
     if value is None:
         return ""
@@ -244,10 +206,16 @@ def _shown(value: object) -> str:
 def results(
     run: RunArgument,
     query: Annotated[str | None, typer.Argument(help="SQL; the regret of every cell if not given.")] = None,
-) -> QueryAnswer:
+) -> PlainAnswer:
     """Print the answer of a query on the tables meta, settings, cells, results, samples, decisions, ..."""
     with Store.open(run) as store:
-        return QueryAnswer(*store.query(query or OVERVIEW, isolated=True))
+        columns, rows = store.query(query or OVERVIEW, isolated=True)
+    plain = (int, float, str, bool, list, dict, type(None))
+    facts = [[value if isinstance(value, plain) else str(value) for value in row] for row in rows]
+    cells = [columns, *([_shown(value) for value in row] for row in rows)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(columns))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in cells]
+    return PlainAnswer({"columns": columns, "rows": facts}, [line.rstrip() for line in lines])
 
 
 def export(
