@@ -60,7 +60,7 @@ def main() -> None:
     print("\n".join(drive(mission, agent, robot)))
     moves = [event.action for event in agent.log if event.what == "act"]
     counts = ", ".join(f"{moves.count(a)} {name}" for a, name in enumerate(ACTIONS))
-    print(f"{mission.horizon} steps ({counts}), {agent.budget - agent.budget_left} updates")
+    print(f"{mission.horizon} steps ({counts}), {mission.limit - agent.budget_left} updates")
     print(f"the robot stands at {cell(mission, robot.state)} and earned {robot.earned:.2f}")
 
 

@@ -125,3 +125,16 @@ def test_what_cannot_be_built_is_one_line(folder, old, new, said):
     with pytest.raises(InputError, match=said) as refusal:
         make_mission(setting(folder, TEXT.replace(old, new)))
     assert "\n" not in str(refusal.value)
+
+
+def test_cells_larger_than_the_map_are_refused_as_such(folder):
+    with pytest.raises(InputError, match=r"^cells of 50 m are larger than the map of 10 x 10 m$"):
+        make_mission(setting(folder, TEXT.replace("cell = 0.5", "cell = 50")))
+    with pytest.raises(InputError, match=r"start .* blocked cell of 9 m; smaller cells"):
+        make_mission(setting(folder, TEXT.replace("cell = 0.5", "cell = 9")))
+
+
+def test_cells_smaller_than_a_pixel_are_remarked_on(folder):
+    assert setting(folder).notes() == []
+    (note,) = setting(folder, TEXT.replace("cell = 0.5", "cell = 0.05")).notes()
+    assert "0.05 m" in note and "0.1 m" in note

@@ -108,6 +108,16 @@ class Map(FileParameters, WorldParameters):
             cells, start=_state(cells, "start", self.start), goal=_state(cells, "goal", self.goal)
         )
 
+    def notes(self) -> list[str]:
+        """Return one line if cells are smaller than the pixels of the map."""
+        pixel = 0.0 if self.file is None else read_map(self.file).resolution
+        if self.cell >= pixel:
+            return []
+        return [
+            f"cells of {self.cell:g} m are smaller than the map's pixels of {pixel:g} m: more states, but no "
+            "more detail"
+        ]
+
     def world_on(self, cells: CellMap, *, start: int, goal: int, moves: float | None = None) -> World:
         """Return the world on these cells; `moves` of the path set the horizon where none is given."""
         moves = float(cells.moves_to(goal)[start]) if moves is None else moves
@@ -175,7 +185,10 @@ def _state(cells: CellMap, name: str, position: Position | None) -> int:
     if state < 0:
         raise InputError(f"{name} {list(position)} lies outside the map")
     if cells.blocked[state]:
-        raise InputError(f"{name} {list(position)} lies in a blocked cell")
+        raise InputError(
+            f"{name} {list(position)} lies in a blocked cell of {cells.cell:g} m; smaller cells or less "
+            "inflation may free it"
+        )
     return state
 
 
