@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan import InputError, check_world
-from replan.worlds.general_kernels import RandomKernels
+from replan.worlds.general_kernels import Arrays, RandomKernels
 from replan.worlds.settings import parse_setting
 
 
@@ -38,3 +38,20 @@ def test_knots_must_ascend():
     assert parse_setting(data).knots == [0, 20]
     with pytest.raises(InputError, match="knots"):
         parse_setting({**data, "knots": [5, 5]})
+
+
+def test_a_file_declares_a_family_of_mixtures(tmp_path):
+    ends = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 3, 2))
+    share = np.linspace(0, 1, 6)[:, None, None, None]
+    arrays = {"kernels": (1 - share) * ends[0] + share * ends[1], "rewards": np.zeros(3)}
+    path = tmp_path / "mixed.npz"
+    np.savez(path, **arrays, family=ends)
+    world = Arrays(file=str(path)).build()
+    assert world.family.exact and check_world(world) == []
+    assert world.family.member(0.4).dense() == pytest.approx(arrays["kernels"][2])
+    np.savez(path, **arrays, family=ends[::-1] / 2 + 0.5 * np.eye(3)[:, None])
+    with pytest.raises(InputError, match=r"mixed\.npz: .*famil"):
+        Arrays(file=str(path)).build()
+    np.savez(path, **arrays, family=ends[0])
+    with pytest.raises(InputError, match="'family' must be two kernels"):
+        Arrays(file=str(path)).build()

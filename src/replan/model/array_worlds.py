@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.model.checks import require_valid
+from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
 from replan.model.machine import require_memory
@@ -21,7 +22,7 @@ from replan.model.reward import Reward
 from replan.model.world import World
 
 NPZ_ARRAYS = {"kernels", "successors", "probabilities", "rewards", "next_state_rewards", "start"}
-NPZ_ARRAYS |= {"drift_bounds", "possible_successors"}
+NPZ_ARRAYS |= {"drift_bounds", "possible_successors", "family"}
 GREATEST_RETURN = 1e300  # beyond this, sums of rewards are not numbers any more
 UNREADABLE = (OSError, EOFError, TypeError, ValueError, KeyError, RuntimeError, BadZipFile, zlib.error)
 
@@ -34,6 +35,7 @@ def from_arrays(
     start: int = 0,
     stated_bounds: ArrayLike | None = None,
     declared_successors: ArrayLike | None = None,
+    family: Family | None = None,
 ) -> World:
     """Return the world of plain arrays.
 
@@ -53,6 +55,8 @@ def from_arrays(
         Drift bounds, taken as stated; None: the true drift.
     declared_successors : array of shape (S, k), optional
         States to which steps can lead at any time.
+    family : Family, optional
+        Family to which all kernels belong.
 
     Returns
     -------
@@ -84,7 +88,9 @@ def from_arrays(
     _check_range(parts, horizon)
     bounds = None if stated_bounds is None else np.asarray(stated_bounds, dtype=float)
     lists = None if declared_successors is None else np.asarray(declared_successors)
-    world = World(horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists)
+    world = World(
+        horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists, family=family
+    )
     require_valid(replace(world, stated_bounds=None))
     return world
 
@@ -94,8 +100,8 @@ def load_npz(path: str | Path, *, horizon: int | None = None) -> World:
 
     Its arrays are `kernels` as in `from_arrays`, or `successors` (S, k) with `probabilities` (S, A, k) or
     (T, S, A, k); `rewards` as in `from_arrays`, or `next_state_rewards` (S,) or (T, S); and if wanted
-    `start`, `drift_bounds` and `possible_successors` (S, k), the states to which steps can lead at any time
-    (by default `successors`).
+    `start`, `drift_bounds`, `possible_successors` (S, k), the states to which steps can lead at any time (by
+    default `successors`), and `family` (2, S, A, S), two kernels of which all others are mixtures.
 
     Parameters
     ----------
@@ -163,7 +169,15 @@ def _from_named_arrays(arrays: dict[str, np.ndarray], horizon: int | None) -> Wo
         start=int(arrays["start"].item()) if "start" in arrays else 0,
         stated_bounds=arrays.get("drift_bounds"),
         declared_successors=arrays.get("possible_successors", arrays.get("successors")),
+        family=_family(arrays["family"]) if "family" in arrays else None,
     )
+
+
+def _family(ends: np.ndarray) -> Family:
+    if ends.ndim != 4 or len(ends) != 2:
+        raise InputError(f"'family' must be two kernels, (2, S, A, S), not of the shape {ends.shape}")
+    first, last = (GeneralKernel.from_dense(end) for end in ends)
+    return Family.of_mixtures("the kernels are mixtures of the two in the file", first, last)
 
 
 def _check_arrays(arrays: dict[str, np.ndarray]) -> None:

@@ -57,7 +57,9 @@ class CellMap:
         height, width = occupancy.occupancy.shape
         extent = np.array([height, width]) * occupancy.resolution
         if cell > extent.max():
-            raise InputError(f"cells of {cell:g} m are larger than the map of {extent[1]:g} x {extent[0]:g} m")
+            raise InputError(
+                f"cells of {cell:g} m are larger than the map of {extent[1]:g} x {extent[0]:g} m"
+            )
         rows, columns = np.maximum(np.ceil(extent / cell - 1e-6), 1).astype(int).tolist()
         if rows * columns > MOST_CELLS:
             raise InputError(f"cells of {cell:g} m make a grid of {rows} x {columns}, which is too many")
