@@ -53,27 +53,22 @@ def in_new_process(*case: str) -> tuple[float, ...]:
 def measure(work: str, n: int, execution: str, *, whole: bool) -> tuple[float, float]:
     """Seconds of the work, loops loaded, and the peak memory of the process in megabytes."""
     from replan.certificates.certificate import certify
-    from replan.evaluation import visited_steps
     from replan.evaluation.exact import regret
     from replan.evaluation.optimal_schedule import optimum
-    from replan.execute import mission as missions
     from replan.execute.mission import Mission
     from replan.model.drift import piecewise
-    from replan.schedule import window_context
+    from replan.model.sizes import Sizes
     from replan.schedule.periodic import Periodic
     from replan.schedule.registry import make_rule
-    from replan.skip import propagation
     from replan.worlds.slip_grid import rover
 
-    if whole:
-        missions.LARGE = window_context.LARGE = sys.maxsize
-        visited_steps.LARGE = propagation.LARGE = sys.maxsize  # no sparse distributions either
+    sizes = Sizes(whole_world=sys.maxsize) if whole else Sizes()  # no sparse distributions either
 
     def mission(n: int) -> Mission:
         slip = piecewise(50, slip=0.03, quiet=0.001, bursts=[(0.2, 0.34, 0.018), (0.62, 0.82, 0.018)])
         start, goal = (n // 2, n // 2), (n // 2 + 6, n // 2 + 6)
         world = rover(n, slip, start=start, goal=goal)
-        return Mission(world, Robot(planning_horizon=7, execution=execution), Spending.exactly(4))
+        return Mission(world, Robot(planning_horizon=7, execution=execution), Spending.exactly(4), sizes)
 
     def run(mission: Mission) -> None:
         if work == "optimum":

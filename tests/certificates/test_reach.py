@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from tests.certificates.drifting_worlds import moving_grids, random_times
 
 from replan import Robot, Spending
-from replan.certificates import certificate
 from replan.certificates.certificate import Tightening, certify
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.family import Family
 from replan.model.kernel import constant
-from replan.model.reach import Reach
 from replan.model.reward import Reward
+from replan.model.sizes import Sizes
 from replan.model.slip import SlipKernel
 from replan.model.world import World
 from replan.worlds.slip_grid import rover
 
+PARTS = ((10**9, 10**9), (0, 10**9), (0, 0))
 SLIPS = np.array([0.1, 0.15, 0.3, 0.2, 0.25, 0.4, 0.3])
 
 
@@ -52,13 +52,9 @@ def anything(n, generator):
     return World(5, lambda t: kernels[t], constant(reward), start=start, grid=(n, n))
 
 
-def whole_and_part(monkeypatch, *given, **options):
-    found = []
-    for most, window_from in ((10**9, 10**9), (0, 10**9), (0, 0)):
-        monkeypatch.setattr(certificate, "MOST_STATES", most)
-        monkeypatch.setattr("replan.execute.mission.LARGE", window_from)
-        found.append(certify(*given, **options))
-    return found
+def whole_and_part(mission, *given, **options):
+    sizes = [Sizes(certified_starts=most, whole_world=whole) for most, whole in PARTS]
+    return [certify(replace(mission, sizes=each), *given, **options) for each in sizes]
 
 
 def assert_equal(whole, *parts):
@@ -79,26 +75,23 @@ def test_it_is_that_of_the_whole_world(make, execution, seed, n, one_kernel, bot
     world = make(n, generator)
     mission = Mission(world, Robot(planning_horizon=3, execution=execution), Spending.exactly(2))
     times = random_times(generator, world.horizon, 2)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        assert_equal(
-            *whole_and_part(monkeypatch, mission, times, tightening=Tightening(both, one_kernel=one_kernel))
-        )
+    assert_equal(*whole_and_part(mission, times, tightening=Tightening(both, one_kernel=one_kernel)))
 
 
 @pytest.mark.parametrize("n", [18, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("execution", ["map", "belief"])
 @pytest.mark.parametrize("structure", [None, False])
-def test_it_is_that_of_the_whole_world_with_updates_around_the_goal(n, structure, execution, monkeypatch):
+def test_it_is_that_of_the_whole_world_with_updates_around_the_goal(n, structure, execution):
     world = rover(n, SLIPS, start=(9, 9), goal=(11, 10))
     world = replace(world, stated_bounds=1.5 * world.drift_bounds)
     mission = Mission(world, Robot(planning_horizon=4, execution=execution), Spending.exactly(3))
-    found = whole_and_part(monkeypatch, mission, (1, 3, 5), tightening=Tightening(structure=structure))
+    found = whole_and_part(mission, (1, 3, 5), tightening=Tightening(structure=structure))
     assert_equal(*found)
     assert found[0].value > 0.01
 
 
 @pytest.mark.parametrize("structure", [None, False])
-def test_estimates_that_contradict_each_other_far_away_are_noticed(structure, monkeypatch):
+def test_estimates_that_contradict_each_other_far_away_are_noticed(structure):
     slips = np.full((4, 144), 0.1)
     slips[2:, -1] = 0.5
     kernels = [SlipKernel((12, 12), slip) for slip in slips]
@@ -107,7 +100,6 @@ def test_estimates_that_contradict_each_other_far_away_are_noticed(structure, mo
     if structure is None:
         world = replace(world, family=Family.of_mixtures("one cell", kernels[0], kernels[-1]))
     found = whole_and_part(
-        monkeypatch,
         Mission(world, Robot(planning_horizon=2), Spending.exactly(2)),
         (1, 3),
         tightening=Tightening(structure=structure),
@@ -117,15 +109,8 @@ def test_estimates_that_contradict_each_other_far_away_are_noticed(structure, mo
         assert "the bounds are too small" in each.contradiction
 
 
-def test_states_come_in_the_order_in_which_steps_lead_to_them():
-    nested = Reach.from_start([SlipKernel((50, 50), 0.1).destinations()], 25 * 50 + 25, 3)
-    assert nested.counts == (1, 5, 13, 25)
-    rows, columns = np.divmod(nested.states, 50)
-    assert (np.diff(abs(rows - 25) + abs(columns - 25)) >= 0).all()
-
-
 def test_too_many_pairs_are_refused_with_the_number_that_would_fit(monkeypatch):
-    monkeypatch.setattr("replan.model.machine.free_bytes", lambda: 1e9)
+    monkeypatch.setattr("replan.model.sizes.free_bytes", lambda: 1e9)
     mission = Mission(
         rover(300, np.full(90, 0.1), start=(150, 150)), Robot(planning_horizon=2), Spending.exactly(1)
     )

@@ -95,12 +95,12 @@ def test_a_rule_that_draws_has_an_exact_value_and_times_of_a_seed(answer, replan
     assert "times_note" not in answer("regret", "two-burst", "--rule", "periodic")
 
 
-def test_a_dynamic_regret_that_is_not_computed_says_why(answer, monkeypatch):
-    arguments = "regret", "two-burst", "--rule", "periodic"
-    assert "dynamic_regret_note" not in answer(*arguments)
-    monkeypatch.setattr("replan.evaluation.exact.ALL_STARTS_LIMIT", 100)
-    found = answer(*arguments)
-    assert found["dynamic_regret"] is None and "more than 100 states" in found["dynamic_regret_note"]
+def test_a_dynamic_regret_that_is_not_computed_says_why(answer, tmp_path):
+    assert "dynamic_regret_note" not in answer("regret", "two-burst", "--rule", "periodic")
+    text = 'world = "rover"\nn = 51\nhorizon = 6\nplanning_horizon = 2\nbudget = 2\n'
+    (tmp_path / "wide.toml").write_text(text + '[drift]\nkind = "linear"\nslip = 0.1\nrate = 0.02\n')
+    found = answer("regret", str(tmp_path / "wide.toml"), "--rule", "periodic")
+    assert found["dynamic_regret"] is None and "more than 2500 states" in found["dynamic_regret_note"]
 
 
 @pytest.mark.parametrize("setting", PAPER_SETTINGS)

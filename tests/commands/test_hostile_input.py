@@ -10,8 +10,8 @@ import pytest
 
 from replan.cli import run
 from replan.errors import InputError
-from replan.model import machine
-from replan.model.machine import free_bytes, require_memory
+from replan.model import sizes as machine
+from replan.model.sizes import free_bytes, require_memory
 
 FULL = Path("/dev/full")
 ROVER = """world = "rover"

@@ -17,6 +17,7 @@ from replan.evaluation.rule_checks import check_rule
 from replan.execute.mission import Mission
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
+from replan.model.sizes import Sizes
 from replan.planning.backward_induction import oracle
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
@@ -137,16 +138,14 @@ def test_what_is_too_large_is_refused_in_one_line():
         optimum(large)
 
 
-def test_the_limit_is_states_times_squared_steps(monkeypatch):
+def test_the_limit_is_states_times_squared_steps():
     mission = Mission(
         random_world(np.random.default_rng(0), horizon=4), Robot(planning_horizon=3), Spending.exactly(2)
     )
     mission = replace(mission, robot=replace(mission.robot, forecast=Trend()))
-    monkeypatch.setattr("replan.evaluation.optimal_schedule.LARGEST", 3 * 4**2)
-    assert optimum(mission).fixed_proved
-    monkeypatch.setattr("replan.evaluation.optimal_schedule.LARGEST", 3 * 4**2 - 1)
+    assert optimum(replace(mission, sizes=Sizes(compared_floor=3 * 4**2))).fixed_proved
     with pytest.raises(InputError, match="up to states x steps\\^2 = 47, not 48"):
-        optimum(mission)
+        optimum(replace(mission, sizes=Sizes(compared_floor=3 * 4**2 - 1)))
 
 
 def test_the_split_by_cause_is_refused_where_the_forecast_moves():

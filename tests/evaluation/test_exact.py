@@ -20,10 +20,11 @@ from replan import (
     oracle,
 )
 from replan.evaluation import exact as exact_module
-from replan.evaluation import visited_steps
 from replan.evaluation.exact import all_returns, evaluate, from_start
 from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
-from replan.model import machine
+from replan.evaluation.visited_steps import require_room
+from replan.model import sizes as machine
+from replan.model.sizes import Sizes
 from replan.schedule.periodic import periodic_times
 from replan.worlds.settings import PAPER_SETTINGS
 from replan.worlds.slip_grid import rover
@@ -153,16 +154,15 @@ def test_two_burst_with_periodic_updates(execution, regret):
     assert evaluate_times(mission, [1, 17, 33, 49]).regret == pytest.approx(regret, abs=5e-4)
 
 
-def test_beyond_the_limit_only_the_given_start_is_done(monkeypatch):
+def test_beyond_the_limit_only_the_given_start_is_done():
     mission = make_mission(load_setting("two-burst"))
     whole = evaluate_times(mission, [1, 17, 33, 49])
-    monkeypatch.setattr(exact_module, "ALL_STARTS_LIMIT", 100)
-    monkeypatch.setattr(visited_steps, "ROWS_AT_ONCE", 7)
-    alone = evaluate_times(mission, [1, 17, 33, 49])
+    small = replace(mission, sizes=Sizes(all_starts=100, rows_at_once=7))
+    alone = evaluate_times(small, [1, 17, 33, 49])
     assert alone.dynamic_regret is None
     assert alone.regret == pytest.approx(whole.regret, abs=1e-12)
-    monkeypatch.setattr(exact_module, "ALL_STARTS_LIMIT", 144)
-    assert evaluate_times(mission, [1, 17, 33, 49]).dynamic_regret == pytest.approx(whole.dynamic_regret)
+    enough = replace(mission, sizes=Sizes(all_starts=144, rows_at_once=7))
+    assert evaluate_times(enough, [1, 17, 33, 49]).dynamic_regret == pytest.approx(whole.dynamic_regret)
 
 
 def test_dynamic_regret_is_the_worst_over_the_start_states_that_the_world_declares():
@@ -208,10 +208,10 @@ def test_the_oracle_of_the_whole_world_may_be_given_where_little_of_it_is_reache
 def test_memory_is_asked_for_before_it_is_needed(n, horizon, beside, needed, monkeypatch):
     """Five arrays of at most 512 distributions: of all states, or on large grids of those within reach."""
     mission = Mission(rover(n, np.full(horizon, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
-    visited_steps.require_room(mission, beside=beside)
+    require_room(mission, beside=beside)
     monkeypatch.setattr(machine, "free_bytes", lambda: 1e6)
     with pytest.raises(InputError, match=f"^exact evaluation needs about {needed}"):
-        visited_steps.require_room(mission, beside=beside)
+        require_room(mission, beside=beside)
 
 
 def test_memory_is_asked_for_the_oracle_and_the_distributions_together(monkeypatch):

@@ -23,6 +23,7 @@ from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
 from replan.forecast.mixture import Mixture
 from replan.model import drift
+from replan.model.sizes import Sizes
 from replan.planning.backward_induction import oracle_return
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
@@ -121,7 +122,7 @@ def test_no_rule_beats_it(mission, seed):
 def test_an_ended_search_is_labelled_best_found():
     slip = drift.piecewise(20, slip=0.1, quiet=0.0, bursts=[(0.3, 0.7, 0.05)])
     mission = Mission(rover(4, slip), Robot(planning_horizon=4), Spending.exactly(4))
-    cut, whole = optimum(mission, nodes=2), optimum(mission)
+    cut, whole = optimum(replace(mission, sizes=Sizes(schedules=2))), optimum(mission)
     assert (cut.fixed_label, whole.fixed_label) == ("best found", "optimal")
     assert whole.feedback_regret <= whole.fixed_regret <= cut.fixed_regret
     assert cut.fixed_regret == pytest.approx(evaluate_times(mission, cut.fixed_times).regret, abs=1e-9)
@@ -142,7 +143,7 @@ def test_a_search_is_proved_from_as_many_nodes_on_as_it_visits(monkeypatch):
     monkeypatch.setattr(_FixedSearch, "extend", noting)
     whole, count = optimum(mission), len(visited)
     assert len(set(visited)) == count > 2
-    found = [optimum(mission, nodes=nodes) for nodes in (count - 1, count)]
+    found = [optimum(replace(mission, sizes=Sizes(schedules=nodes))) for nodes in (count - 1, count)]
     assert [each.fixed_proved for each in found] == [False, True]
     assert found[1] == whole
 

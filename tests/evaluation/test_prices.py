@@ -21,6 +21,7 @@ from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
+from replan.model.sizes import Sizes
 from replan.planning.backward_induction import oracle_return
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lookahead import Lookahead
@@ -106,7 +107,9 @@ def test_without_price_and_budget_the_optimum_is_no_worse_than_the_floor_of_any_
 def test_free_updates_without_a_limit_reach_the_least_floor_of_all_budgets(name):
     mission = make_mission(load_setting(name))
     floors = feedback_regrets(mission, mission.horizon - 1)
-    assert optimum(priced(mission, 0.0), nodes=1).feedback_regret == pytest.approx(floors.min(), abs=1e-6)
+    assert optimum(replace(priced(mission, 0.0), sizes=Sizes(schedules=1))).feedback_regret == pytest.approx(
+        floors.min(), abs=1e-6
+    )
 
 
 @given(tiny_missions(max_horizon=6))

@@ -21,7 +21,6 @@ from replan import (
     rover,
 )
 from replan.evaluation.scale import (
-    CHEAP,
     LEAST,
     RegretScale,
     best_objective,
@@ -30,6 +29,7 @@ from replan.evaluation.scale import (
     regret_scale,
 )
 from replan.forecast.trend import Trend
+from replan.model.sizes import Sizes
 from replan.report.regret_words import scale_words
 from tiny_worlds import tiny_missions
 
@@ -93,10 +93,12 @@ def test_the_greatest_objective_is_that_of_the_best_updates_where_it_is_cheap():
 
 def test_a_world_is_cheap_up_to_so_many_states_times_steps():
     assert is_cheap(
-        Mission(rover(20, np.full(CHEAP // 400, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
+        Mission(rover(20, np.full(Sizes().floor // 400, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
     )
     assert not is_cheap(
-        Mission(rover(20, np.full(CHEAP // 400 + 1, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
+        Mission(
+            rover(20, np.full(Sizes().floor // 400 + 1, 0.1)), Robot(planning_horizon=3), Spending.exactly(2)
+        )
     )
 
 
@@ -110,7 +112,7 @@ def test_no_share_where_never_updating_loses_nothing():
 
 def test_a_large_world_has_the_share_alone():
     large = Mission(rover(30, np.full(50, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
-    assert large.world.states * large.horizon > CHEAP
+    assert large.world.states * large.horizon > Sizes().floor
     scale = regret_scale(large)
     assert scale.best_possible is None and scale.even is None and scale.never >= 0
     assert regret_scale(large, best_possible=0.25).best_possible == 0.25
@@ -119,7 +121,7 @@ def test_a_large_world_has_the_share_alone():
 def test_a_forecast_that_compares_two_updates_makes_a_world_large_sooner():
     mission = Mission(rover(6, np.full(40, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
     assert regret_scale(mission).best_possible is not None
-    assert mission.world.states * mission.horizon**2 > CHEAP
+    assert mission.world.states * mission.horizon**2 > Sizes().floor
     assert (
         regret_scale(replace(mission, robot=replace(mission.robot, forecast=Trend()))).best_possible is None
     )

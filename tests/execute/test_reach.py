@@ -12,20 +12,24 @@ from replan.evaluation.exact import evaluate, from_start
 from replan.evaluation.optimal_schedule import feedback_regrets, optimum
 from replan.evaluation.rollouts import rollout
 from replan.execute.agent import Agent
-from replan.execute.reach import on_window
+from replan.execute.reach import on_reach
+from replan.forecast.base import Frozen
 from replan.forecast.given import ForecastFault, Given
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 from replan.model.general_kernel import GeneralKernel
 from replan.model.reward import Reward
+from replan.model.sizes import Sizes
 from replan.model.slip import SlipKernel
 from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.fixed import FixedTimes
+from replan.schedule.lookahead import within_window
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Need
-from replan.schedule.window_context import within_window
 from replan.worlds.slip_grid import rover
+
+IN_PARTS, WHOLE = Sizes(whole_world=0), Sizes(whole_world=10**9)
 
 
 def grid_mission(seed, n, *, price=None, ties="first", **robot):
@@ -62,7 +66,7 @@ def rover_mission(n, slip, budget=3, *, start=(30, 30), goal=None, **robot):
 
 
 def cut(mission):
-    part = on_window(mission)
+    part = on_reach(mission)
     assert not part.is_whole and part.world.states < mission.world.states
     return part
 
@@ -123,7 +127,7 @@ def test_forecasts_that_are_combined_of_slip_kernels_are_those_of_the_whole_grid
 
 @pytest.mark.parametrize("n", [12, 20, 30])
 @pytest.mark.parametrize("execution", ["map", "belief"])
-def test_look_ahead_on_a_mixture_decides_in_a_window_as_on_the_whole_grid(n, execution, monkeypatch):
+def test_look_ahead_on_a_mixture_decides_in_a_window_as_on_the_whole_grid(n, execution):
     world = rover(n, [0.05, 0.05, 0.3, 0.5, 0.5, 0.2], start=(0, 0), goal=(2, 2))
     models = None if n < 20 else world.family
     forecast = Mixture(given=Given(world.kernel, ForecastFault(error=0.5)), family=models)
@@ -131,8 +135,7 @@ def test_look_ahead_on_a_mixture_decides_in_a_window_as_on_the_whole_grid(n, exe
     mission = Mission(world, robot, Spending.exactly(3))
     rule = make_rule("lookahead", tolerance=0.0)
     whole = evaluate(mission, rule, all_starts=False)
-    monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
-    part = evaluate(cut(mission), rule)
+    part = evaluate(cut(replace(mission, sizes=IN_PARTS)), rule)
     assert part.regret == pytest.approx(whole.regret, abs=1e-10)
     np.testing.assert_allclose(part.steps.update_probability, whole.steps.update_probability, atol=1e-10)
 
@@ -196,24 +199,20 @@ def test_rules_that_compare_see_the_whole_grid_of_the_update_before():
 
 
 @pytest.mark.parametrize("ties", ["first", "last"])
-def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(monkeypatch, ties):
+def test_look_ahead_decides_in_a_window_as_on_the_whole_grid(ties):
     slip = np.linspace(0.05, 0.5, 9)
     mission = rover_mission(40, slip, start=(20, 21), goal=(22, 22), ties=Ties(ties))
     rule = make_rule("lookahead", tolerance=0.0)
-    whole = evaluate(mission, rule, all_starts=False)
-    monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
     for execution in ("map", "belief"):
         mission = replace(mission, robot=replace(mission.robot, execution=execution))
-        part = evaluate(cut(mission), rule)
-        monkeypatch.setattr("replan.schedule.window_context.LARGE", 10_000)
+        part = evaluate(cut(replace(mission, sizes=IN_PARTS)), rule)
         whole = evaluate(mission, rule, all_starts=False)
-        monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
         assert part.regret == pytest.approx(whole.regret, abs=1e-10)
 
 
-def test_look_ahead_in_a_window_knows_what_is_left_of_the_budget(monkeypatch):
-    monkeypatch.setattr("replan.schedule.window_context.LARGE", 0)
+def test_look_ahead_in_a_window_knows_what_is_left_of_the_budget():
     mission = rover_mission(40, np.linspace(0.05, 0.5, 9), 6, start=(20, 21), goal=(22, 22))
+    mission = replace(mission, sizes=IN_PARTS)
     rule, state = make_rule("lookahead"), np.array([mission.world.start])
     for left in (5, 1, 3):
         context = mission.context(rule, mission.progress(2, left), mission.world.start)
@@ -233,10 +232,8 @@ def test_rollouts_on_the_window_are_those_on_the_whole_grid():
 def test_what_depends_on_the_numbers_of_states_is_left_whole():
     slip = np.linspace(0.1, 0.4, 6)
     mission = rover_mission(60, slip)
-    general = replace(mission.world, kernel=lambda t: mission.world.kernel(t).general())
     assert rover_mission(60, slip, ties=Ties("random")).within_reach().is_whole
     assert rover_mission(60, np.full(60, 0.1)).within_reach().is_whole
-    assert replace(mission, world=general).within_reach().is_whole
     part = mission.within_reach()
     assert not part.is_whole and part.within_reach() is part
 
@@ -249,13 +246,12 @@ def test_another_budget_on_the_window_is_another_budget_for_rules():
     )
 
 
-def test_a_belief_on_a_large_grid_holds_what_can_be_reached_and_acts_as_any_other(tmp_path, monkeypatch):
+def test_a_belief_on_a_large_grid_holds_what_can_be_reached_and_acts_as_any_other(tmp_path):
     slip = np.linspace(0.1, 0.5, 12)
     mission = rover_mission(60, slip, goal=(33, 34), planning_horizon=4, execution="belief")
-    agents = [Agent.on(mission, FixedTimes((1, 5, 8))) for _ in range(2)]
+    agents = [Agent.on(mission, FixedTimes((1, 5, 8)), sizes=sizes) for sizes in (IN_PARTS, WHOLE)]
     actions = []
-    for agent, limit in zip(agents, (0, 10_000), strict=True):
-        monkeypatch.setattr("replan.skip.propagation.LARGE", limit)
+    for agent in agents:
         agent.start(mission.world.start)
         while agent.time < 10:
             if agent.due().update:
@@ -265,19 +261,41 @@ def test_a_belief_on_a_large_grid_holds_what_can_be_reached_and_acts_as_any_othe
     sparse, dense = agents
     np.testing.assert_allclose(sparse.estimate, dense.estimate, atol=1e-15)
     sparse.save(tmp_path / "saved.npz")
-    monkeypatch.setattr("replan.skip.propagation.LARGE", 0)
-    again = Agent.on(mission, FixedTimes((1, 5, 8)))
+    again = Agent.on(mission, FixedTimes((1, 5, 8)), sizes=IN_PARTS)
     again.restore(tmp_path / "saved.npz")
     np.testing.assert_allclose(again.estimate, dense.estimate, atol=1e-15)
     assert again.act() == dense.act()
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])
-def test_sparse_distributions_on_the_whole_grid_give_the_same_regret(execution, monkeypatch):
+def test_sparse_distributions_on_the_whole_grid_give_the_same_regret(execution):
     world = rover(12, np.linspace(0.05, 0.5, 20), obstacles=[(3, 3), (4, 7)])
     mission = Mission(world, Robot(planning_horizon=5, execution=execution), Spending.exactly(4))
     dense = evaluate(mission, make_rule("periodic"), all_starts=False)
-    monkeypatch.setattr("replan.evaluation.visited_steps.LARGE", 0)
-    sparse = evaluate(mission, make_rule("periodic"), all_starts=False)
+    sparse = evaluate(replace(mission, sizes=IN_PARTS), make_rule("periodic"), all_starts=False)
     np.testing.assert_allclose(sparse.steps.loss, dense.steps.loss, rtol=0, atol=1e-12)
     assert sparse.regret == pytest.approx(dense.regret, abs=1e-12)
+
+
+def streets(seed, states=90, horizon=7):
+    """A general kernel that leads a few states to either side, and moves; actions pay too."""
+    rng = np.random.default_rng(seed)
+    near = np.arange(states)[:, None] + np.array([-2, -1, 0, 1, 3])
+    kernels = [GeneralKernel(near % states, rng.dirichlet(np.ones(5), (states, 3))) for _ in range(horizon)]
+    reward = Reward(rng.normal(size=(states, 3)), rng.normal(size=states))
+    return World(horizon, kernels.__getitem__, lambda t: reward, start=int(rng.integers(states)))
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@given(seed=st.integers(0, 10_000), forecast=st.sampled_from(["frozen", "trend", "mixture"]))
+@settings(max_examples=10)
+def test_on_general_kernels_the_states_that_successors_lead_to_are_enough(execution, seed, forecast):
+    made = {"frozen": Frozen(), "trend": Trend(), "mixture": Mixture()}[forecast]
+    robot = Robot(planning_horizon=3, execution=execution, forecast=made)
+    mission = Mission(streets(seed), robot, Spending.exactly(3), WHOLE)
+    part = replace(mission, sizes=IN_PARTS).within_reach()
+    assert not part.is_whole and part.world.states <= 5 * 10 + 1
+    for name in ("periodic", "lazy-value", "lookahead"):
+        found = [evaluate(each, make_rule(name), all_starts=False) for each in (part, mission)]
+        assert found[0].regret == pytest.approx(found[1].regret, abs=1e-12)
+        np.testing.assert_allclose(found[0].steps.loss, found[1].steps.loss, rtol=0, atol=1e-12)

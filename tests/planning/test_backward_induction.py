@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import GeneralKernel, InputError, Reward, SlipKernel, Ties, World, constant, oracle
-from replan.model.reach import LARGE
+from replan.model.sizes import DEFAULT_SIZES
 from replan.planning.backward_induction import (
     check_plan,
     grid_over_time_of,
@@ -23,6 +23,8 @@ from replan.planning.backward_induction import (
 )
 from replan.worlds.slip_grid import rover
 from tiny_worlds import random_kernel, random_world
+
+LARGE = DEFAULT_SIZES.whole_world
 
 
 def best_by_enumeration(world, start, t):

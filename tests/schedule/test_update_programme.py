@@ -14,6 +14,7 @@ from replan.forecast.given import Given
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import constant
 from replan.model.reward import Reward
+from replan.model.sizes import Sizes
 from replan.model.world import World
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.update_programme import solve
@@ -39,7 +40,7 @@ def test_robots_go_on_from_an_update_and_those_in_states_left_out_as_the_others(
 
 
 @pytest.mark.parametrize("still", [True, False], ids=["shared", "separate"])
-def test_segments_made_in_several_blocks_give_the_same_answers(monkeypatch, still):
+def test_segments_made_in_several_blocks_give_the_same_answers(still):
     slip = np.full(12, 0.2) if still else np.linspace(0.1, 0.4, 12)
     mission, rule = (
         Mission(rover(4, slip), Robot(planning_horizon=3), Spending.exactly(3)),
@@ -52,7 +53,7 @@ def test_segments_made_in_several_blocks_give_the_same_answers(monkeypatch, stil
     )
     context = mission.context(rule, mission.progress(1, 2), 0)
     whole = rule.solve(context, context.futures[0], np.arange(16), 2)
-    monkeypatch.setattr("replan.schedule.update_programme.ENTRIES_AT_ONCE", 3 * 16 * 12)  # three rows
+    context = replace(context, sizes=Sizes(entries_at_once=3 * 16 * 12))  # three rows
     parts = rule.solve(context, context.futures[0], np.arange(16), 2)
     np.testing.assert_allclose(parts.best, whole.best, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(parts.next_times, whole.next_times)
@@ -93,8 +94,8 @@ def test_values_that_do_not_fit_into_memory_are_refused(monkeypatch):
     )
     context = mission.context(rule, mission.progress(1, 2), 0)
     problem = rule.problem(context, context.futures[0])
-    monkeypatch.setattr("replan.model.machine.LITTLE", 0)
-    monkeypatch.setattr("replan.model.machine.free_bytes", lambda: 8 * 13 * 16 * 3)
+    monkeypatch.setattr("replan.model.sizes.LITTLE", 0)
+    monkeypatch.setattr("replan.model.sizes.free_bytes", lambda: 8 * 13 * 16 * 3)
     with pytest.raises(InputError, match="the value of every update time, state and budget needs"):
         solve(problem, 1, np.arange(16), 2)
 

@@ -6,13 +6,14 @@ from scipy.sparse import issparse
 
 from replan.errors import InputError
 from replan.model.kernel import constant
-from replan.model.reach import LARGE
 from replan.model.reward import Reward
+from replan.model.sizes import DEFAULT_SIZES
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.planning.ties import Ties
 from replan.skip.propagation import likeliest, make_propagation, skip_interval, stack_rows
 
+LARGE = DEFAULT_SIZES.whole_world
 KERNEL = SlipKernel((3, 3), 0.1)
 PLAN = plan(KERNEL, constant(Reward(next_state=np.zeros(9))), time=2, horizon=2)
 

@@ -25,16 +25,14 @@ from replan.certificates.premises import KernelEstimate, NoStructure, Premises, 
 from replan.certificates.uncertainty import RowBoxes
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
-from replan.execute.reach import WindowMission
+from replan.execute.reach import ReachMission
 from replan.model.kernel import Array
-from replan.model.machine import require_memory, require_pairs
 from replan.model.reach import Reach
+from replan.model.sizes import require_memory, require_pairs
 from replan.model.world import World
 from replan.schedule.rule import Need, Rule
 
 PLAN_CELLS = 4
-MOST_STATES = 1_000
-"""States of a world beyond which a certificate is from the start alone, on what the robot can reach."""
 When = Literal["after the fact", "in advance"]
 KernelSet = RowBoxes | SlipRange | MixtureRange
 
@@ -58,7 +56,7 @@ class Certificate:
     """Regret is at most `value` under the assumptions in `assumed`."""
 
     value: float  # from the mission's start
-    dynamic: float | None  # from any start; None beyond MOST_STATES
+    dynamic: float | None  # from any start; None beyond `Sizes.certified_starts`
     oracle_at_best: float  # optimistic return of the oracle from the start
     robot_at_worst: float  # pessimistic return of the robot from the start
     when: When
@@ -70,7 +68,7 @@ class Certificate:
     contradiction: str | None = None  # estimates that the bounds rule out: nothing is promised then
     one_of_many: bool = False  # the times of one mission: in another the rule may take others
     from_starts: Array = field(default_factory=lambda: np.zeros(0), repr=False)
-    # (S,) by start; empty beyond MOST_STATES
+    # (S,) by start; empty beyond `Sizes.certified_starts`
 
 
 def certify(
@@ -109,14 +107,16 @@ def certify_times(
     robot, near = _nearby(robot, known)
     world = robot.world
     uncertain = uncertainty(known, tightening, near)
-    if world.states <= MOST_STATES and near is known:
+    if world.states <= robot.sizes.certified_starts and near is known:
         nested = Reach.everything(world.states, world.horizon)
     else:
         nested = Reach.from_start([uncertain.successors], world.start, world.horizon)
         cells = max(uncertain.cells(t) for t in range(uncertain.horizon))
         require_pairs(len(nested.states), 2 * cells + 4, "a certificate on what the robot can reach")
         uncertain = uncertain.within(nested)
-    bounds = LegBounds(uncertain, nested.nested_reward(world.reward), one_kernel=tightening.one_kernel)
+    bounds = LegBounds(
+        uncertain, nested.nested_reward(world.reward), robot.sizes, one_kernel=tightening.one_kernel
+    )
     unpaid, regret = bounds.from_start(find_legs(robot, times, nested))
     start = int(nested.inside(np.array(world.start)))
     return Certificate(
@@ -135,11 +135,11 @@ def certify_times(
 def _nearby(robot: Mission, known: Premises) -> tuple[Mission, Premises]:
     """Return the mission on the window that the robot can reach, and what is known of its rows."""
     within = robot.within_reach()
-    if not isinstance(within, WindowMission):
+    if not isinstance(within, ReachMission):
         rows = within.world.states * within.world.actions * known.width
         require_memory(2 * rows * within.horizon, f"a certificate of {within.world.states} states")
         return within, known
-    cut = [replace(each, kernel=within.window.kernel(each.kernel)) for each in known.estimates]
+    cut = [replace(each, kernel=within.reach.kernel(each.kernel)) for each in known.estimates]
     return within, premises_in(within.world, cut)
 
 

@@ -22,8 +22,8 @@ from replan.certificates.premises import KernelEstimate, Premises
 from replan.certificates.uncertainty import Uncertainty, action_reward, losses_backwards
 from replan.errors import InputError
 from replan.model.kernel import Array
-from replan.model.machine import require_pairs
 from replan.model.reward import Reward
+from replan.model.sizes import require_pairs
 from replan.schedule.registry import register
 from replan.schedule.rule import Context, Decision, Need, Rule
 

@@ -37,7 +37,7 @@ from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.model.machine import require_pairs
+from replan.model.sizes import require_pairs
 from replan.schedule.spending import FIRST_UPDATE
 
 ADVANCE = Tightening(both_ends=False, slip_cells=1)

@@ -24,10 +24,8 @@ from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reach import Reach
 from replan.model.reward import Reward
+from replan.model.sizes import Sizes
 from replan.schedule.rule import Need, Rule
-
-AT_ONCE = 256
-"""States seen at an update that are followed at once; bounds memory at so many tables of states."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,9 @@ class Leg:
         return where
 
 
-def in_blocks(count: int) -> list[Indices]:
+def in_blocks(count: int, at_once: int) -> list[Indices]:
     """Return the numbers below `count` in blocks that are worked on at once."""
-    return np.split(np.arange(count), range(AT_ONCE, count, AT_ONCE))
+    return np.split(np.arange(count), range(at_once, count, at_once))
 
 
 def require_frozen(mission: Mission) -> None:
@@ -78,7 +76,7 @@ def find_legs(mission: Mission, times: Sequence[int], nested: Reach) -> list[Leg
 def _leg(mission: Mission, begin: int, end: int, nested: Reach) -> Leg:
     propagation, seen = mission.update(begin).propagation, nested.states[: nested.counts[begin]]
     actions = np.empty((end - begin, len(seen)), dtype=np.int64)
-    for block in in_blocks(len(seen)):
+    for block in in_blocks(len(seen), mission.sizes.legs_at_once):
         estimate = propagation.begin(seen[block])
         for k in range(end - begin):
             taken = actions[k, block] = propagation.act(estimate, begin + k)
@@ -115,7 +113,7 @@ class OnEstimates(Mission):
     def of(cls, mission: Mission, estimates: Sequence[KernelEstimate]) -> OnEstimates:
         """The mission with these estimates in place of its own."""
         given = {estimate.time: estimate.kernel for estimate in estimates}
-        return cls(mission.world, mission.robot, mission.spending, given=given)
+        return cls(mission.world, mission.robot, mission.spending, mission.sizes, given=given)
 
     def estimate(self, time: int) -> Kernel:
         """Return the estimate of P_{t-1}."""
@@ -164,9 +162,14 @@ class LegBounds:
     """Bounds over the legs of a mission; robots that saw different states are bounded apart, in blocks."""
 
     def __init__(
-        self, uncertain: Uncertainty, reward: Callable[[int], Reward], *, one_kernel: bool = True
+        self,
+        uncertain: Uncertainty,
+        reward: Callable[[int], Reward],
+        sizes: Sizes,
+        *,
+        one_kernel: bool = True,
     ) -> None:
-        self.uncertain = uncertain
+        self.uncertain, self.at_once = uncertain, sizes.legs_at_once
         self.best = optimistic_values(uncertain, reward)  # for t = 0..T, (C, S)
         self.lost = losses(uncertain, reward) if one_kernel else None
         self.cost, self.arrival = step_costs(uncertain, reward)
@@ -175,7 +178,8 @@ class LegBounds:
         """(C, S) minus the least return from t = 0 on, and a bound on the regret; legs are latest first."""
         unpaid = regret = np.zeros((1, self.uncertain.counts[-1]))
         for leg in legs:
-            blocks = [self._along(leg, seen, unpaid, regret) for seen in in_blocks(leg.actions.shape[1])]
+            seen = in_blocks(leg.actions.shape[1], self.at_once)
+            blocks = [self._along(leg, block, unpaid, regret) for block in seen]
             unpaid, regret = (np.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
         return unpaid, regret
 

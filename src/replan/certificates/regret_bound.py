@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 
-from replan.certificates.certificate import MOST_STATES
 from replan.certificates.legs import budgeted_times, require_frozen
 from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, printed_bound, reward_range
 from replan.certificates.mixing import Chains, diameter, overlap, overlap_profile
@@ -24,7 +23,6 @@ from replan.model.kernel import Indices
 from replan.planning.backward_induction import Oracle, oracle
 
 NO_OVERLAP = "eta = 0 for every m: the theorem promises nothing"
-TOO_LARGE = f"the theorem is not computed for more than {MOST_STATES} states: it compares all pairs of them"
 NO_DIAMETER = "D is infinite: the theorem promises nothing"
 
 
@@ -66,8 +64,9 @@ def theorem(
     require_frozen(mission)
     times = budgeted_times(mission, times)
     width = reward_range(mission.world.reward, mission.horizon)
-    if mission.world.states > MOST_STATES:
-        return Theorem(np.inf, {}, 1.0, None, np.inf, width, np.inf, EMPTY, TOO_LARGE)
+    if mission.world.states > (most := mission.sizes.certified_starts):
+        too_large = f"the theorem is not computed for more than {most} states: it compares all pairs of them"
+        return Theorem(np.inf, {}, 1.0, None, np.inf, width, np.inf, EMPTY, too_large)
     best = oracle(mission.world)
     steps = diameter(best)
     if spread == "diameter" and np.isinf(steps):

@@ -173,7 +173,7 @@ def _notes(mission: Mission, rule: Rule, evaluation: Evaluation, seed: int) -> d
     """Return remarks on figures that are missing, or that hold for one seed only."""
     notes = {}
     if evaluation.dynamic_regret is None:
-        why = f"more than {exact.ALL_STARTS_LIMIT} states"
+        why = f"more than {mission.sizes.all_starts} states"
         notes["dynamic_regret_note"] = f"not computed: {why}, so the given start alone"
     if draws_times(mission, rule):
         notes["times_note"] = f"one draw, seed {seed}; the regret is the mean over all draws"

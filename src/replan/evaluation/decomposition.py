@@ -127,7 +127,7 @@ class _SwitchedRobot:
             rows = np.flatnonzero(mass)[:1]
             yield rows, share, partial(self.interval, progress, rows, mass[None] / share)
             return
-        for rows in row_blocks(mass):
+        for rows in row_blocks(self.mission, mass):
             before = np.zeros((len(rows), len(mass)))
             before[np.arange(len(rows)), rows] = 1.0
             yield rows, mass[rows], partial(self.interval, progress, rows, before)
@@ -191,6 +191,8 @@ class _SwitchedRobot:
         def at(tau: int, t: int) -> Propagation:
             update = self.mission.update(tau)
             kernel = self.mission.world.kernel(t) if self.on.know else update.kernel
-            return make_propagation(self.mission.robot.execution, self._plan(tau, t), kernel)
+            return make_propagation(
+                self.mission.robot.execution, self._plan(tau, t), kernel, sizes=self.mission.sizes
+            )
 
         return at if self.on.replan or self.on.know else lambda tau, t: self.mission.update(tau).propagation

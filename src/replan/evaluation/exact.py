@@ -31,9 +31,6 @@ from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
 from replan.schedule.spending import Spending
 
-ALL_STARTS_LIMIT = 2_500
-"""States beyond which only the given start is evaluated: all starts at once cost O(S^2 T)."""
-
 
 @dataclass(frozen=True)
 class Steps:
@@ -60,7 +57,7 @@ class Evaluation:
     expected_return: float
     steps: Steps
     dynamic_regret: float | None
-    """The greatest regret over start states; None beyond ALL_STARTS_LIMIT or where it was not asked for."""
+    """The greatest regret over start states; None beyond `Sizes.all_starts` or if it was not asked for."""
     spending: Spending
     """Budget or price of the mission."""
 
@@ -101,7 +98,7 @@ def evaluate(
     update_times = UpdateTimes(mission, rule)
     expected_return, steps = _forwards(update_times, best)
     dynamic = None
-    small = mission.is_whole and mission.world.states <= ALL_STARTS_LIMIT
+    small = mission.is_whole and mission.world.states <= mission.sizes.all_starts
     if all_starts and small:
         dynamic = mission.world.worst(best.values[0] - _backwards(update_times))
     return Evaluation(

@@ -24,10 +24,6 @@ from replan.schedule.update_programme import Problem, Programme, solve, solve_be
 from replan.skip.propagation import skip_interval
 from replan.skip.segments import WorldStack, stack_world
 
-NODES = 20_000  # partial schedules that branch and bound extends before it gives up the proof
-LARGEST = (
-    1_000_000  # states times squared steps up to which forecasts that compare estimates have a programme
-)
 TOLERANCE = 1e-12  # probabilities below this are dropped; on two-burst that moves regret by 2e-10
 
 
@@ -72,7 +68,7 @@ class Optimum:
         return "optimal" if self.fixed_proved else "best found"
 
 
-def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
+def optimum(mission: Mission) -> Optimum:
     """Return the best fixed and the best feedback schedule."""
     mission = mission.within_reach()
     best = float(oracle_return(mission.world)[mission.world.start])
@@ -85,7 +81,7 @@ def optimum(mission: Mission, *, nodes: int = NODES) -> Optimum:
     if programme.later is not None:
         rule = BestFeedback(programme, mission)
         updates = from_start(mission, rule, None)[1].update_probability.sum()
-    search = _FixedSearch(mission, programme_after, nodes)
+    search = _FixedSearch(mission, programme_after, mission.sizes.schedules)
     search.extend(times, gained, arrival)
     return Optimum(
         best,
@@ -125,6 +121,7 @@ def feedback(
         mission.spending.exact,
         tolerance=TOLERANCE,
         price=mission.spending.price or 0.0,
+        sizes=mission.sizes,
     )
     limit = mission.spending.limit
     left = None if limit is None else limit - begin
@@ -258,10 +255,11 @@ class _ComparedProgramme:
             raise InputError(
                 f"the optimum with prices is not computed for the forecast {mission.robot.forecast.name}"
             )
-        if mission.world.states * mission.horizon**2 > LARGEST:
+        largest = mission.sizes.compared_floor
+        if mission.world.states * mission.horizon**2 > largest:
             raise InputError(
                 f"the optimum with the forecast {mission.robot.forecast.name} is computed up to states x "
-                f"steps^2 = {LARGEST}, not {mission.world.states * mission.horizon**2}"
+                f"steps^2 = {largest}, not {mission.world.states * mission.horizon**2}"
             )
         self.mission = mission
         world = mission.world

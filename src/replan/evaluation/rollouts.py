@@ -17,7 +17,7 @@ from replan.execute.mission import Mission
 from replan.execute.task import Progress
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
-from replan.model.machine import require_memory
+from replan.model.sizes import require_memory
 from replan.model.streams import uniforms
 from replan.model.world import World
 from replan.planning.backward_induction import Oracle, grid_over_time_of, oracle

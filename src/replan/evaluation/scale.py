@@ -15,8 +15,6 @@ from replan.planning.backward_induction import Oracle
 from replan.schedule.periodic import Periodic
 from replan.skip.propagation import skip_interval
 
-CHEAP = 40_000
-"""States times steps up to which the scale is computed in full, in a few seconds at most."""
 LEAST = 1e-9
 """Regret of never updating below which nothing is divided by it."""
 
@@ -58,9 +56,10 @@ def regret_scale(
     best_possible: float | None = None,
     floor: bool = True,
 ) -> RegretScale:
-    """Return the scale of a mission; with a price or beyond `CHEAP` only never updating and what is given.
+    """Return the scale of a mission.
 
-    Without `floor` the best possible is not computed either.
+    With a price, or beyond `Sizes.floor`, it has never updating and what is given alone. Without `floor` the
+    best possible is not computed either.
     """
     mission, best = reach_and_oracle(mission, best)
     never = never_updating(mission, best=best)
@@ -74,7 +73,7 @@ def regret_scale(
 def is_cheap(mission: Mission) -> bool:
     """Return whether the best possible is computed in a few seconds."""
     size = mission.world.states * mission.horizon
-    return size * (mission.horizon if mission.robot.forecast.compares else 1) <= CHEAP
+    return size * (mission.horizon if mission.robot.forecast.compares else 1) <= mission.sizes.floor
 
 
 def best_objective(mission: Mission) -> float | None:

@@ -14,20 +14,15 @@ from operator import itemgetter
 import numpy as np
 
 from replan.execute.mission import Mission
-from replan.execute.reach import is_slip_grid
 from replan.execute.task import Key, Progress
 from replan.model.kernel import Array, Indices
-from replan.model.machine import require_memory
-from replan.model.reach import LARGE
+from replan.model.sizes import require_memory
 from replan.schedule.ask import next_updates
 from replan.schedule.rule import Need, Rule, require_instance
 from replan.skip.propagation import SkipStep, skip_interval
 
-ROWS_AT_ONCE = 512
-"""States at an update that are pushed together; bounds memory at ROWS_AT_ONCE * S numbers."""
-
 ARRAYS_AT_ONCE = 5
-"""Arrays of ROWS_AT_ONCE distributions that a step of exact evaluation holds."""
+"""Arrays of `Sizes.rows_at_once` distributions that a step of exact evaluation holds."""
 
 
 class UpdateTimes:
@@ -75,7 +70,9 @@ def require_room(mission: Mission, *, beside: int = 0) -> None:
     """Raise `InputError` if the distributions of a step, beside other numbers, would not fit into memory."""
     states = mission.world.states
     occupied = min(states, 2 * mission.horizon**2) if _is_sparse(mission) else states
-    require_memory(beside + ARRAYS_AT_ONCE * min(ROWS_AT_ONCE, states) * occupied, "exact evaluation")
+    require_memory(
+        beside + ARRAYS_AT_ONCE * min(mission.sizes.rows_at_once, states) * occupied, "exact evaluation"
+    )
 
 
 def visits(
@@ -109,15 +106,15 @@ def visits(
 
 def mission_robots(mission: Mission, progress: Progress, mass: Array) -> Iterator[Robots]:
     """Group robots by the state that they see; each acts as the mission's robot does."""
-    for rows in row_blocks(mass):
+    for rows in row_blocks(mission, mass):
         yield rows, mass[rows], partial(interval_steps, mission, progress, rows)
 
 
-def row_blocks(mass: Array) -> Iterator[Indices]:
-    """Yield the states that have mass, ROWS_AT_ONCE at a time."""
-    rows = np.flatnonzero(mass)
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        yield rows[first : first + ROWS_AT_ONCE]
+def row_blocks(mission: Mission, mass: Array) -> Iterator[Indices]:
+    """Yield the states that have mass, `Sizes.rows_at_once` at a time."""
+    rows, at_once = np.flatnonzero(mass), mission.sizes.rows_at_once
+    for first in range(0, len(rows), at_once):
+        yield rows[first : first + at_once]
 
 
 def last_time(chances: Array) -> int:
@@ -127,8 +124,8 @@ def last_time(chances: Array) -> int:
 
 def _is_sparse(mission: Mission) -> bool:
     """Return whether distributions are kept as sparse matrices: where they hold few of many cells."""
-    large = mission.world.states > LARGE
-    return not mission.is_whole or (large and is_slip_grid(mission.world))
+    large = not mission.is_whole or mission.world.states > mission.sizes.whole_world
+    return large and mission.is_slip_grid
 
 
 def interval_steps(mission: Mission, progress: Progress, rows: Indices, end: int) -> Iterator[SkipStep]:

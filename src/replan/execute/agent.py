@@ -39,6 +39,7 @@ from replan.execute.snapshot import Event, Memory
 from replan.execute.task import Task, Update
 from replan.model.general_kernel import prepare_kernel
 from replan.model.kernel import Array, Kernel
+from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import decision_at, forced, named_update, settled
@@ -65,6 +66,8 @@ class Agent:
         Seed of the draws of a random rule.
     log_length : int, optional
         Events kept in the log and in saved files, the newest; None keeps all.
+    sizes : Sizes, optional
+        Sizes from which work is done in another way.
     trial : bool
         Make one plan and one decision at construction, so that whatever cannot work is refused there.
 
@@ -84,9 +87,10 @@ class Agent:
         time_limit: float | None = None,
         seed: int | None = None,
         log_length: int | None = None,
+        sizes: Sizes | None = None,
         trial: bool = True,
     ) -> None:
-        task = Task(knowledge, robot, spending)
+        task = Task(knowledge, robot, spending, sizes or Sizes())
         if robot.estimator is None:
             raise InputError("an agent needs a robot with an estimator")
         if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
@@ -114,6 +118,7 @@ class Agent:
         if not isinstance(mission, Mission):
             raise InputError(f"mission must be a Mission, not {mission!r}: make_mission(setting) makes one")
         robot = replace(mission.robot, estimator=estimator or mission.estimator)
+        options = {"sizes": mission.sizes, **options}
         return cls(mission.world.knowledge, robot, mission.spending, rule, **options)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from replan.errors import InputError, require
@@ -11,13 +11,11 @@ from replan.estimate.estimator import Estimator, TrueKernel
 from replan.execute.robot import Robot
 from replan.execute.task import Progress, Task, Update
 from replan.model.kernel import Indices, Kernel
-from replan.model.reach import LARGE
+from replan.model.sizes import Sizes
+from replan.model.slip import SlipKernel
 from replan.model.world import World
 from replan.schedule.rule import Context, Rule
 from replan.schedule.spending import Spending
-
-ALL_KEPT = 10_000
-"""States up to which all updates are kept; else the last two."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,8 @@ class Mission:
     world : World
     robot : Robot
     spending : Spending
+    sizes : Sizes
+        Sizes from which the mission is worked on in another way.
 
     Raises
     ------
@@ -48,6 +48,7 @@ class Mission:
     world: World
     robot: Robot
     spending: Spending
+    sizes: Sizes = field(default_factory=Sizes, repr=False)
 
     def __post_init__(self) -> None:
         require(World, world=self.world)
@@ -56,7 +57,7 @@ class Mission:
     @cached_property
     def task(self) -> Task:
         """The robot with what it is told of the world; it makes updates and contexts."""
-        return Task(self.world.knowledge, self.robot, self.spending)
+        return Task(self.world.knowledge, self.robot, self.spending, self.sizes)
 
     @property
     def is_whole(self) -> bool:
@@ -72,12 +73,21 @@ class Mission:
         return states
 
     def within_reach(self) -> Mission:
-        """Return an equal mission on the cells that its robot can reach, where its world is a large grid."""
-        if self.world.states <= LARGE:
-            return self
-        from replan.execute.reach import on_window
+        """Return an equal mission on the states that its robot can reach, if its world is large."""
+        return self._within_reach
 
-        return on_window(self)
+    @cached_property
+    def _within_reach(self) -> Mission:
+        if self.world.states <= self.sizes.whole_world:
+            return self
+        from replan.execute.reach import on_reach
+
+        return on_reach(self)
+
+    @cached_property
+    def is_slip_grid(self) -> bool:
+        """Whether every kernel of the world is slip on a grid."""
+        return all(isinstance(self.world.kernel(t), SlipKernel) for t in range(self.horizon))
 
     @property
     def horizon(self) -> int:
@@ -100,7 +110,9 @@ class Mission:
             before = (earlier, self.estimate(earlier)) if earlier else None
             return self.task.make_update(time, self.estimate(time), before)
 
-        return lru_cache(maxsize=4 * self.horizon if self.world.states <= ALL_KEPT else 2)(update)
+        return lru_cache(maxsize=4 * self.horizon if self.world.states <= self.sizes.updates_kept else 2)(
+            update
+        )
 
     def estimate(self, time: int) -> Kernel:
         """Return what an update at a time learns of the kernel."""

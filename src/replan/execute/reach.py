@@ -1,6 +1,6 @@
-"""Missions on the part of a large grid that their robot can reach.
+"""Missions on the part of a large world that their robot can reach.
 
-T steps lead at most T cells away, and a plan looks at most H - 1 steps further. On a window with that margin
+The robot makes T steps, and a plan looks at most H - 1 steps further. On the states to which these can lead
 returns, optimal values and plans of every state that the robot can come to are those of the whole world, to
 the last digit. Rules still see the whole: their contexts are those of the whole mission.
 """
@@ -15,35 +15,39 @@ import numpy as np
 from replan.execute.mission import Mission
 from replan.execute.task import Progress
 from replan.forecast.base import Evidence, Forecast, Future
-from replan.model.kernel import Array, Indices, Kernel
-from replan.model.reach import Window
+from replan.model.kernel import Array, Indices
+from replan.model.reach import Reach, Window
 from replan.model.slip import SlipKernel
-from replan.model.world import World
 from replan.schedule.rule import Context, Need, Rule
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowMission(Mission):
-    """A mission on a window of its world; states are cells of the window, except those that rules see."""
+class ReachMission(Mission):
+    """A mission on a part of its world; states are those of the part, except those that rules see."""
 
     whole: Mission = field(repr=False)
-    window: Window = field(repr=False)
+    reach: Reach = field(repr=False)
 
     @property
     def is_whole(self) -> bool:
         """Whether the world has all states of the mission's: no."""
         return False
 
+    @property
+    def is_slip_grid(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether every kernel is slip on a grid."""
+        return isinstance(self.reach, Window)
+
     def seen(self, states: Indices) -> Indices:
-        """Return the states as rules see them, cells of the whole."""
-        return self.window.outside(states)
+        """Return the states as rules see them, states of the whole."""
+        return self.reach.outside(states)
 
     def unseen(self, states: Indices) -> Indices:
-        """Return cells of the whole as cells of the window."""
-        return self.window.inside(states)
+        """Return states of the whole as states of the part."""
+        return self.reach.inside(states)
 
     def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
-        """Return the context of the whole mission, for a cell of the whole."""
+        """Return the context of the whole mission, for a state of the whole."""
         whole, update, earlier = self._outside, progress.update, progress.earlier
         before = whole.update(earlier.time) if earlier and Need.EARLIER_ESTIMATE in rule.needs else None
         there = replace(progress, update=whole.update(update.time, update.compared), earlier=before)
@@ -57,11 +61,11 @@ class WindowMission(Mission):
 
 
 @dataclass(frozen=True)
-class WindowForecast(Forecast):
-    """The forecast of a whole mission, cut to a window."""
+class ReachForecast(Forecast):
+    """The forecast of a whole mission, cut to a part of the states."""
 
     whole: Mission = field(repr=False)
-    window: Window = field(repr=False)
+    reach: Reach = field(repr=False)
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -83,53 +87,52 @@ class WindowForecast(Forecast):
         return self.whole.task.forecast.surprise(drift_bounds, update, horizon)
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
-        """Return the futures of the whole in the window."""
+        """Return the futures of the whole on the part."""
         whole, earlier = self.whole, evidence.earlier
         before = None if earlier is None else (earlier[0], whole.estimate(earlier[0]))
         futures = whole.task.expected(
             evidence.time, whole.estimate(evidence.time), before, len(evidence.drift_bounds)
         )
-        return tuple(replace(future, kernel=self._cut(future)) for future in futures)
-
-    def _cut(self, future: Future):
-        def kernel(time: int) -> Kernel:
-            return self.window.kernel(future.kernel(time))
-
-        return kernel
+        return tuple(future.within(self.reach) for future in futures)
 
 
-def is_slip_grid(world: World) -> bool:
-    """Return whether every kernel is slip on a grid."""
-    return all(isinstance(world.kernel(t), SlipKernel) for t in range(world.horizon))
+def on_reach(mission: Mission) -> Mission:
+    """Return an equal mission on the states that its robot can reach, or the mission if that gains little.
 
-
-def expects_next_cells(mission: Mission) -> bool:
-    """Return whether the kernels that the robot expects move, like those of the grid, to next cells alone.
-
-    So does all that is combined of slip kernels.
+    Random ties are drawn by state, so such a mission is left as it is; so is one with a forecast that does
+    not tell where it expects to be led.
     """
-    sources, grid = mission.task.forecast.sources(mission.horizon), mission.world.grid
-    return sources is not None and all(
-        isinstance(kernel, SlipKernel) and kernel.shape == grid for kernel in sources
+    if type(mission) is not Mission or mission.robot.ties.kind == "random":
+        return mission
+    reach = find_reach(mission)
+    if reach is None or not reach.pays(mission.sizes):
+        return mission
+    robot = mission.robot
+    if robot.forecast.moves:
+        robot = replace(robot, forecast=ReachForecast(mission, reach))
+    return ReachMission(
+        reach.world(mission.world), robot, mission.spending, mission.sizes, whole=mission, reach=reach
     )
 
 
-def on_window(mission: Mission) -> Mission:
-    """Return an equal mission on the window that its robot can reach, or the mission where that gains little.
+def find_reach(mission: Mission) -> Reach | None:
+    """Return the states that robot and plans can meet, by all kernels of the world and of the forecast.
 
-    Random ties are drawn by state, so such a mission is left as it is; so is one with a forecast that may
-    expect longer moves than to the next cell, and one whose world is no grid of slip kernels.
+    On a grid of slip kernels it is a window, elsewhere the states that successors lead to. None: unknown, or
+    the grid is too small for a window to pay.
     """
-    world, robot = mission.world, mission.robot
-    if type(mission) is not Mission or robot.ties.kind == "random":
-        return mission
-    if world.grid is None:
-        return mission
-    window = Window.around(world.grid, np.array([world.start]), world.horizon + robot.planning_horizon)
-    if not window.pays:
-        return mission
-    if not is_slip_grid(world) or not expects_next_cells(mission):
-        return mission
-    if robot.forecast.moves:
-        robot = replace(robot, forecast=WindowForecast(mission, window))
-    return WindowMission(window.world(world), robot, mission.spending, whole=mission, window=window)
+    world, expected = mission.world, mission.task.forecast.sources(mission.horizon)
+    steps = world.horizon + mission.robot.planning_horizon
+    if expected is None:
+        return None
+    if world.grid is not None and isinstance(world.kernel(0), SlipKernel):
+        window = Window.around(world.grid, np.array([world.start]), steps)
+        on_grid = window.pays(mission.sizes) and mission.is_slip_grid
+        nearby = (isinstance(each, SlipKernel) and each.shape == world.grid for each in expected)
+        return window if on_grid and all(nearby) else None
+    lists: list[Indices] = []
+    for kernel in (*(world.kernel(t) for t in range(world.horizon)), *expected):
+        successors = kernel.general().successors
+        if not any(successors is known or np.array_equal(successors, known) for known in lists):
+            lists.append(successors)
+    return Reach.from_start(lists, world.start, steps).in_order()

@@ -14,6 +14,7 @@ from replan.estimate.estimator import validate_kernel
 from replan.execute.robot import Robot
 from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
 from replan.model.kernel import Kernel
+from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan, check_plan, plan_ahead
 from replan.schedule.rule import Context, Need, Rule
@@ -93,9 +94,11 @@ class Task:
     knowledge: Knowledge
     robot: Robot
     spending: Spending
+    sizes: Sizes = field(default_factory=Sizes, repr=False)
 
     def __post_init__(self) -> None:
         require(Knowledge, knowledge=self.knowledge)
+        require(Sizes, sizes=self.sizes)
         require(Robot, robot=self.robot)
         require(Spending, spending=self.spending)
         self.spending.most(self.horizon)
@@ -139,15 +142,17 @@ class Task:
             if isinstance(made, Plan) and made.kernel is not kernel:
                 validate_kernel(made.kernel, like=self.knowledge.nominal, origin="planner")
             check_plan(made, kernel, time=time, belief=belief)
-            return Update(time, kernel, made, make_propagation(robot.execution, made, kernel), expect)
+            propagation = make_propagation(robot.execution, made, kernel, sizes=self.sizes)
+            return Update(time, kernel, made, propagation, expect)
         expected = mean_kernel(expect(time))
         for t in range(time, self.horizon):
             validate_kernel(expected(t), like=self.knowledge.nominal, origin="forecast")
         made = plan_ahead(
             expected, reward, time=time, end=self.horizon, horizon=robot.planning_horizon, ties=robot.ties
         )
-        check_plan(made, kernel, time=time, later=self.horizon - time - 1, belief=belief)
-        propagation = make_propagation(robot.execution, made, kernel, expected)
+        later = self.horizon - time - 1
+        check_plan(made, kernel, time=time, later=later, belief=belief)
+        propagation = make_propagation(robot.execution, made, kernel, expected, sizes=self.sizes)
         before = earlier if forecast.compares else None
         return Update(time, kernel, made, propagation, expect, before, learned)
 
@@ -192,6 +197,7 @@ class Task:
             execution=robot.execution,
             declared_successors=known.declared_successors,
             family=known.family,
+            sizes=self.sizes,
             given={need: self._given(rule, need, progress, state, time) for need in rule.needs},
             cache=update.cache,
         )

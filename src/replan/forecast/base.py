@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ import numpy as np
 from replan.estimate.estimator import Estimator
 from replan.model.combination import combine
 from replan.model.kernel import Array, Kernel, constant
+from replan.model.reach import Reach
 from replan.model.world import Knowledge
 
 KernelAt = Callable[[int], Kernel]
@@ -64,6 +65,10 @@ class Future:
     """Whether plans are made for it; if not, it counts in look-ahead alone."""
     revealed: int | None = None
     """Time from which on its drift bounds differ from those of a world that stays; None: they do not."""
+
+    def within(self, reach: Reach) -> Future:
+        """Return the future on a part of the states."""
+        return replace(self, kernel=lambda t: reach.kernel(self.kernel(t)))
 
     def stays(self, kernel: Kernel, begin: int, horizon: int) -> bool:
         """Return whether it never leaves a kernel."""

@@ -17,8 +17,8 @@ from replan.model.checks import require_valid
 from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
-from replan.model.machine import require_memory
 from replan.model.reward import Reward
+from replan.model.sizes import require_memory
 from replan.model.world import World
 
 NPZ_ARRAYS = {"kernels", "successors", "probabilities", "rewards", "next_state_rewards", "start"}

@@ -8,7 +8,7 @@ import numpy as np
 
 from replan.model.general_kernel import GeneralKernel, merge_successors
 from replan.model.kernel import Array, Indices, Kernel
-from replan.model.machine import require_memory
+from replan.model.sizes import require_memory
 from replan.model.slip import SlipKernel
 
 IMPOSSIBLE = 1e-15  # probabilities below this are rounding errors

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel, merge_successors
 from replan.model.kernel import Array, Indices, Kernel
-from replan.model.machine import require_memory
+from replan.model.sizes import require_memory
 from replan.model.slip import SlipKernel
 
 MEMBER_TOLERANCE = 1e-9  # by which an entry of a kernel may differ from that of a member

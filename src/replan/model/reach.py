@@ -18,15 +18,12 @@ import numpy as np
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
+from replan.model.sizes import Sizes
 from replan.model.slip import SlipKernel
 from replan.model.world import World
 
 KEPT = 64
 """Kernels and rewards that are kept in their restricted form, those used last."""
-LARGE = 2_500
-"""States up to which a world is left whole."""
-WORTH_IT = 0.7
-"""Share of the whole that a part may have."""
 
 
 class Reach:
@@ -77,10 +74,9 @@ class Reach:
         """Return the same states in the order that they have in the whole."""
         return Reach(self.whole, np.sort(self.states))
 
-    @property
-    def pays(self) -> bool:
-        """Whether the part is so much smaller than the whole that work on it takes less time."""
-        return len(self.states) <= WORTH_IT * self.whole
+    def pays(self, sizes: Sizes) -> bool:
+        """Return whether the part is so much smaller than the whole that work on it takes less time."""
+        return len(self.states) <= sizes.part_share * self.whole
 
     def inside(self, states: Indices) -> Indices:
         """Return states of the whole as states of the part."""

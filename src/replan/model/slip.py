@@ -17,7 +17,7 @@ from replan import _loops
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, Kernel, first_best, in_bands
-from replan.model.machine import require_memory
+from replan.model.sizes import require_memory
 
 ACTIONS = ("right", "left", "down", "up", "stay")
 STEPS_PER_PASS = 8

@@ -21,9 +21,8 @@ from replan import _loops
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel, in_bands
-from replan.model.machine import require_memory
-from replan.model.reach import LARGE
 from replan.model.reward import Reward
+from replan.model.sizes import require_memory
 from replan.model.slip import NONE_CHOSEN, STEPS_PER_PASS, SlipKernel
 from replan.model.world import World
 from replan.planning.ties import TIE_TOLERANCE, Ties
@@ -167,8 +166,8 @@ def _actions_within(policy: Any, states: int, actions: int) -> bool:
 
 
 def _finite_q_values(plan: Plan, states: int, actions: int) -> bool:
-    """Return whether a belief can act on the plan; on a large grid the reward is looked at in their place."""
-    if states <= LARGE or not isinstance(plan.kernel, SlipKernel):
+    """Return whether a belief can act on the plan; on a grid its reward tells if they are unknown."""
+    if "q_values" in vars(plan) or not isinstance(plan.kernel, SlipKernel):
         return _finite(plan.q_values, (states, actions))
     parts = ((plan.reward.next_state, (states,)), (plan.reward.state_action, (states, actions)))
     return plan.kernel.states == states and all(part is None or _finite(part, size) for part, size in parts)

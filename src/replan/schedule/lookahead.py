@@ -18,15 +18,15 @@ import numpy as np
 from replan.errors import InputError
 from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, constant
+from replan.model.reach import Window
+from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.schedule.averaged_worth import Candidates, Choice, Choices, best_on_average
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.update_programme import Problem, Programme, solve
-from replan.schedule.window_context import within_window
 from replan.skip.propagation import Propagation, make_propagation
 from replan.skip.segments import WorldStack, stack_world
 
-ALL_STATES_LIMIT = 1_000  # up to so many states, exact evaluation gets the answers for all of them at once
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
 MOVING = 2e-4  # of the effort goes into each of several futures
@@ -78,9 +78,9 @@ class Lookahead(Rule):
 
     def _chosen(self, context: Context, states: Indices, *, several: bool = False) -> Choice:
         """Return the best next update times of robots that saw `states`, which may be some of several."""
-        context, states = within_window(context, states)
+        context, states = within_window(context, np.asarray(states, dtype=np.int64))
         several = several or len(states) > 1
-        together = several and context.kernel.states <= ALL_STATES_LIMIT
+        together = several and context.kernel.states <= context.sizes.states_asked
         asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
         left = _limit(context)
         most = max(context.budget - 1, left) if several and left is not None else left
@@ -166,7 +166,28 @@ class Lookahead(Rule):
             price=context.price or 0.0,
             shared_until=horizon - context.planning_horizon if same_plans else -1,
             tolerance=self.tolerance,
+            sizes=context.sizes,
         )
+
+
+def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
+    """Return an equal context on the cells that matter to robots in `states` until the end, and these cells.
+
+    Steps lead at most one cell away, and plans look H - 1 steps further than the robot can come. Ties that
+    are drawn by state, and forecasts of other kernels than slip on the grid, leave the context as it is.
+    """
+    kernel, sizes = context.kernel, context.sizes
+    if not isinstance(kernel, SlipKernel) or kernel.states <= sizes.whole_world:
+        return context, states
+    steps = context.horizon - context.last_update + context.planning_horizon
+    window = Window.around(kernel.shape, states, steps)
+    window = context.cache.setdefault((Window, window.corner, window.shape), window)
+    times = range(context.last_update, context.horizon)
+    if context.plan.ties.kind == "random" or not window.pays(sizes):
+        return context, states
+    if not all(isinstance(future.kernel(t), SlipKernel) for future in context.futures for t in times):
+        return context, states
+    return context.within(window), window.inside(states)
 
 
 def _limit(context: Context) -> int | None:
@@ -185,7 +206,9 @@ def _acting_on_what_is_seen(
     def acting_from(time: int) -> Propagation:
         kernel, steps = future.kernel(time - 1), min(context.planning_horizon, context.horizon - time)
         made = plan(kernel, context.reward, time=time, horizon=steps, ties=context.plan.ties)
-        return make_propagation(context.execution, made, kernel, stacked=along.kernel_lists(time - 1))
+        return make_propagation(
+            context.execution, made, kernel, stacked=along.kernel_lists(time - 1), sizes=context.sizes
+        )
 
     return acting_from
 
@@ -204,6 +227,6 @@ def _acting_on_the_future(context: Context, future: Future) -> Callable[[int], P
             horizon=context.planning_horizon,
             ties=context.plan.ties,
         )
-        return make_propagation(context.execution, made, kernel(begin), kernel)
+        return make_propagation(context.execution, made, kernel(begin), kernel, sizes=context.sizes)
 
     return lambda time: acting()

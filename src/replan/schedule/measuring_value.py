@@ -21,10 +21,7 @@ from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches
-from replan.skip.propagation import BeliefPropagation
-
-ALL_STATES_LIMIT = 1_000
-"""States up to which the values of all of them are computed together when several are asked for."""
+from replan.skip.propagation import make_propagation
 
 THRESHOLDS = (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0, 8.0)
 
@@ -79,7 +76,8 @@ class AccumulatedValue(MeasuringValue):
 def measuring_values(context: Context, states: Indices) -> Array:
     """(R, T - tau) MV of the times tau, ..., T - 1, for robots that saw `states` at the last update."""
     acting = context.propagation
-    believing = BeliefPropagation(context.plan, mean_kernel(context.futures))
+    expected = mean_kernel(context.futures)
+    believing = make_propagation("belief", context.plan, context.kernel, expected, sizes=context.sizes)
     estimate, belief = acting.begin(states), believing.begin(states)
     steps = context.horizon - context.last_update
     values, rows = np.empty((len(states), steps)), np.arange(len(states))
@@ -94,7 +92,7 @@ def measuring_values(context: Context, states: Indices) -> Array:
 
 def _values(context: Context, states: Indices) -> Array:
     """Return `measuring_values`, kept until the next update."""
-    together = len(states) > 1 and context.kernel.states <= ALL_STATES_LIMIT
+    together = len(states) > 1 and context.kernel.states <= context.sizes.states_asked
     asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
     key = (measuring_values, context.last_update, asked.tobytes())
     if key not in context.cache:

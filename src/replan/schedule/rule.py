@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from replan.errors import InputError
-from replan.forecast.base import Future
+from replan.forecast.base import Future, mean_kernel
 from replan.model.family import Family
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.reach import Reach
 from replan.model.reward import Reward
+from replan.model.sizes import Sizes
 from replan.model.world import DriftBounds
 from replan.planning.backward_induction import Plan
 from replan.schedule.spending import Spending
-from replan.skip.propagation import Execution, Propagation
+from replan.skip.propagation import Execution, Propagation, make_propagation
 
 
 class Need(StrEnum):
@@ -73,6 +76,8 @@ class Context:
     """(S, k) states to which steps can lead at any time; None: undeclared."""
     family: Family | None = field(default=None, repr=False)
     """The family that the world declares; None: undeclared."""
+    sizes: Sizes = field(default_factory=Sizes, repr=False)
+    """Sizes from which a rule may work in another way."""
     given: Mapping[Need, Any] = field(default_factory=dict, repr=False)
     """The information that the rule declares in `needs`."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -132,10 +137,36 @@ class Context:
         """Time and estimate of the update before tau, None if there was none."""
         return self._get(Need.EARLIER_ESTIMATE)
 
+    def within(self, reach: Reach) -> Context:
+        """Return the context on a part of the states, which must hold all that robots and plans can meet."""
+        if reach not in self.cache:
+            plans = tuple(_plan_within(each, reach) for each in (self.plan, *self.plan.later))
+            made, kernel = replace(plans[0], later=plans[1:]), reach.kernel(self.kernel)
+            expect = lru_cache(maxsize=None)(
+                lambda now: tuple(future.within(reach) for future in self.expect(now))
+            )
+            expected = mean_kernel(expect(made.time)) if made.later else None
+            self.cache[reach] = {
+                "kernel": kernel,
+                "plan": made,
+                "propagation": make_propagation(self.execution, made, kernel, expected, sizes=self.sizes),
+                "expect": expect,
+                "reward": lambda t: reach.reward(self.reward(t)),
+                "declared_successors": None,
+                "family": None,
+                "cache": {},
+            }
+        return replace(self, **self.cache[reach])
+
     def _get(self, need: Need) -> Any:
         if need not in self.given:
             raise InputError(f"the rule does not declare that it needs the {need}")
         return self.given[need]
+
+
+def _plan_within(plan: Plan, reach: Reach) -> Plan:
+    policy, values = reach.cut(plan.policy), reach.cut(plan.next_values)
+    return Plan(plan.time, policy, values, reach.kernel(plan.kernel), reach.reward(plan.reward), plan.ties)
 
 
 @dataclass(frozen=True)

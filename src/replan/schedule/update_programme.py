@@ -20,13 +20,11 @@ import numpy as np
 
 from replan import _loops
 from replan.model.kernel import Array, Indices
-from replan.model.machine import require_memory
+from replan.model.sizes import Sizes, require_memory
 from replan.skip.propagation import Propagation
 from replan.skip.segments import Segments, WorldStack, walk_segments
 
-ENTRIES_AT_ONCE = 20_000_000  # probabilities in a block of rows, at most
 SOON = 8  # candidate times whose states get their shared segments together, since every call costs
-ENTRIES_KEPT = 30_000_000  # probabilities kept for the second of two passes; 12 bytes each
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,8 @@ class Problem:
     """Probabilities below this are dropped."""
     price: float = 0.0
     """Price of an update."""
+    sizes: Sizes = field(default_factory=Sizes, repr=False)
+    """Sizes from which the programme is solved in parts."""
 
     @property
     def horizon(self) -> int:
@@ -170,7 +170,7 @@ class _Table:
         self.shared: list[Segments] = []
         self.row_of = np.full(problem.along.states, -1)  # (S,) row in the shared blocks, counted through
         self.kept: dict[int, tuple[Indices, list[Segments]]] = {}  # of other times, as long as there is room
-        self.room = ENTRIES_KEPT
+        self.room = problem.sizes.entries_kept
 
     def reached(self, states: Indices) -> np.ndarray:
         """(T + 1, S) whether an update at that time can see that state, with more than the tolerance."""
@@ -265,7 +265,7 @@ class _Table:
     def _make(self, begin: int, states: Indices) -> Iterator[Segments]:
         propagation = self.problem.acting_from(begin)
         keep = np.arange(self.problem.horizon - begin + 1) % (1 if begin == self.begin else self.stride) == 0
-        at_once = max(1, ENTRIES_AT_ONCE // int(keep.sum() * self.problem.along.states))
+        at_once = max(1, self.problem.sizes.entries_at_once // int(keep.sum() * self.problem.along.states))
         for first in range(0, len(states), at_once):
             yield walk_segments(
                 self.problem.along, propagation, states[first : first + at_once], begin=begin, keep=keep,

@@ -18,8 +18,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.combination import stack_kernels
 from replan.model.kernel import Array, Indices, Kernel
-from replan.model.reach import LARGE
 from replan.model.reward import Reward
+from replan.model.sizes import DEFAULT_SIZES, Sizes
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import Plan
 
@@ -111,11 +111,8 @@ class BeliefPropagation:
     """t -> the kernel expected at t."""
     stacked: tuple[Indices, Array] | None = field(default=None, repr=False)
     """(K, S, k), (K, S, A, k): the kernels of the plan's times, where they are known."""
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether beliefs are sparse matrices: on a large grid they hold the cells that can be reached."""
-        return len(self.plan.policy) > LARGE and isinstance(self.plan.kernel, SlipKernel)
+    is_sparse: bool = False
+    """Whether beliefs are sparse matrices: on a large grid they hold the cells that can be reached."""
 
     @cached_property
     def tables(self) -> BeliefTables:
@@ -191,6 +188,7 @@ def make_propagation(
     kernel_at: Callable[[int], Kernel] | None = None,
     *,
     stacked: tuple[Indices, Array] | None = None,
+    sizes: Sizes = DEFAULT_SIZES,
 ) -> Propagation:
     """Return the propagation of that name for a plan and the kernel it was made with.
 
@@ -203,7 +201,8 @@ def make_propagation(
         kernels = (kernel,) if kernel_at is None else tuple(kernel_at(each.time) for each in plans)
         policy = plan.policy[None] if not plan.later else np.stack([each.policy for each in plans])
         return MapPropagation(plan.time, policy, kernels)
-    return BeliefPropagation(plan, kernel_at or (lambda t: kernel), stacked)
+    is_sparse = len(plan.policy) > sizes.whole_world and isinstance(plan.kernel, SlipKernel)
+    return BeliefPropagation(plan, kernel_at or (lambda t: kernel), stacked, is_sparse)
 
 
 @dataclass(frozen=True)

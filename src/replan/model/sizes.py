@@ -1,8 +1,9 @@
-"""Free memory of the machine: work that does not fit into it is refused."""
+"""Sizes from which work is done in parts, otherwise or not at all; and the memory that is free for it."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from replan.errors import InputError
@@ -13,6 +14,64 @@ NUMBER = 8
 """Bytes of a float or an index."""
 LITTLE = 1e7
 """Work of fewer bytes is done without asking how many are free."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a mission from which it is worked on in another way.
+
+    They settle time and memory, and which figures are left out because they would take too long. All figures
+    that are computed are the same with any sizes.
+
+    Parameters
+    ----------
+    whole_world : int
+        States up to which a world is left whole, and distributions are dense; beyond, evaluation, look-ahead
+        and certificates work on the states that can be reached.
+    part_share : float
+        Largest share of the world that such a part may have; a larger one gains nothing.
+    all_starts : int
+        States up to which regret is evaluated from every start: that costs O(S^2 T).
+    updates_kept : int
+        States up to which a mission keeps all of its updates; beyond, the last two.
+    rows_at_once : int
+        States seen at an update from which distributions are pushed together; bounds memory at that many
+        times S numbers.
+    floor : int
+        States times steps up to which the best possible regret is shown beside others; for a forecast that
+        compares two updates, states times steps^2.
+    compared_floor : int
+        States times steps^2 up to which it is computed for a forecast that compares two updates.
+    schedules : int
+        Partial schedules that branch and bound extends before it gives up the proof.
+    states_asked : int
+        States up to which a rule is asked about all states at once.
+    entries_at_once : int
+        Probabilities in a block of rows of look-ahead's programme.
+    entries_kept : int
+        Probabilities that it keeps for the second of two passes; 12 bytes each.
+    certified_starts : int
+        States up to which certificates are of every start, and the theorem is computed.
+    legs_at_once : int
+        States seen at an update that a certificate follows at once.
+    """
+
+    whole_world: int = 2_500
+    part_share: float = 0.7
+    all_starts: int = 2_500
+    updates_kept: int = 10_000
+    rows_at_once: int = 512
+    floor: int = 40_000
+    compared_floor: int = 1_000_000
+    schedules: int = 20_000
+    states_asked: int = 1_000
+    entries_at_once: int = 20_000_000
+    entries_kept: int = 30_000_000
+    certified_starts: int = 1_000
+    legs_at_once: int = 256
+
+
+DEFAULT_SIZES = Sizes()
 
 
 def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
