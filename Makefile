@@ -68,6 +68,7 @@ lint: setup-all
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+	$(BIN)/python docs/check_docstrings.py
 
 format: setup-all
 	$(BIN)/ruff format .

@@ -18,7 +18,7 @@ project = "replan"
 author = "The replan authors"
 copyright = "2026, the replan authors"
 release = version = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
@@ -35,6 +35,7 @@ autodoc_preserve_defaults = True
 autodoc_default_options = {"exclude-members": "model_config"}
 python_use_unqualified_type_names = True
 nitpicky = False
+suppress_warnings = ["ref.python"]  # "of shape (S,)" names no attribute
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
 ElementTree.register_namespace("", MATHML)
@@ -43,10 +44,13 @@ ElementTree.register_namespace("", MATHML)
 def plain_text(app, what, name, obj, options, lines: list[str]) -> None:
     """Our docstrings are plain text: `code` in backticks, blocks by indentation, |x| is an absolute value."""
     rewritten: list[str] = []
+    block = False
     for line in lines:
-        block = line.startswith("    ")
-        if block and rewritten and not rewritten[-1] and (len(rewritten) < 2 or rewritten[-2][:4].strip()):
+        if not line.startswith("    ") and line:
+            block = line.startswith(">>>") or (block and not line[0].isspace() and rewritten[-1] != "")
+        elif not block and line and rewritten and not rewritten[-1]:
             rewritten += ["::", ""]
+            block = True
         rewritten.append(line if block else _escaped(line))
     lines[:] = rewritten
 
@@ -122,6 +126,6 @@ MODULES = exported_modules()
 def setup(app) -> None:
     """Register the directive of exported names, and the readers of docstrings and formulas."""
     app.add_directive("exported", Exported)
-    app.connect("autodoc-process-docstring", plain_text)
+    app.connect("autodoc-process-docstring", plain_text, priority=100)  # before napoleon
     app.connect("autodoc-process-signature", short_aliases)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))

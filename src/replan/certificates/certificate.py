@@ -79,11 +79,27 @@ def certify(
     estimates: Sequence[KernelEstimate] | None = None,
     seed: int = 0,
 ) -> Certificate:
-    """The certificate of update times, after the fact: every update has left its estimate.
+    """Certify update times after the fact, when every update has left its estimate.
 
-    A rule is certified by the times that it takes: where they depend on the states seen or on draws, by those
-    of the mission with this seed. `estimates` are those that the robot plans on, of P_0 and of P_{t-1} for
-    every update at t, with their radii where they are learned; without it an update reveals the true kernel.
+    Parameters
+    ----------
+    mission : Mission
+        The mission to certify.
+    schedule : Rule or sequence of int
+        Update times, or a rule. A rule is certified by the times that it takes; if they depend on the states
+        seen or on draws, by those of the mission with this seed.
+    tightening : Tightening, optional
+        Structure and effort that make the certificate tighter.
+    estimates : sequence of KernelEstimate, optional
+        Estimates that the robot plans on: of P_0, and of P_{t-1} for every update at t, with their radii if
+        they are learned. Without them an update reveals the true kernel.
+    seed : int
+        Seed of the mission whose times are certified.
+
+    Returns
+    -------
+    Certificate
+        A bound on the regret, with what it assumes.
     """
     robot = mission if estimates is None else OnEstimates.of(mission, estimates)
     if isinstance(schedule, Rule):

@@ -46,7 +46,24 @@ ADVANCE = Tightening(both_ends=False, slip_cells=1)
 def certify_ahead(
     mission: Mission, times: Sequence[int], *, known_until: int = 0, tightening: Tightening = ADVANCE
 ) -> Certificate:
-    """Return the certificate of update times from the estimates made until `known_until` (0: P_0 alone)."""
+    """Certify update times in advance, from the estimates that exist at a time.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission to certify.
+    times : sequence of int
+        Update times.
+    known_until : int
+        Time until which updates have left their estimates; 0 means P_0 only.
+    tightening : Tightening
+        Structure and effort that make the certificate tighter.
+
+    Returns
+    -------
+    Certificate
+        A bound on the regret, with what it assumes.
+    """
     require_frozen(mission)
     times = budgeted_times(mission, times)
     made = tuple(t for t in times if t <= max(known_until, FIRST_UPDATE))  # the first plan is made on P_0 too

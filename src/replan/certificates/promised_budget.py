@@ -50,9 +50,28 @@ def promise(
     tightening: Tightening = ADVANCE,
     progress: Callable[[int, float], None] = lambda budget, value: None,
 ) -> Promise:
-    """Return the smallest budget found whose certificate in advance is at most `amount`.
+    """Find the smallest budget whose certificate in advance is at most an amount.
 
-    `progress` is called with each budget that is tried and the least certificate found for it.
+    Parameters
+    ----------
+    mission : Mission
+        The mission; its own budget is not used.
+    amount : float
+        Regret that must not be exceeded.
+    tightening : Tightening
+        Structure and effort that make certificates tighter.
+    progress : callable
+        Called with each budget that is tried and the least certificate found for it.
+
+    Returns
+    -------
+    Promise
+        The smallest budget found, its times and its certificate.
+
+    Raises
+    ------
+    InputError
+        If no budget is found, or `amount` is not a number of at least 0.
     """
     if not amount >= 0:
         raise InputError(f"what is promised must be a number and not negative, as regret is: not {amount}")

@@ -57,9 +57,21 @@ class Theorem:
 def theorem(
     mission: Mission, times: Sequence[int], *, spread: Literal["diameter", "span"] = "diameter"
 ) -> Theorem:
-    """The bound of an update schedule, at the m that makes it least.
+    """Compute the paper's bound of an update schedule, at the m that makes it least.
 
-    `spread="span"` puts the measured span of values in the place of D times the range of the reward.
+    Parameters
+    ----------
+    mission : Mission
+        The mission.
+    times : sequence of int
+        Update times.
+    spread : {"diameter", "span"}
+        "span" uses the measured span of values in place of D times the range of the reward.
+
+    Returns
+    -------
+    Theorem
+        The bound, its terms, and the bound as the paper prints it.
     """
     require_frozen(mission)
     times = budgeted_times(mission, times)

@@ -27,11 +27,25 @@ DO_NOT_LOOK, LOOK = 0, 1
 
 
 class BudgetedObservation(gymnasium.Wrapper, RecordConstructorArgs):
-    """Action (action, look); observation {"seen", "age", "budget_left"}; flat: a number and a vector.
+    """A wrapper in which an action is (action, look) and observations are limited.
 
-    The observation after `reset` is free, as the paper's first step is. A look beyond the budget is refused:
-    the step is taken, nothing is shown, and `info["looked"]` is False. The environment's own `info` is passed
-    on only with a look, since it may reveal the state.
+    The observation holds the state last `seen`, its `age` and the `budget_left`. The observation after
+    `reset` is free, as the paper's first step is. A look beyond the budget is refused: the step is taken,
+    nothing is shown, and `info["looked"]` is False. The environment's own `info` is passed on only with a
+    look, since it may reveal the state.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        The environment.
+    budget : int
+        Looks that are granted in an episode.
+    price : float
+        Subtracted from the reward of each granted look.
+    longest : int, optional
+        Steps of an episode at most. Defaults to the environment's own limit.
+    flat : bool
+        Whether action and observation are a number and a vector.
     """
 
     def __init__(

@@ -30,7 +30,15 @@ ROBOT = (213, 94, 0)
 
 
 class WorldEnvironment(gymnasium.Env):
-    """One robot in the world, from its start to its horizon."""
+    """One robot in a world, from its start to its horizon.
+
+    Parameters
+    ----------
+    world : World
+        The world.
+    render_mode : {"ansi", "rgb_array"}, optional
+        How `render` draws; pictures are of grids.
+    """
 
     metadata: dict[str, Any] = {  # noqa: RUF012, pictures are of grids alone
         "render_modes": ["ansi", "rgb_array"],

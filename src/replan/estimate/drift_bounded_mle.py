@@ -69,10 +69,16 @@ class PairEstimate:
 
 
 class DriftBoundedMLE:
-    """The paper's estimator.
+    """The paper's estimator: maximum likelihood of every kernel so far, with drift within the stated bounds.
 
-    `nominal` gives each state's possible successors and, by default, fills what the data leaves open.
-    `drift_bounds` is one number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each pair.
+    Parameters
+    ----------
+    nominal : Kernel
+        Gives the possible successors of each state. By default it also fills what the data leaves open.
+    drift_bounds : array_like
+        One number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each state and action.
+    filling : {"nominal", "maximum-entropy", "pooled"}
+        How kernels are filled without data.
     """
 
     def __init__(self, nominal: Kernel, drift_bounds: ArrayLike, *, filling: Filling = "nominal") -> None:

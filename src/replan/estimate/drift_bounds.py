@@ -70,8 +70,18 @@ class OnlineDriftBounds:
     """Bounds on the drift of a slip kernel, all of them true at once with the stated confidence.
 
     Interval j gets the share 1 / (j (j + 1)) of the allowed error, which adds up to 1 over any number of
-    updates. Until two whole intervals have been seen nothing is known, and `initial` is the bound of every
-    step.
+    updates.
+
+    Parameters
+    ----------
+    nominal : SlipKernel
+        The grid and its slip law.
+    horizon : int
+        T, the number of steps of the mission.
+    confidence : float
+        Probability with which all bounds hold.
+    initial : float
+        Bound of every step until two whole intervals have been seen.
     """
 
     def __init__(

@@ -48,8 +48,18 @@ class ParameterEstimate:
 class FamilyFilter:
     """Estimator of the parameters of a family.
 
-    `drift_bounds` is one number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each pair;
-    `start` is the kernel at t = 0, without which all parameters are equally likely then.
+    Parameters
+    ----------
+    family : Family
+        The kernels that are possible, by their parameters.
+    drift_bounds : array_like
+        One number for every step, (T-1,) numbers, or (T-1, S, A) with a bound for each state and action.
+    start : Kernel, optional
+        The kernel at t = 0. Without it all parameters are equally likely then.
+    evidence : {"intervals", "transitions"}
+        Whether it learns from whole skip intervals or from the last transition before each update.
+    confidence : float
+        Probability with which the stated range of a parameter holds.
     """
 
     def __init__(

@@ -44,9 +44,18 @@ def check_options(evidence: str, confidence: float) -> None:
 class PooledSlip:
     """Estimator of the slip of a grid whose slip law and drift bounds are known.
 
-    `nominal` gives the grid, its slip law and the slip to assume before any evidence; `drift_bounds` is one
-    number for every step or (T-1,) numbers, the epsilon_t of kernel entries; `terrain` (S,) numbers each
-    cell's class.
+    Parameters
+    ----------
+    nominal : SlipKernel
+        The grid, its slip law, and the slip to assume before any evidence.
+    drift_bounds : array_like
+        One number for every step or (T-1,) numbers: the epsilon_t of kernel entries.
+    evidence : {"transitions", "intervals"}
+        Whether it learns from the last transition before each update or from whole skip intervals.
+    terrain : array_like, optional
+        (S,) class of each cell. Cells of one class have one slip.
+    confidence : float
+        Probability with which the stated range of the slip holds.
     """
 
     def __init__(

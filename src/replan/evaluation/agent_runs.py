@@ -24,7 +24,15 @@ from replan.schedule.rule import Decision, Rule
 
 
 class SimulatedRobot:
-    """Walks a world with the random numbers of a seed, the same that rollouts draw."""
+    """Moves through a world with the random numbers of a seed, the same that rollouts draw.
+
+    Parameters
+    ----------
+    world : World
+        The world to move in.
+    seed : int
+        Seed of the draws.
+    """
 
     def __init__(self, world: World, *, seed: int = 0) -> None:
         self.world, self.seed = world, seed

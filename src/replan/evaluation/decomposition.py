@@ -78,7 +78,22 @@ class Decomposition:
 
 
 def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Decomposition:
-    """Split the exact regret of a rule by its Shapley values over the three switches."""
+    """Split the exact regret of a rule by its Shapley values over the three switches.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission to evaluate.
+    rule : Rule
+        Decides when to update.
+    best : Oracle, optional
+        The oracle of the mission's world, if it is known already.
+
+    Returns
+    -------
+    Decomposition
+        The cost of the state not seen, of the stale plan and of the wrong model.
+    """
     forecast = mission.robot.forecast
     if forecast.moves:
         raise InputError(f"regret is split by cause for the forecast frozen, not {forecast.name}")

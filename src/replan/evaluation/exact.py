@@ -90,9 +90,23 @@ def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Or
 def evaluate(
     mission: Mission, rule: Rule, *, best: Oracle | None = None, all_starts: bool = True
 ) -> Evaluation:
-    """Return the exact expected return of a rule, its regret, and the loss of each step.
+    """Compute the exact expected return of a rule, its regret, and the loss of each step.
 
-    Without `all_starts` the dynamic regret is left out.
+    Parameters
+    ----------
+    mission : Mission
+        The mission to evaluate.
+    rule : Rule
+        Decides when to update.
+    best : Oracle, optional
+        The oracle of the mission's world, if it is known already.
+    all_starts : bool
+        Whether the dynamic regret, the maximum over start states, is computed too.
+
+    Returns
+    -------
+    Evaluation
+        Return, regret, expected updates and the loss of every step.
     """
     mission, best = reach_and_oracle(mission, best)
     update_times = UpdateTimes(mission, rule)
@@ -107,12 +121,42 @@ def evaluate(
 
 
 def evaluate_times(mission: Mission, times, *, best: Oracle | None = None) -> Evaluation:
-    """Return the exact value of given update times."""
+    """Compute the exact value of given update times.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission to evaluate.
+    times : iterable of int
+        Update times, in order.
+    best : Oracle, optional
+        The oracle of the mission's world, if it is known already.
+
+    Returns
+    -------
+    Evaluation
+        Return, regret and the loss of every step.
+    """
     return evaluate(mission, FixedTimes(mission.check_times(times)), best=best)
 
 
 def regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float:
-    """Return the exact regret from the start state."""
+    """Compute the exact regret from the start state.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission to evaluate.
+    rule : Rule
+        Decides when to update.
+    best : Oracle, optional
+        The oracle of the mission's world, if it is known already.
+
+    Returns
+    -------
+    float
+        The oracle's expected return minus the rule's.
+    """
     mission, best = reach_and_oracle(mission, best)
     return float(best.values[0][mission.world.start]) - from_start(mission, rule, None)[0]
 

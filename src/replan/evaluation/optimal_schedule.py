@@ -69,7 +69,18 @@ class Optimum:
 
 
 def optimum(mission: Mission) -> Optimum:
-    """Return the best fixed and the best feedback schedule."""
+    """Find the best fixed and the best feedback schedule.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission; its budget or price is that of the schedules.
+
+    Returns
+    -------
+    Optimum
+        The least regret of any rule, and the best fixed update times.
+    """
     mission = mission.within_reach()
     best = float(oracle_return(mission.world)[mission.world.start])
     paid = mission.spending.paid

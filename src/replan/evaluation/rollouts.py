@@ -59,7 +59,24 @@ class SampledRegret:
 
 
 def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = False) -> Rollouts:
-    """Sample the mission once per seed."""
+    """Sample the mission once per seed.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission to sample.
+    rule : Rule
+        Decides when to update.
+    seeds : array_like of int
+        (N,) seeds, one for each sample.
+    trace : bool
+        Whether states, beliefs and update times are kept too.
+
+    Returns
+    -------
+    Rollouts
+        Return and number of updates of every sample.
+    """
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
     fleet = _Fleet(mission, rule, seeds, trace=trace)
     fleet.run()

@@ -52,10 +52,24 @@ class _Question:
 
 
 def check_rule(rule: Rule | MakeRule, *missions: Mission, seed: int = 0, most: int = 20) -> list[RuleFinding]:
-    """Return the first `most` faults of a rule, an empty list if none is found.
+    """Check that a rule spends its budget, repeats itself and uses only what it declares.
 
-    Give a function of the mission in place of a rule that is made from one: it is then made anew in every
-    changed world. Without missions two small grids are used.
+    Parameters
+    ----------
+    rule : Rule or callable
+        The rule. Give a function of the mission for a rule that is made from one: it is then made anew in
+        every changed world.
+    *missions : Mission
+        Missions to run it on; two small grids if none is given.
+    seed : int
+        Seed of the draws.
+    most : int
+        Number of faults to return at most.
+
+    Returns
+    -------
+    list of RuleFinding
+        The first faults; an empty list if none is found.
     """
     if isinstance(rule, type) and issubclass(rule, Rule):
         require_instance(rule)

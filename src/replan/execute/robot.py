@@ -19,7 +19,26 @@ Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
 
 
 def plan_by_induction(kernel: Kernel, reward, time: int, horizon: int, ties: Ties) -> Plan:
-    """Plan by backward induction, the default planner of a robot."""
+    """Plan by backward induction, the default planner of a robot.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The estimate of the kernel.
+    reward : callable
+        The reward of each time.
+    time : int
+        Time of the first step.
+    horizon : int
+        Number of steps to plan.
+    ties : Ties
+        Which of equally good actions is taken.
+
+    Returns
+    -------
+    Plan
+        The first-step policy and its Q-values.
+    """
     return plan(kernel, reward, time=time, horizon=horizon, ties=ties)
 
 

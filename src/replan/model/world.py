@@ -204,7 +204,20 @@ def drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
 
 
 def local_drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
-    """(T-1, S, A) the largest entrywise change of each state and action; its maximum is epsilon_t."""
+    """Compute the largest entrywise change of each state and action at every step; its maximum is epsilon_t.
+
+    Parameters
+    ----------
+    kernel : callable
+        The kernel of each time.
+    horizon : int
+        T.
+
+    Returns
+    -------
+    ndarray
+        (T-1, S, A) changes from P_t to P_{t+1}.
+    """
     now = kernel(0)
     bounds = np.zeros((horizon - 1, now.states, now.actions))
     for t in range(horizon - 1):

@@ -74,7 +74,28 @@ def plan(
     ties: Ties | None = None,
     kernel_at: Callable[[int], Kernel] | None = None,
 ) -> Plan:
-    """Plan at `time` for `horizon` steps, on `kernel_at` where given for the steps after the first."""
+    """Plan by backward induction.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel of the first step, and of all steps unless `kernel_at` is given.
+    reward : callable
+        The reward of each time.
+    time : int
+        Time of the first step.
+    horizon : int
+        Number of steps to plan.
+    ties : Ties, optional
+        Which of equally good actions is taken.
+    kernel_at : callable, optional
+        The kernel of each time after the first step.
+
+    Returns
+    -------
+    Plan
+        The first-step policy and its Q-values.
+    """
     if horizon < 1:
         raise InputError(f"a plan needs a horizon of at least 1, not {horizon}")
     ties, first = ties or Ties(), reward(time)
@@ -200,7 +221,18 @@ class Oracle:
 
 
 def oracle(world: World) -> Oracle:
-    """Return the optimal values of every time and state."""
+    """Compute the optimal values of every time and state, with all kernels known.
+
+    Parameters
+    ----------
+    world : World
+        The world.
+
+    Returns
+    -------
+    Oracle
+        Values and best actions of every time and state.
+    """
     require_oracle_memory(world)
     values = np.empty((world.horizon + 1, world.states))
     values[-1] = 0.0

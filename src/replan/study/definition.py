@@ -124,9 +124,19 @@ def builtin_studies() -> list[str]:
 
 
 def load_study(source: str | Path, **replaced: Any) -> tuple[Study, str]:
-    """Return the study of a TOML file or of that name, and its text, which is kept with the results.
+    """Load a study.
 
-    `replaced` are keys to be put in place of the file's.
+    Parameters
+    ----------
+    source : str or Path
+        A TOML file, or the name of a study that comes with replan.
+    **replaced : object
+        Keys that replace those of the file.
+
+    Returns
+    -------
+    tuple of Study and str
+        The study, and its text, which is kept with the results.
     """
     text, where = read_toml(source, **FILES, what="study")
     data = parse_toml(text, where=where)

@@ -80,10 +80,26 @@ class Bench:
 def choose(
     bench: Bench, name: str, *, given: dict[str, Any] | None = None, search: Search = "paper"
 ) -> Choice:
-    """Return the candidate with the least regret; parameters that are `given` are not chosen.
+    """Choose the candidate with the least regret.
 
-    Regret is that on the validation seeds, or with `search = "exact"` the exact one; on a mission with prices
-    the price of the updates is added.
+    Regret is that on the validation seeds, or with `search="exact"` the exact one. If updates have a price,
+    it is added.
+
+    Parameters
+    ----------
+    bench : Bench
+        The mission, with what all rules on it are compared with.
+    name : str
+        Name of a registered rule.
+    given : dict, optional
+        Hyper-parameters that are not chosen.
+    search : {"paper", "equal", "exact"}
+        The candidates.
+
+    Returns
+    -------
+    Choice
+        The rule, and how it was chosen.
     """
     if given and given.keys() >= rule_parameters(registered_rule(name)).keys():
         return Choice(make_rule(name, **given))

@@ -54,7 +54,20 @@ class Run:
 
 
 def read_run(folder: Path, *, samples: bool = False) -> Run:
-    """Return the run that a folder holds; sampled returns only where they are asked for."""
+    """Read the run in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the run.
+    samples : bool
+        Whether sampled returns are read too.
+
+    Returns
+    -------
+    Run
+        The records of every cell.
+    """
     with Store.open(folder) as store:
         columns, rows = store.query("select * from cells left join results using (cell) order by position")
         settings = store.execute("select setting, data from settings")

@@ -89,7 +89,25 @@ def find_rule(name: str, *, text: str | None = None) -> RuleSource:
 
 
 def make_rule(name: str, **parameters: Any) -> Rule:
-    """Return the rule of that name (see `find_rule`) with the given parameters."""
+    """Make the rule of that name.
+
+    Parameters
+    ----------
+    name : str
+        A registered name, `file.py:Class` or `package.module:Class`.
+    **parameters : object
+        Hyper-parameters. Text is read as the type of the parameter.
+
+    Returns
+    -------
+    Rule
+        The rule.
+
+    Raises
+    ------
+    InputError
+        If there is no such rule, or it does not take a parameter.
+    """
     return find_rule(name).make(**parameters)
 
 

@@ -46,9 +46,29 @@ def run_study(
     resume: bool = False,
     quiet: bool = False,
 ) -> Report:
-    """Compute every cell that the store of `folder` does not hold.
+    """Compute every cell that the store of a folder does not hold.
 
-    The engine comes first: one that cannot be had leaves no store behind, and Ctrl-C ends the wait for it.
+    The engine is made first: one that cannot be had leaves no store behind, and Ctrl-C ends the wait for it.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    text : str
+        Its text, which is kept with the results.
+    folder : Path
+        Folder of the store.
+    engine : callable
+        Makes the engine that computes cells.
+    resume : bool
+        Whether to go on with a store that is there.
+    quiet : bool
+        Whether to show no progress.
+
+    Returns
+    -------
+    Report
+        Counts of cells, and those that failed.
     """
     began = time.monotonic()
     planned = entries(study, version=code_version())

@@ -139,7 +139,13 @@ def parse_card(text: str, *, where: str) -> Card:
 
 
 def reference_cards() -> list[Card]:
-    """Return the cards that come with replan, in the order of their names."""
+    """Read the cards that come with replan, in the order of their names.
+
+    Returns
+    -------
+    list of Card
+        The cards.
+    """
     folder = resources.files("replan.suite") / "cards"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda f: f.name)
     return [parse_card(file.read_text(encoding="utf-8"), where=file.name) for file in files]

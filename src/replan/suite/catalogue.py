@@ -90,14 +90,41 @@ class SuiteWorld:
 
 
 def suite_worlds(part: Part) -> list[SuiteWorld]:
-    """Return the worlds of a part, family by family."""
+    """Return the worlds of a part of the suite, family by family.
+
+    Parameters
+    ----------
+    part : {"tune", "test"}
+        The part.
+
+    Returns
+    -------
+    list of SuiteWorld
+        The worlds.
+    """
     if part not in FIRST_SEED:
         raise InputError(f"a part of the suite is tune or test, not {part!r}")
     return [world for world in _all_worlds() if world.part == part]
 
 
 def suite_world(name: str) -> SuiteWorld:
-    """Return the world of that name."""
+    """Return a world of the suite.
+
+    Parameters
+    ----------
+    name : str
+        Its name, as `rover-sines-1003`.
+
+    Returns
+    -------
+    SuiteWorld
+        The world.
+
+    Raises
+    ------
+    InputError
+        If there is no such world.
+    """
     known = {world.name: world for world in _all_worlds()}
     if name not in known:
         raise InputError(f"unknown world of the suite {name!r}{did_you_mean(name, known)}")

@@ -58,7 +58,22 @@ class Summary:
 def score_matrix(
     worlds: Sequence[SuiteWorld], regrets: Regrets, executions: Sequence[Execution] = EXECUTIONS
 ) -> Array:
-    """(W, E) scores to 6 decimals; NaN where a world is not scored."""
+    """Compute the scores of regrets on worlds of the suite, to 6 decimals.
+
+    Parameters
+    ----------
+    worlds : sequence of SuiteWorld
+        The worlds of the rows.
+    regrets : mapping
+        Regret by the name of a world and the execution.
+    executions : sequence of str
+        The executions of the columns.
+
+    Returns
+    -------
+    ndarray
+        (W, E) scores; NaN for a world that is not scored.
+    """
     found = [[world.score(kind, regrets[world.name, kind]) for kind in executions] for world in worlds]
     return np.round(np.array(found, dtype=float).reshape(len(worlds), len(executions)), 6) + 0.0
 
@@ -71,7 +86,18 @@ def world_groups(worlds: Sequence[SuiteWorld]) -> dict[str, Indices]:
 
 
 def summarise(scores: Array) -> Summary | None:
-    """Return the aggregates of (W, E) scores; None where nothing is scored."""
+    """Compute the aggregates of scores.
+
+    Parameters
+    ----------
+    scores : ndarray
+        (W, E) scores, from `score_matrix`.
+
+    Returns
+    -------
+    Summary or None
+        The aggregates; None if nothing is scored.
+    """
     scores = scores[np.isfinite(scores).any(axis=1)]
     if not len(scores):
         return None

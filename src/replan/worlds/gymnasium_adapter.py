@@ -25,9 +25,26 @@ from replan.worlds.model_table import ModelTable, world_of_tables
 
 
 def from_gymnasium(environment: Any, *, horizon: int | None = None, start: int | None = None) -> World:
-    """Return the world of an environment that does not drift, or of a list of them, one for each time.
+    """Make a world of an environment that does not drift, or of a list of them, one for each time.
 
-    The horizon defaults to the environment's own limit of steps, or the length of the list.
+    Parameters
+    ----------
+    environment : gymnasium.Env or list of gymnasium.Env
+        Environments with a table of their model, `env.unwrapped.P`.
+    horizon : int, optional
+        T. Defaults to the environment's own limit of steps, or to the length of the list.
+    start : int, optional
+        Start state. Defaults to the environment's own.
+
+    Returns
+    -------
+    World
+        The world with the environments' kernels and rewards.
+
+    Raises
+    ------
+    InputError
+        If an environment has no table, or continuous states or actions.
     """
     drifts = isinstance(environment, Sequence)
     environments = list(environment) if drifts else [environment]
@@ -42,7 +59,24 @@ def from_gymnasium(environment: Any, *, horizon: int | None = None, start: int |
 
 
 def from_ns_gym(environment: Any, *, horizon: int, start: int | None = None, seed: int = 0) -> World:
-    """Return the world of a fresh NS-Gym environment, which is stepped through the horizon."""
+    """Make a world of a fresh NS-Gym environment, which is stepped through the horizon.
+
+    Parameters
+    ----------
+    environment : gymnasium.Env
+        An environment of NS-Gym that was not stepped yet.
+    horizon : int
+        T.
+    start : int, optional
+        Start state. Defaults to the environment's own.
+    seed : int
+        Seed of the environment's changes.
+
+    Returns
+    -------
+    World
+        The world with the kernels that the environment had at each step.
+    """
     states, actions = numbered_spaces(environment)
     if not (environment.has_wrapper_attr("has_reset") and environment.has_wrapper_attr("tunable_params")):
         raise InputError(f"{name_of(environment)} is not an NS-Gym environment: see from_gymnasium")

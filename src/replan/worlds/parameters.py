@@ -76,7 +76,18 @@ WORLDS: dict[str, type[WorldParameters]] = {}
 
 
 def register_world(name: str) -> Callable[[WorldType], WorldType]:
-    """Register the decorated parameters as the world of that name."""
+    """Register the decorated parameters as the world of that name.
+
+    Parameters
+    ----------
+    name : str
+        The `world` key of a setting.
+
+    Returns
+    -------
+    callable
+        The decorator of a class that derives from `WorldParameters`.
+    """
 
     def register(kind: WorldType) -> WorldType:
         WORLDS[name] = kind

@@ -121,7 +121,23 @@ def builtin_settings() -> list[str]:
 
 
 def load_setting(source: str | Path) -> Setting:
-    """Return the setting in a TOML file, or the built-in one of that name."""
+    """Load the setting in a TOML file, or the built-in one of that name.
+
+    Parameters
+    ----------
+    source : str or Path
+        A TOML file, or the name of a built-in setting.
+
+    Returns
+    -------
+    Setting
+        The parameters of a world and of a mission in it.
+
+    Raises
+    ------
+    InputError
+        If there is no such setting, or a key is unknown, of another type or out of range.
+    """
     text, where = read_toml(source, **FILES, what="setting")
     return parse_setting(parse_toml(text, where=where), where=where)
 
@@ -194,7 +210,26 @@ def make_mission(
     world: World | None = None,
     **spending: Any,
 ) -> Mission:
-    """Return the mission of a setting, with another forecast, world or keys of `SPENDING` where given."""
+    """Make the mission of a setting.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting, from `load_setting`.
+    execution : {"map", "belief"}
+        How the robot acts between updates.
+    forecast : ForecastParameters or str, optional
+        What the robot expects, in place of the setting's forecast.
+    world : World, optional
+        A world in place of the setting's.
+    **spending : int or float
+        `budget` or `price`, in place of the setting's.
+
+    Returns
+    -------
+    Mission
+        The world, the robot and the way to spend.
+    """
     if isinstance(setting, str):
         raise InputError(f"a mission is made of a setting: load_setting({setting!r})")
     setting = with_spending(setting, **spending)

@@ -97,7 +97,22 @@ class Track:
 
 
 def fly_one(job: Job, *, link: str | None = None, progress: OnMove | None = None) -> tuple[Flown, Track]:
-    """One flight: in simulated physics, or over a cflib link with the wind simulated in its setpoints."""
+    """Fly once: in simulated physics, or over a cflib link with the wind simulated in its setpoints.
+
+    Parameters
+    ----------
+    job : Job
+        Layout, rule and seed.
+    link : str, optional
+        URI of a real drone.
+    progress : callable, optional
+        Called after each move.
+
+    Returns
+    -------
+    tuple of Flown and Track
+        The flight as it was flown, and its track for tables and pictures.
+    """
     scene = job.scene
     agent = Agent.on(scene.mission(), job.rule, seed=job.draws)
     if link is None:
