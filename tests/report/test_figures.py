@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from docs.readme_figure import ReadmeData, readme_data, readme_figure
 from matplotlib.figure import Figure
 
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.report.grid_path import position_error, spread_visits
 from replan.report.paper_figures import update_timing
-from replan.report.readme_figure import ReadmeData, readme_data, readme_figure
 from replan.report.style import save, save_png
 from replan.report.trajectory_figure import TrajectoryRow, representative_seed, trajectories
 from replan.schedule.fixed import FixedTimes
@@ -195,7 +195,7 @@ def test_the_readme_picture_shows_marks_bursts_and_both_bars_of_every_rule():
 
 def test_importing_the_figures_does_not_load_matplotlib():
     program = (
-        "import sys, replan.report.readme_figure, replan.report.paper_figures;"
+        "import sys, replan.report.curves, replan.report.paper_figures;"
         "import replan.report.trajectory_figure;"
         "sys.exit('matplotlib' in sys.modules)"
     )
@@ -207,5 +207,5 @@ def test_the_picture_of_the_readme_is_small_and_says_what_the_library_computes(t
     assert 0 < picture.stat().st_size < 200_000
     save_png(readme_figure(readme_data()), tmp_path / "readme.png")
     assert picture.read_bytes() == (tmp_path / "readme.png").read_bytes(), (
-        "make it again: python -m replan.report.readme_figure"
+        "make it again: python docs/readme_figure.py"
     )

@@ -1,6 +1,6 @@
 """The picture of the README: the question, how rules answer it, and what each answer costs.
 
-Run `python -m replan.report.readme_figure` in the repository to write docs/images/readme.png again.
+Run `python docs/readme_figure.py` in the repository to write docs/images/readme.png again.
 """
 
 from __future__ import annotations
