@@ -27,8 +27,7 @@ from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
 from replan.study.estimators import TRUE_KERNEL, check_estimator
 from replan.worlds.forecasts import ForecastParameters, named_forecast
-from replan.worlds.parameters import one_line
-from replan.worlds.toml_files import builtin_names, parse_toml, read_toml
+from replan.worlds.parameters import builtin_names, one_line, parse_toml, read_toml
 
 Measure = Literal[
     "exact",

@@ -28,6 +28,7 @@ from replan.skip.propagation import Execution
 from replan.study.cells import canonical
 from replan.suite.families import FAMILIES, Data, Draws
 from replan.worlds.forecasts import ForecastKind
+from replan.worlds.parameters import parse_toml, read_toml
 from replan.worlds.settings import (
     FILES,
     PAPER_SETTINGS,
@@ -36,7 +37,6 @@ from replan.worlds.settings import (
     make_mission,
     parse_setting,
 )
-from replan.worlds.toml_files import parse_toml, read_toml
 
 VERSION = "v1"
 EXECUTIONS: tuple[Execution, ...] = ("map", "belief")

@@ -23,8 +23,16 @@ from replan.planning.ties import Ties
 from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
-from replan.worlds.parameters import WORLDS, FileParameters, Whole, WorldParameters, one_line
-from replan.worlds.toml_files import builtin_names, parse_toml, read_toml
+from replan.worlds.parameters import (
+    WORLDS,
+    FileParameters,
+    Whole,
+    WorldParameters,
+    builtin_names,
+    one_line,
+    parse_toml,
+    read_toml,
+)
 
 FILES = {"package": "replan.worlds", "folder": "setting_files"}
 PAPER_SETTINGS = (

@@ -163,12 +163,8 @@ def _drifting(ground: Ground) -> list[int]:
 
 def _kernel_with(ground: Ground, n: int, blocked: np.ndarray, slips: dict[int, float]) -> SlipKernel:
     """Return the kernel in which patches, by number, have other slips, and the rest that of the start."""
-    patches = [
-        patch.model_copy(update={"slip": slips.get(i, patch.slip_at(0)), "final_slip": None})
-        for i, patch in enumerate(ground.patches)
-    ]
-    field = slip_field(ground.model_copy(update={"patches": patches}), n, 0)
-    return SlipKernel((n, n), field, blocked=blocked)
+    values = [slips.get(i, patch.slip_at(0)) for i, patch in enumerate(ground.patches)]
+    return SlipKernel((n, n), _painted(ground, n, ground.slip, values), blocked=blocked)
 
 
 def slip_field(ground: Ground, n: int, t: int) -> Array:
