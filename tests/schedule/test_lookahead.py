@@ -50,6 +50,16 @@ def test_with_the_future_given_it_is_the_optimum(mission):
     assert regret(mission, Lookahead(**EXACT)) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
 
 
+@given(tiny_missions(max_horizon=7), st.integers(0, 3), st.booleans())
+def test_with_a_future_given_that_comes_to_rest_it_is_the_optimum(mission, rest, one_reward):
+    """The robot has a plan for every step there too, not one that is kept."""
+    moving = mission.world
+    reward = constant(moving.reward(0)) if one_reward else moving.reward
+    world = replace(moving, kernel=lambda t: moving.kernel(min(t, rest)), reward=reward)
+    mission = replace(mission, world=world, robot=replace(mission.robot, forecast=Given(world.kernel)))
+    assert regret(mission, Lookahead(**EXACT)) == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
+
+
 @given(tiny_missions(max_horizon=7), st.booleans())
 def test_in_a_world_that_stands_still_a_frozen_forecast_is_the_optimum(mission, one_reward):
     still, reward = mission.world.kernel(0), mission.world.reward

@@ -124,13 +124,16 @@ class Lookahead(Rule):
         key = (self, context.last_update, context.price, states.tobytes(), budget_left)
         if key not in context.cache:
             still = Future("stays", 1.0, constant(context.kernel))
-            context.cache[key] = Candidates.of(self.solve(context, still, states, budget_left))
+            solution = self.solve(context, still, states, budget_left, told=False)
+            context.cache[key] = Candidates.of(solution)
         return context.cache[key]
 
-    def solve(self, context: Context, future: Future, states: Indices, budget_left: int | None) -> Programme:
-        """Solve the dynamic programme in one future."""
-        stride = self.stride(context)
-        return solve(self.problem(context, future), context.last_update, states, budget_left, stride=stride)
+    def solve(
+        self, context: Context, future: Future, states: Indices, budget_left: int | None, *, told: bool = True
+    ) -> Programme:
+        """Solve the dynamic programme in one future; `told` as in `problem`."""
+        problem, stride = self.problem(context, future, told=told), self.stride(context)
+        return solve(problem, context.last_update, states, budget_left, stride=stride)
 
     def stride(self, context: Context, *, share: float = 1.0) -> int:
         """Return the distance between the times at which later updates are weighed."""
@@ -150,7 +153,8 @@ class Lookahead(Rule):
         begin, horizon = context.last_update, context.horizon
         along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
         stays = len(along.successors) == 1
-        if told and not stays:
+        replans = told and bool(context.plan.later)  # a robot on a forecast has a plan for every step
+        if replans:
             later = _acting_on_the_future(context, future)
         else:
             later = _acting_on_what_is_seen(context, future, along)
@@ -158,7 +162,8 @@ class Lookahead(Rule):
         def acting_from(time: int) -> Propagation:
             return context.propagation if time == begin else later(time)
 
-        same_plans = stays and along.constant_reward and context.plan.ties.kind != "random"
+        constant = stays and along.constant_reward
+        same_plans = constant and context.plan.ties.kind != "random" and not replans
         return Problem(
             along,
             acting_from,
