@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from replan.execute.mission import Mission
-
-NOTHING, LOOK, PLAN, BOTH = (False, False), (True, False), (False, True), (True, True)
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,9 @@ def started(mission: Mission) -> Robot:
     return Robot(0, 0, mission.update(0).propagation.begin(start), tuple(places))
 
 
-def seen(mission: Mission, robot: Robot, state: int) -> Robot:
-    estimate = mission.update(robot.plan_time).propagation.begin(np.array([state]))
-    return Robot(robot.time, robot.plan_time, estimate, tuple(np.eye(mission.world.states)[state]))
-
-
-def planned(robot: Robot) -> Robot:
-    return Robot(robot.time, robot.time, robot.estimate, robot.places)
+def updated(mission: Mission, robot: Robot, state: int) -> Robot:
+    estimate = mission.update(robot.time).propagation.begin(np.array([state]))
+    return Robot(robot.time, robot.time, estimate, tuple(np.eye(mission.world.states)[state]))
 
 
 def acted(mission: Mission, robot: Robot) -> tuple[float, Robot]:
@@ -58,44 +53,41 @@ def acted(mission: Mission, robot: Robot) -> tuple[float, Robot]:
     return gain, Robot(t + 1, robot.plan_time, estimate, tuple(after))
 
 
-def outcomes(mission: Mission, robot: Robot, kind: tuple[bool, bool]) -> list[tuple[float, int, Robot]]:
-    """Probability, state seen (-1: none) and robot after a look, a plan, both or nothing."""
-    look, plan = kind
-    robot = planned(robot) if plan else robot
-    if not look:
-        return [(1.0, -1, robot)]
-    return [(p, s, seen(mission, robot, s)) for s, p in enumerate(robot.places) if p > 0]
+def outcomes(mission: Mission, robot: Robot, update: bool) -> list[tuple[float, Robot]]:
+    """Probability of each state that an update shows, and the robot then; without one, the robot as it is."""
+    if not update:
+        return [(1.0, robot)]
+    return [(p, updated(mission, robot, s)) for s, p in enumerate(robot.places) if p > 0]
 
 
-def expected_return(mission: Mission, kind_at) -> float:
-    """Of a schedule that is a function of (time, (time, state) of every look so far) -> kind."""
+def expected_return(mission: Mission, times: Collection[int]) -> float:
+    """Of updates at given times."""
 
-    def value(robot: Robot, looks: tuple) -> float:
+    def value(robot: Robot) -> float:
         if robot.time == mission.horizon:
             return 0.0
         total = 0.0
-        for p, state, after in outcomes(mission, robot, kind_at(robot.time, looks)):
+        for p, after in outcomes(mission, robot, robot.time in times):
             gain, following = acted(mission, after)
-            known = (*looks, (robot.time, state)) if state >= 0 else looks
-            total += p * (gain + value(following, known))
+            total += p * (gain + value(following))
         return total
 
-    return value(started(mission), ())
+    return value(started(mission))
 
 
-def best_objective(mission: Mission, kinds, *, look_price: float = 0.0, plan_price: float = 0.0) -> float:
-    """The best over all feedback schedules; `kinds(time, looks, plans)` are those that may follow so many."""
+def best_objective(mission: Mission, *, most: int, price: float) -> float:
+    """The best over all feedback schedules of at most so many updates, the first at any time from 1 on."""
 
-    def value(robot: Robot, looks: int, plans: int) -> float:
+    def value(robot: Robot, made: int) -> float:
         if robot.time == mission.horizon:
             return 0.0
         best = -np.inf
-        for look, plan in kinds(robot.time, looks, plans):
-            total = -look_price * look - plan_price * plan
-            for p, _, after in outcomes(mission, robot, (look, plan)):
+        for update in (False, True) if robot.time > 0 and made < most else (False,):
+            total = -price * update
+            for p, after in outcomes(mission, robot, update):
                 gain, following = acted(mission, after)
-                total += p * (gain + value(following, looks + look, plans + plan))
+                total += p * (gain + value(following, made + update))
             best = max(best, total)
         return best
 
-    return value(started(mission), 0, 0)
+    return value(started(mission), 0)

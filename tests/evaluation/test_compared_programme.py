@@ -148,6 +148,13 @@ def test_the_limit_is_states_times_squared_steps():
         optimum(replace(mission, sizes=Sizes(compared_floor=3 * 4**2 - 1)))
 
 
+def test_an_optimum_at_a_price_is_refused():
+    mission = make_mission(load_setting("crosswind-mild"), price=0.1)
+    mission = replace(mission, robot=replace(mission.robot, forecast=Trend()))
+    with pytest.raises(InputError, match="optimum with prices is not computed for the forecast trend"):
+        optimum(mission)
+
+
 def test_the_split_by_cause_is_refused_where_the_forecast_moves():
     mission = replace(
         make_mission(load_setting("crosswind-mild")),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enumeration import BOTH, NOTHING, best_objective, expected_return
+from enumeration import best_objective, expected_return
 from replan import SimulatedRobot, Spending
 from replan.errors import InputError
 from replan.evaluation.agent_runs import run_agent
@@ -53,11 +53,6 @@ def every_subset(mission: Mission):
     return chain.from_iterable(combinations(times, count) for count in range(mission.horizon))
 
 
-def updating(mission: Mission, most: int):
-    """Kinds that a priced robot has, with at most so many updates."""
-    return lambda t, looks, plans: [NOTHING, BOTH] if t > 0 and looks < most else [NOTHING]
-
-
 def best_return(mission: Mission) -> float:
     return float(oracle_return(mission.world)[mission.world.start])
 
@@ -68,7 +63,7 @@ def test_given_times_are_worth_their_return_minus_their_price(mission, price, se
     chosen = np.random.default_rng(seed).random(mission.horizon) < 0.5
     times = tuple(t for t in range(1, mission.horizon) if chosen[t])
     found = evaluate(mission, FixedTimes(mission.check_times(times)))
-    enumerated = expected_return(mission, lambda t, looks: BOTH if t in times else NOTHING)
+    enumerated = expected_return(mission, times)
     assert found.expected_return == pytest.approx(enumerated, abs=1e-9)
     assert found.expected_updates == pytest.approx(len(times), abs=1e-9)
     assert found.objective == pytest.approx(enumerated - price * len(times), abs=1e-9)
@@ -81,8 +76,9 @@ def test_the_optimum_equals_enumeration_of_all_schedules(mission, price, limit):
     limit = None if limit is None else min(limit, mission.horizon - 1)
     mission = priced(mission, price, limit)
     found = optimum(mission)
-    best = best_objective(mission, updating(mission, mission.limit), look_price=price)
+    best = best_objective(mission, most=mission.limit, price=price)
     assert found.feedback_objective == pytest.approx(best, abs=1e-9)
+    assert greatest_objective(mission) == pytest.approx(best, abs=1e-9)
     tried = [
         best_return(mission) - priced_regret(mission, FixedTimes(times))
         for times in every_subset(mission)

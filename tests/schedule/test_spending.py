@@ -89,14 +89,21 @@ def test_a_budget_lies_between_one_and_the_last_time():
     assert Spending.at_price(0.1).most(5) == 4, "with a price every time can have an update"
     with pytest.raises(InputError, match="budget must be at least 1, not 0"):
         Spending.exactly(0)
-    with pytest.raises(InputError, match=r"budget must lie between 1 and 4 \(horizon - 1\), not 5"):
-        Spending.exactly(5).most(5)
+    for spending in (Spending.exactly(5), Spending.at_most(5), Spending.at_price(0.1, limit=5)):
+        assert spending.most(6) == 5
+        with pytest.raises(InputError, match=r"budget must lie between 1 and 4 \(horizon - 1\), not 5"):
+            spending.most(5)
 
 
+@pytest.mark.parametrize(
+    "make", [Spending.exactly, Spending.at_most, lambda b: Spending.at_price(0.1, limit=b)]
+)
 @pytest.mark.parametrize("budget", [4.5, True, "4", np.float64(4)])
-def test_a_budget_is_a_whole_number(budget):
-    with pytest.raises(InputError, match="budget must be a whole number"):
-        Spending.at_most(budget)
+def test_a_budget_is_a_whole_number(make, budget):
+    with pytest.raises(InputError) as error:
+        make(budget)
+    assert str(error.value) == f"budget must be a whole number, not {budget!r}"
+    assert make(np.int64(4)) == make(4)
 
 
 @pytest.mark.parametrize("price", [-1e-9, inf, nan])
@@ -106,12 +113,23 @@ def test_a_price_is_finite_and_not_negative(price):
     assert Spending.at_price(0.0).paid(3) == 0 and Spending.at_price(0.5).paid(3) == 1.5
 
 
-@pytest.mark.parametrize("given", [{"limit": None}, {"limit": 3, "price": 0.1}])
-def test_only_a_budget_without_a_price_is_spent_exactly(given):
-    with pytest.raises(InputError):
-        Spending(exact=True, **given)
-    with pytest.raises(InputError, match="a budget or a price"):
-        Spending()
+@pytest.mark.parametrize("limit", [None, 3])
+def test_only_a_budget_without_a_price_is_spent_exactly(limit):
+    with pytest.raises(InputError, match="only a budget without a price can be spent exactly"):
+        Spending(limit, exact=True, price=0.1)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_there_is_a_budget_or_a_price(exact):
+    with pytest.raises(InputError, match="a mission needs a budget or a price"):
+        Spending(exact=exact)
+
+
+def test_what_needs_a_budget_is_told_of_a_price():
+    assert Spending.exactly(3).required_limit() == Spending.at_most(3).required_limit() == 3
+    for priced in (Spending.at_price(0.1), Spending.at_price(0.1, limit=3)):
+        with pytest.raises(InputError, match="this needs a budget, without a price"):
+            priced.required_limit()
 
 
 def test_times_lie_between_one_and_the_last_time():
@@ -125,13 +143,38 @@ def test_times_lie_between_one_and_the_last_time():
         ([1, 1], "1 is repeated"),
         ([3, 1], "1 comes after 3"),
         ([1], "1 update times given, but the budget is 2"),
-        ([1, 2.5], "an update time must be a whole number, not 2.5"),
+        ([1, 2, 3], "3 update times given, but the budget is 2"),
     ):
         with pytest.raises(InputError, match=said):
             two.check_times(times, 5)
-    assert Spending.at_most(2).check_times([1], 5) == (1,)
-    assert Spending.at_price(0.1).check_times([], 5) == ()
-    assert Spending.at_price(0.1).check_times([3], 5) == (3,)
+    with pytest.raises(InputError, match="budget must lie between 1 and 1"):
+        two.check_times([1, 2], 2)
+
+
+@pytest.mark.parametrize("time", [17.5, 17.0, True, "17"])
+def test_a_time_is_a_whole_number(time):
+    assert Spending.exactly(2).check_times(np.array([1, 17]), 50) == (1, 17)
+    with pytest.raises(InputError) as error:
+        Spending.exactly(2).check_times([1, time], 50)
+    assert str(error.value) == f"an update time must be a whole number, not {time!r}"
+
+
+@pytest.mark.parametrize(
+    ("spending", "accepted", "refused"),
+    [
+        (Spending.at_most(2), [(1,), (1, 4)], {(): "0 update", (3,): "at 1, not 3", (1, 2, 3): "3 update"}),
+        (Spending.at_price(0.1, limit=2), [(), (3,), (2, 4)], {(1, 2, 3): "3 update", (2, 2): "repeated"}),
+        (Spending.at_price(0.1), [(), (3,), (1, 2, 3, 4)], {(1, 5): "5 lies outside 1 to 4"}),
+    ],
+)
+def test_a_budget_that_need_not_be_spent_is_a_limit_and_with_a_price_the_first_time_is_free(
+    spending, accepted, refused
+):
+    for times in accepted:
+        assert spending.check_times(times, 5) == times
+    for times, said in refused.items():
+        with pytest.raises(InputError, match=said):
+            spending.check_times(times, 5)
 
 
 @pytest.mark.parametrize(
@@ -157,4 +200,7 @@ def test_a_refusal_says_why():
 def test_another_budget_is_spent_in_the_same_way():
     assert Spending.exactly(3).as_budget(5) == Spending.exactly(5)
     assert Spending.at_most(3).as_budget(5) == Spending.at_most(5)
-    assert Spending.at_price(0.1).as_budget(5) == Spending.exactly(5)
+    for priced in (Spending.at_price(0.1), Spending.at_price(0.1, limit=3)):
+        assert priced.as_budget(5) == Spending.exactly(5)
+    with pytest.raises(InputError, match="budget must be at least 1, not 0"):
+        Spending.at_most(3).as_budget(0)
