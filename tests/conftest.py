@@ -37,7 +37,6 @@ LONGEST = [
     "robots/crazyflie/test_crazyflow_flight.py",
     "docs/test_build.py",
     "evaluation/test_prices.py",
-    "evaluation/test_looks_and_plans.py",
     "commands/test_commands.py",
     "commands/test_fly.py",
     "report/test_beyond_table.py",

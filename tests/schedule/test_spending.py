@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan import Robot, Spending
+from replan import FixedTimes, Robot, Spending
 from replan.errors import InputError
 from replan.evaluation.exact import from_start
 from replan.execute.mission import Mission
@@ -106,7 +106,7 @@ def test_a_budget_is_a_whole_number(make, budget):
     assert make(np.int64(4)) == make(4)
 
 
-@pytest.mark.parametrize("price", [-1e-9, inf, nan])
+@pytest.mark.parametrize("price", [-1e-9, inf, nan, "0.1", True])
 def test_a_price_is_finite_and_not_negative(price):
     with pytest.raises(InputError, match="the price of an update must be a number of at least 0"):
         Spending.at_price(price)
@@ -204,3 +204,9 @@ def test_another_budget_is_spent_in_the_same_way():
         assert priced.as_budget(5) == Spending.exactly(5)
     with pytest.raises(InputError, match="budget must be at least 1, not 0"):
         Spending.at_most(3).as_budget(0)
+
+
+def test_fixed_times_are_whole_numbers():
+    assert FixedTimes((1, np.int64(17))).times == (1, 17)
+    with pytest.raises(InputError, match=r"an update time must be a whole number, not 17\.5"):
+        FixedTimes((1, 17.5))

@@ -9,6 +9,7 @@ import numpy as np
 
 from replan.model.kernel import Indices
 from replan.schedule.rule import Context, Decision, Rule
+from replan.schedule.spending import whole
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class FixedTimes(Rule):
     name = "fixed"
 
     def __init__(self, times: Sequence[int]) -> None:
-        object.__setattr__(self, "times", tuple(int(t) for t in times))
+        object.__setattr__(self, "times", tuple(whole(t, "an update time") for t in times))
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) the first of the times after the last update."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
+from numbers import Real
 from operator import index
 
 from replan.errors import InputError
@@ -50,10 +51,10 @@ class Spending:
     def __post_init__(self) -> None:
         if self.limit is None and self.price is None:
             raise InputError("a mission needs a budget or a price")
-        if self.limit is not None and _whole(self.limit, "budget") < 1:
+        if self.limit is not None and whole(self.limit, "budget") < 1:
             raise InputError(f"budget must be at least 1, not {self.limit}")
-        if self.price is not None and not 0 <= self.price < inf:
-            raise InputError(f"the price of an update must be a number of at least 0, not {self.price}")
+        if self.price is not None and not (_is_number(self.price) and 0 <= self.price < inf):
+            raise InputError(f"the price of an update must be a number of at least 0, not {self.price!r}")
         if self.exact and (self.limit is None or self.price is not None):
             raise InputError("only a budget without a price can be spent exactly")
 
@@ -117,7 +118,7 @@ class Spending:
 
     def check_times(self, times: Iterable[int], horizon: int) -> tuple[int, ...]:
         """Return update times as a tuple. Raises an `InputError` that names the first fault."""
-        times = tuple(_whole(t, "an update time") for t in times)
+        times = tuple(whole(t, "an update time") for t in times)
         most = self.most(horizon)
         least = most if self.exact else int(self.first_is_forced)
         if not least <= len(times) <= most:
@@ -135,7 +136,12 @@ class Spending:
         return times
 
 
-def _whole(number: object, name: str) -> int:
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def whole(number: object, name: str) -> int:
+    """Return a whole number as an int. Raises `InputError` for anything else."""
     try:
         if not isinstance(number, bool):
             return index(number)  # pyright: ignore[reportArgumentType]
