@@ -57,7 +57,7 @@ from .schedule.navigation_triggers import (
     PathExpired as PathExpired,
 )
 from .schedule.periodic import Periodic as Periodic
-from .schedule.registry import register as register
+from .schedule.rule import register as register
 from .schedule.regret_guided import RegretGuided as RegretGuided
 from .schedule.rule import Context as Context, Decision as Decision, Need as Need, Rule as Rule
 from .schedule.spending import Spending as Spending

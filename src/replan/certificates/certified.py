@@ -24,8 +24,7 @@ from replan.errors import InputError
 from replan.model.kernel import Array
 from replan.model.reward import Reward
 from replan.model.sizes import require_pairs
-from replan.schedule.registry import register
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 
 
 def given_away(context: Context, steps: int) -> Array:

@@ -53,7 +53,7 @@ def _settings() -> Iterator[ListEntry]:
 
 
 def _rules() -> Iterator[ListEntry]:
-    for name, kind in RULES.items():
+    for name, kind in sorted(RULES.items()):
         parameters = [
             _parameter(field.name, field.default, required=field.default is MISSING)
             for field in fields(kind)  # pyright: ignore[reportArgumentType]

@@ -42,7 +42,7 @@ def choice(mo: Any, name: str, options: list[str], value: str) -> Any:
 
 def rule_choice(mo: Any, opened: link.Screen) -> Any:
     """Return the list of rules."""
-    return choice(mo, "rule", list(RULES), opened.rule)
+    return choice(mo, "rule", sorted(RULES), opened.rule)
 
 
 def execution_choice(mo: Any, opened: link.Screen) -> Any:

@@ -70,7 +70,7 @@ class ScreenSection(Parameters):
     @classmethod
     def _known_rule(cls, value: str) -> str:
         if value not in RULES:
-            raise ValueError(f"must be one of {', '.join(RULES)}, not {value!r}")
+            raise ValueError(f"must be one of {', '.join(sorted(RULES))}, not {value!r}")
         return value
 
 

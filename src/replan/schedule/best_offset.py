@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from replan.errors import InputError
 from replan.schedule.periodic import holds_time, periodic_times
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 
 
 def offset_period(horizon: int, budget: int) -> int:
@@ -37,6 +37,7 @@ def offset_candidates(horizon: int, budget: int) -> dict[int, tuple[int, ...]]:
     return {offset: times for times, offset in offsets.items()}
 
 
+@register
 @dataclass(frozen=True)
 class BestOffset(Rule):
     """A period begun `offset` steps after the first update; offset 0 is the uniform schedule itself."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from replan.errors import InputError
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import compared, paced, pacing_limit, reaches, stale_drift
 
 PACE_WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -17,6 +17,7 @@ THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0)
 """Thresholds of drift to choose from where one must do for many worlds."""
 
 
+@register
 @dataclass(frozen=True)
 class DriftThreshold(Rule):
     """Stale drift + pace_weight (t - tau) / L_t against the threshold."""

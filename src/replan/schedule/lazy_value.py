@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.kernel import Array, Kernel
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import compared, reaches
 
 THRESHOLDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -22,6 +22,7 @@ def _largest_difference(now: Array, stale: Array) -> float:
     return float(np.abs(now - stale).max())
 
 
+@register
 @dataclass(frozen=True)
 class LazyValue(Rule):
     """The value-weighted drift against a threshold. It has to know the current kernel, as in the paper."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 
 
+@register
 @dataclass(frozen=True)
 class FrontLoaded(Rule):
     """{1, ..., B}."""
@@ -22,6 +23,7 @@ class FrontLoaded(Rule):
         return Decision(True, f"{context.time} is among the first {context.budget} times")
 
 
+@register
 @dataclass(frozen=True)
 class BackLoaded(Rule):
     """{1, T-B+1, ..., T-1}."""

@@ -22,7 +22,7 @@ from replan.model.reach import Window
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.schedule.averaged_worth import Candidates, Choice, Choices, best_on_average
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.skip.propagation import Propagation, make_propagation
 from replan.skip.segments import WorldStack, stack_world
@@ -33,6 +33,7 @@ MOVING = 2e-4  # of the effort goes into each of several futures
 COARSER = 10  # times the tolerance holds in each of several futures
 
 
+@register
 @dataclass(frozen=True)
 class Lookahead(Rule):
     """Place the next update where it is worth most in the mission's forecast.

@@ -19,13 +19,14 @@ import numpy as np
 from replan.errors import InputError
 from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches
 from replan.skip.propagation import make_propagation
 
 THRESHOLDS = (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0, 8.0)
 
 
+@register
 @dataclass(frozen=True)
 class MeasuringValue(Rule):
     """Update when the measuring value reaches the threshold, in units of reward."""
@@ -64,6 +65,7 @@ class MeasuringValue(Rule):
         return np.where(due.any(axis=1), context.last_update + 1 + due.argmax(axis=1), context.horizon)
 
 
+@register
 @dataclass(frozen=True)
 class AccumulatedValue(MeasuringValue):
     """Update when the measuring values since the last update add up to the threshold."""

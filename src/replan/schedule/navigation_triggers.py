@@ -14,7 +14,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.kernel import Indices
 from replan.schedule.believed_path import believed_paths
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Trigger(Rule):
         return Decision(context.time >= at, f"the trigger ({parameters}) fires at {at}")
 
 
+@register
 @dataclass(frozen=True)
 class FixedRate(Trigger):
     """Update every so many steps; Nav2's default is a fixed rate of one in a second."""
@@ -58,6 +59,7 @@ class FixedRate(Trigger):
         return np.full(len(states), min(context.last_update + self.every, context.horizon))
 
 
+@register
 @dataclass(frozen=True)
 class DistanceTravelled(Trigger):
     """Update after so many cells of the believed path."""
@@ -81,6 +83,7 @@ class DistanceTravelled(Trigger):
         return np.where(far.any(axis=1), context.last_update + 1 + far.argmax(axis=1), context.horizon)
 
 
+@register
 @dataclass(frozen=True)
 class PathExpired(Trigger):
     """Update when a share of the path is used up; a path ends at rest, or with the planning horizon."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 
 
 @lru_cache(maxsize=64)
@@ -23,6 +23,7 @@ def holds_time(times: tuple[int, ...], time: int) -> bool:
     return place < len(times) and times[place] == time
 
 
+@register
 @dataclass(frozen=True)
 class Periodic(Rule):
     """Uniform spacings, whatever the drift."""

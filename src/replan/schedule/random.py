@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.kernel import Array, Indices
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 
 
+@register
 @dataclass(frozen=True)
 class Random(Rule):
     """Every schedule of B updates is equally likely."""

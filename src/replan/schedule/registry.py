@@ -5,68 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
+from importlib import import_module
 from inspect import formatannotation
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
 from replan.errors import InputError, did_you_mean
-from replan.schedule.best_offset import BestOffset
-from replan.schedule.drift_threshold import DriftThreshold
-from replan.schedule.lazy_value import LazyValue
-from replan.schedule.loaded import BackLoaded, FrontLoaded
-from replan.schedule.lookahead import Lookahead
-from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue
-from replan.schedule.navigation_triggers import DistanceTravelled, FixedRate, PathExpired
-from replan.schedule.periodic import Periodic
-from replan.schedule.random import Random
-from replan.schedule.regret_guided import RegretGuided
-from replan.schedule.rule import Rule
-from replan.schedule.self_triggered import SelfTriggered
+from replan.schedule.rule import RULES, Rule
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-RuleClass = TypeVar("RuleClass", bound=type[Rule])
-RULES: dict[str, type[Rule]] = {}
-"""Rule classes by name. `certified` is registered by `replan.certificates`."""
-
-
-def register(rule: RuleClass) -> RuleClass:
-    """Add a rule class by its name; a decorator or a call.
-
-    Parameters
-    ----------
-    rule : type
-        A class that derives from `Rule`.
-
-    Returns
-    -------
-    type
-        The same class.
-    """
-    RULES[rule.name] = rule
-    return rule
-
-
-for _rule in (
-    RegretGuided,
-    Periodic,
-    BestOffset,
-    Random,
-    FrontLoaded,
-    BackLoaded,
-    DriftThreshold,
-    SelfTriggered,
-    LazyValue,
-    Lookahead,
-    MeasuringValue,
-    AccumulatedValue,
-    FixedRate,
-    DistanceTravelled,
-    PathExpired,
-):
-    register(_rule)
+for _module in iter_modules([str(Path(__file__).parent)]):  # each registers the rules that it defines
+    if _module.name != "registry":
+        import_module(f"replan.schedule.{_module.name}")
 
 
 def make_rule(name: str, **parameters: Any) -> Rule:
@@ -77,7 +32,7 @@ def make_rule(name: str, **parameters: Any) -> Rule:
 def registered_rule(name: str) -> type[Rule]:
     """Return the rule class of that name."""
     if name not in RULES:
-        raise InputError(f"unknown rule {name!r}{did_you_mean(name, RULES)}")
+        raise InputError(f"unknown rule {name!r}{did_you_mean(name, sorted(RULES))}")
     return RULES[name]
 
 

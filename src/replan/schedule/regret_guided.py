@@ -8,7 +8,7 @@ from math import inf, isnan
 from typing import Literal, get_args
 
 from replan.errors import InputError
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import (
     Pacing,
     Phi,
@@ -39,6 +39,7 @@ DIAMETERS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 THRESHOLDS: dict[Family, float] = {"gap": 0.15, "drift": 0.25, "gap+drift": 0.30, "theorem": 0.30}
 
 
+@register
 @dataclass(frozen=True)
 class RegretGuided(Rule):
     """The paper's adaptive rule. `diameter` 0 switches the residual term off."""

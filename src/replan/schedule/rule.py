@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -219,6 +219,28 @@ class Rule(ABC):
         default, None, has `decide` asked at every step.
         """
         return None
+
+
+RuleClass = TypeVar("RuleClass", bound=type[Rule])
+RULES: dict[str, type[Rule]] = {}
+"""Registered rule classes by name."""
+
+
+def register(rule: RuleClass) -> RuleClass:
+    """Add a rule class by its name; a decorator or a call.
+
+    Parameters
+    ----------
+    rule : type
+        A class that derives from `Rule`.
+
+    Returns
+    -------
+    type
+        The same class.
+    """
+    RULES[rule.name] = rule
+    return rule
 
 
 def require_instance(rule: object) -> None:

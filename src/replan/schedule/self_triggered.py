@@ -11,10 +11,11 @@ import numpy as np
 
 from replan.model.kernel import Indices
 from replan.schedule.drift_threshold import THRESHOLDS
-from replan.schedule.rule import Context, Decision, Need, Rule
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, stale_drift
 
 
+@register
 @dataclass(frozen=True)
 class SelfTriggered(Rule):
     """The first t > tau whose stale drift reaches the threshold, known from the drift profile."""
