@@ -20,7 +20,7 @@ EQUAL = 1e-12  # values this close are tied, and the earlier time wins
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenUpdates:
     """The best next update of R robots with the same number of updates left."""
 
     times: Indices
@@ -72,10 +72,10 @@ class Choices:
         """B + 1."""
         return self.times.shape[1]
 
-    def of(self, rows: Indices | slice, column: int) -> Choice:
+    def of(self, rows: Indices | slice, column: int) -> ChosenUpdates:
         """Return those of some robots with so many updates left."""
         carried = np.empty((0, 0)) if self.carried is None else self.carried[:, rows, column]
-        return Choice(self.times[rows, column], self.worth[rows, column], carried, self.names)
+        return ChosenUpdates(self.times[rows, column], self.worth[rows, column], carried, self.names)
 
 
 def best_on_average(worth: Array, futures: tuple[Future, ...], still: Candidates) -> Choices:

@@ -21,7 +21,7 @@ from replan.model.kernel import Array, Indices, constant
 from replan.model.reach import Window
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
-from replan.schedule.averaged_worth import Candidates, Choice, Choices, best_on_average
+from replan.schedule.averaged_worth import Candidates, Choices, ChosenUpdates, best_on_average
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.update_programme import Problem, Programme, solve
 from replan.skip.propagation import Propagation, make_propagation
@@ -77,7 +77,7 @@ class Lookahead(Rule):
         """(R,) whether the best update time is now or has passed."""
         return context.time >= self._chosen(context, states, several=True).times
 
-    def _chosen(self, context: Context, states: Indices, *, several: bool = False) -> Choice:
+    def _chosen(self, context: Context, states: Indices, *, several: bool = False) -> ChosenUpdates:
         """Return the best next update times of robots that saw `states`, which may be some of several."""
         context, states = within_window(context, np.asarray(states, dtype=np.int64))
         several = several or len(states) > 1
