@@ -3,14 +3,14 @@
 import ast
 import re
 import runpy
-import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from tests.robots.ros2.dds_peer import own_domain
 
-from replan.worlds.settings import parse_setting
+from replan import Periodic, load_setting, make_mission, regret
+from replan.robots.ros2.scheduler_service import load_scheduler
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -121,9 +121,11 @@ def test_the_rclpy_node_has_the_parameters_of_its_file():
     assert re.findall(r"^    (\w+):", text, re.M) == list(defaults)
 
 
-def test_the_robots_setting_is_one():
-    text = (EXAMPLES / "ros2" / "robot.toml").read_text()
-    assert parse_setting(tomllib.loads(text)).step_seconds == pytest.approx(1.25)
+def test_the_robots_setting_runs_on_the_map_beside_it():
+    setting = load_setting(EXAMPLES / "ros2" / "robot.toml")
+    assert setting.step_seconds == pytest.approx(1.25)
+    assert 0 < regret(make_mission(setting), Periodic()) < 10
+    assert load_scheduler(EXAMPLES / "ros2" / "robot.toml").cells is not None
 
 
 def test_a_robot_on_a_large_map_drives_through_its_loop_on_a_smaller_one():
