@@ -66,8 +66,9 @@ def test_a_drone_that_restarts_in_the_air_fell_though_the_new_boot_acknowledges_
 
 def test_a_restart_long_after_the_last_report_is_not_called_a_fall(peer):
     def lose_it():
-        peer.cut_off(4.0)
-        peer.when(lambda: peer.drone.height == 0.0, lambda: peer.reboot(6.0))
+        peer.cut_off(9.0)
+        restart = peer.now() + 5.0
+        peer.when(lambda: peer.now() > restart, lambda: peer.reboot(3.0))
 
     flown = fly_to(peer, horizon=20, progress=after(2, lose_it))
     assert flown.landing is not None and flown.landing.outcome == "unknown"

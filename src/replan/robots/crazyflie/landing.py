@@ -78,7 +78,7 @@ def bring_down(craft: Craft, limits: FlightLimits, clock: FlightClock, falls: Fa
         silent = now - sample.time
         falls.look(sample)
         if craft.restart is not None:
-            return _after_restart(craft.restart)
+            return _after_restart(craft.restart, limits)
         if silent > limits.link_patience:
             return Landing("unknown", _unseen(craft, silent))
         if silent < FRESH:
@@ -171,9 +171,9 @@ def _is_down(sample: Sample, low_for: float, still_for: float) -> bool:
     return Status.FLYING not in sample.status and at_rest
 
 
-def _after_restart(restart: Restart) -> Landing:
-    """Return the end of a drone that restarted, which stops its motors."""
-    if restart.silence > 1.0:
+def _after_restart(restart: Restart, limits: FlightLimits) -> Landing:
+    """Return the end of a drone that restarted, which stops its motors; by then it may have landed."""
+    if restart.silence > restart.height / limits.landing_speed:
         return Landing(
             "unknown", f"it restarted {restart.silence:.0f} s after a report at {restart.height:.2f} m"
         )
