@@ -32,12 +32,25 @@ class Fault:
     cut: float = 0.0  # s of a dead link
     loss: float = 0.0  # share of packets lost from the start
     signals: tuple[str, ...] = ()  # sent one after the other
+    strike: Callable[[Peer], None] | None = None  # anything else
+
+
+def _jump(peer: Peer) -> None:
+    peer.drone.offset = (0.6, 0.0, 0.0)
+
+
+def _lose_positioning(peer: Peer) -> None:
+    peer.drone.variance = 0.3**2
 
 
 FAULTS = (
     Fault("nothing", "cruise"),
     *(Fault(f"outage of {seconds:g} s", phase, cut=seconds) for phase in PHASES for seconds in OUTAGES),
     *(Fault(f"{loss:.0%} of the packets lost", "start", loss=loss) for loss in (0.05, 0.2)),
+    Fault("uplink dead for 1.6 s", "cruise", strike=lambda peer: peer.cut_off(1.6, "up")),
+    Fault("positioning jumps by 0.6 m", "cruise", strike=_jump),
+    Fault("positioning gone", "cruise", strike=_lose_positioning),
+    Fault("restart of the drone", "cruise", strike=Peer.reboot),
     *(
         Fault(" and ".join(names), phase, signals=names)
         for phase in ("climb", "cruise")
@@ -63,7 +76,9 @@ def account(peer: Peer) -> str:
         return "never took off"
     if drone.height > 0.0 or drone.motors_on:
         return f"in the air at {drone.height:.2f} m"
-    return "landed but locked" if drone.locked or drone.fell else "landed"
+    if drone.fell and not drone.locked:
+        return "fell"
+    return "landed but locked" if drone.locked else "landed"
 
 
 def run(fault: Fault) -> tuple[str, str, str]:
@@ -76,6 +91,8 @@ def run(fault: Fault) -> tuple[str, str, str]:
         def strike() -> None:
             if fault.cut:
                 peer.cut_off(fault.cut)
+            if fault.strike is not None:
+                fault.strike(peer)
             for name in fault.signals:
                 process.send_signal(signal.Signals[name])
                 time.sleep(0.3)
