@@ -7,6 +7,7 @@ import pytest
 
 from replan import cli
 from replan.cli import COMMANDS, run
+from replan.commands import Output
 
 
 def test_a_world_that_does_not_fit_into_memory_is_one_line(monkeypatch, capsys):
@@ -37,6 +38,16 @@ def test_every_command_has_help_and_takes_json(name, capsys):
     assert run([name, "--help"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"Usage: replan {name}") and ("--json" in out or name == "benchmark")
+
+
+def test_a_person_sees_what_is_being_done_and_a_program_does_not(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    for as_json in (False, True):
+        with Output(as_json=as_json).waiting() as doing:
+            doing("solving the world")
+        shown = capsys.readouterr()
+        assert not shown.out and ("solving the world; Ctrl-C stops" in shown.err) == (not as_json)
 
 
 @pytest.mark.parametrize("seed", ["99999999999999999999", "-1"])

@@ -58,8 +58,8 @@ NEEDY = {
 }  # fmt: skip
 
 
-def without_extras(script: str, *arguments: object) -> subprocess.CompletedProcess:
-    texts = [json.dumps(each) for each in (MODULES, *arguments)]
+def without_extras(script: str, *arguments: object, blocked=MODULES) -> subprocess.CompletedProcess:
+    texts = [json.dumps(each) for each in (blocked, *arguments)]
     return subprocess.run(
         [sys.executable, "-c", BLOCKED + script, *texts], capture_output=True, text=True, check=True
     )
@@ -80,8 +80,15 @@ def test_whatever_needs_an_extra_names_it_in_one_line(extra):
     assert all(f"needs the extra '{extra}'" in line and f".[{extra}]" in line for line in lines)
 
 
-def test_an_import_deep_inside_a_command_names_its_extra_too():
+def test_an_import_deep_inside_a_command_names_its_extra_too(tmp_path):
+    fly = ["fly", "--density", "none", "--rule", "front-loaded", "--picture", str(tmp_path / "flight.png")]
+    done = without_extras(COMMANDS, [fly], blocked=["crazyflow"])
+    assert json.loads(done.stdout) == [2]
+    assert "needs the extra 'crazyflow'" in done.stderr and done.stderr.count("\n") == 1
     assert extra_of("plotly.offline") == "study" and extra_of("numpy") is None
+
+
+def test_an_extra_that_is_missing_is_named():
     with pytest.raises(InputError, match="drawing needs the extra 'gym'"):
         without = {"gym": ("no_such_module",)}
         with pytest.MonkeyPatch.context() as patch:
