@@ -8,9 +8,9 @@ from pathlib import Path
 
 from benchmarks.timing import Row, alone
 from replan.report.page.run_page import write_page
+from replan.results.run import read_run
 from replan.study.definition import load_study
 from replan.study.local import LocalEngine
-from replan.study.records import read_run
 from replan.study.runner import run_study
 
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd / 1000"

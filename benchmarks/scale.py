@@ -36,10 +36,10 @@ def definition(cells: int) -> str:
 
 def measure(cells: int, workers: int, engine: str) -> dict[str, float]:
     """Run one study here and say what it took, also where Ctrl-C or SIGTERM stopped it."""
+    from replan.results.store import Store
     from replan.study.definition import load_study
     from replan.study.engine import make_engine
     from replan.study.runner import run_study
-    from replan.study.store import Store
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scale.toml"

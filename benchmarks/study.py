@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Row, compare
-from replan.study.cells import entries
+from replan.results.store import Store
+from replan.study.cells import entries, settings_rows
 from replan.study.definition import parse_study
 from replan.study.engine import Engine, drive, make_engine
-from replan.study.store import Store
-from replan.study.versions import code_version
-from replan.study.work import Result, compute
+from replan.study.work import Result, compute, outcome_rows
 
 CELLS = 200
 SAMPLED_CELLS, SEEDS = 100, 1000
@@ -31,7 +30,7 @@ def cells(count: int = CELLS):
             "decisions": False,
         }
     )
-    return entries(study, version=code_version())
+    return entries(study)
 
 
 def engine_overhead(name: str) -> Row:
@@ -61,14 +60,14 @@ def storing() -> Row:
 
     def store() -> None:
         with tempfile.TemporaryDirectory() as folder, Store.begin(Path(folder), resume=False) as opened:
-            opened.describe("bench", "", planned, engine="none", workers=1, versions={})
+            rows = [entry.row() for entry in planned]
+            opened.describe("bench", "", rows, settings_rows(planned), engine="none", workers=1, versions={})
             values = {"exact_regret": 1.0}
-            opened.write(
-                [
-                    Result(place.cell.key, 0.0, 0.0, "", values, seeds, row, row, ())
-                    for place, row in zip(planned, numbers, strict=True)
-                ]
-            )
+            results = [
+                Result(place.cell.key, 0.0, 0.0, "", values, seeds, row, row, ())
+                for place, row in zip(planned, numbers, strict=True)
+            ]
+            opened.write(outcome_rows(results, start=opened.start))
 
     def text() -> None:
         with tempfile.TemporaryFile("w+") as file:

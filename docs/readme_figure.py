@@ -15,6 +15,7 @@ import numpy as np
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import regret as exact_regret
 from replan.model.kernel import Array
+from replan.report.reports import paper_rules
 from replan.report.style import (
     BLACK,
     LINES,
@@ -29,7 +30,6 @@ from replan.report.style import (
     update_rows,
 )
 from replan.schedule.rule import Rule
-from replan.study.paper import METHODS
 from replan.study.protocol import Bench, choose
 from replan.worlds.mars_rover import PiecewiseDrift, Rover
 from replan.worlds.settings import load_setting, make_mission
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SETTING = "two-burst"
-SHOWN_RULES = (*METHODS, "lookahead")
+SHOWN_RULES = (*paper_rules(), "lookahead")
 SHOWN_TIMES = ("periodic", "regret-guided", "lookahead")
 PATH = Path("docs/images/readme.png")
 

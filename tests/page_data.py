@@ -25,4 +25,8 @@ def data_of(page) -> dict:
 def record(setting="a", rule="periodic", regret: float | None = 0.5, **more) -> dict:
     """A record as a store holds it."""
     usual = {"execution": "map", "estimator": "true-kernel", "stated_bounds": "right", "sampled_regret": None}
-    return {"setting": setting, "rule": rule, "parameters": {}, "exact_regret": regret} | usual | more
+    return (
+        {"setting": setting, "rule": rule, "label": rule, "parameters": {}, "exact_regret": regret}
+        | usual
+        | more
+    )

@@ -9,9 +9,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from replan.results.key import Record
+from replan.results.pivot import pivot
+from replan.results.run import Run, read_run
 from replan.study.definition import Study, parse_study
 from replan.study.local import LocalEngine
-from replan.study.records import Run, read_run
 from replan.study.runner import run_study
 from replan.study.work import compute_batch
 
@@ -82,3 +84,9 @@ def computed(study: Study | dict[str, Any], folder: Path) -> Run:
     report = run_study(study, "", folder, engine=InProcess, quiet=True)
     assert report.failures == []
     return read_run(folder, samples=True)
+
+
+def by_setting(run: Run) -> dict[str, dict[str, Record]]:
+    """The records of a run by setting and rule, of which each pair has one."""
+    found = pivot(run.records, ["setting"], "rule", "parameters")
+    return {name: {rule: found.record((name,), rule) for rule in found.columns} for (name,) in found.rows}

@@ -23,6 +23,7 @@ ORDER = [  # each line may import from itself and from the lines before it
     {"evaluation"},
     {"certificates"},
     {"worlds"},
+    {"results"},
     {"study"},
     {"suite"},
     {"report"},

@@ -14,7 +14,7 @@ from replan.commands.missions import NamedMission
 from replan.commands.options import RobotOptions
 from replan.evaluation.optimal_schedule import Optimum
 from replan.evaluation.scale import RegretScale
-from replan.study.paper import METHODS
+from replan.report.reports import paper_rules
 from replan.worlds.settings import PAPER_SETTINGS
 from study_runs import computed
 
@@ -109,7 +109,7 @@ def test_every_rule_spends_exactly_its_budget(answer, setting):
 
     horizon, budget = load_setting(setting).horizon, load_setting(setting).budget
     quick = {"regret-guided": ["--set", "alpha=0.9", "--set", "m=3", "--set", "score=drift"]}
-    for name in METHODS:
+    for name in paper_rules():
         found = answer("schedule", setting, "--rule", name, *quick.get(name, []))
         assert len(set(found["times"])) == budget and found["times"][0] == 1 and found["times"][-1] < horizon
         assert [row["t"] for row in found["decisions"] if row["update"]] == found["times"]

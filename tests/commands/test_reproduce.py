@@ -9,10 +9,10 @@ import pytest
 
 from full_disk import full_disk
 from replan.cli import run
+from replan.results.run import read_run
+from replan.results.store import FILE
 from replan.study import definition
 from replan.study.definition import load_study
-from replan.study.records import read_run
-from replan.study.store import FILE
 from study_runs import start
 
 TIMEOUT = 300

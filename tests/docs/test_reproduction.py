@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from doc_pages import ROOT
 from replan.evaluation.exact import regret
+from replan.report.reports import paper_rules
 from replan.schedule.regret_guided import RegretGuided
 from replan.study.candidates import distinct_schedules
-from replan.study.paper import METHODS
 from replan.worlds.settings import load_setting, make_mission
 
 DOCS = ROOT / "docs"
@@ -21,11 +21,11 @@ def exact_regrets(table: str) -> dict[str, dict[str, float]]:
     found, setting = {}, ""
     for line in (DOCS / "tables" / table).read_text().splitlines():
         cells = [cell.strip(" *") for cell in line.split("|")[1:-1]]
-        if len(cells) >= 2 + len(METHODS):
+        if len(cells) >= 2 + len(paper_rules()):
             setting = cells[0].split(" ")[0] or setting
             if cells[1] == "exact":
-                figures = map(float, cells[2 : 2 + len(METHODS)])
-                found[setting] = dict(zip(METHODS, figures, strict=True))
+                figures = map(float, cells[2 : 2 + len(paper_rules())])
+                found[setting] = dict(zip(paper_rules(), figures, strict=True))
     assert len(found) == 8
     return found
 

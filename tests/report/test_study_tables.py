@@ -9,12 +9,11 @@ from replan.cli import run as replan
 from replan.errors import InputError
 from replan.report.page.run_page import sentence
 from replan.report.study_tables import write_study_tables
-from replan.study.cells import entries
+from replan.results.run import read_run
+from replan.results.store import Store
+from replan.study.cells import entries, settings_rows
 from replan.study.definition import parse_study
-from replan.study.records import read_run
-from replan.study.store import Store
-from replan.study.versions import code_version
-from replan.study.work import Failure, Result
+from replan.study.work import Failure, Result, outcome_rows
 from study_runs import computed
 
 STUDY = parse_study(
@@ -25,7 +24,7 @@ STUDY = parse_study(
         "measure": ["exact", "placement"],
     }
 )
-ENTRIES = entries(STUDY, version=code_version())
+ENTRIES = entries(STUDY)
 NONE = np.empty(0)
 
 
@@ -44,19 +43,26 @@ def result(entry, regret, *, updates, inside, schedules=1, seconds=0.1):
     return Result(entry.cell.key, seconds, seconds, "", values, NONE, NONE, NONE, ())
 
 
+def describe(store, **how):
+    store.describe("hand", "", [entry.row() for entry in ENTRIES], settings_rows(ENTRIES), **how)
+
+
+def write(store, *outcomes):
+    store.write(outcome_rows(outcomes, start=store.start))
+
+
 @pytest.fixture
 def run(tmp_path):
     with Store.begin(tmp_path / "run", resume=False) as store:
-        store.describe("hand", "", ENTRIES, engine="none", workers=1, versions={})
-        store.write(
-            [
-                result(ENTRIES[0], 2.0, updates=3, inside=1),
-                result(ENTRIES[1], 1.0 / 3, updates=3, inside=3),
-                result(ENTRIES[2], 0.5, updates=3, inside=2),
-                result(ENTRIES[3], 1.0, updates=10, inside=0, schedules=10),
-                Failure(ENTRIES[4].cell.key, 0.1, "", "no"),
-                Failure(ENTRIES[5].cell.key, 0.1, "", "no"),
-            ]
+        describe(store, engine="none", workers=1, versions={})
+        write(
+            store,
+            result(ENTRIES[0], 2.0, updates=3, inside=1),
+            result(ENTRIES[1], 1.0 / 3, updates=3, inside=3),
+            result(ENTRIES[2], 0.5, updates=3, inside=2),
+            result(ENTRIES[3], 1.0, updates=10, inside=0, schedules=10),
+            Failure(ENTRIES[4].cell.key, 0.1, "", "no"),
+            Failure(ENTRIES[5].cell.key, 0.1, "", "no"),
         )
     return read_run(tmp_path / "run")
 
@@ -94,7 +100,7 @@ def test_every_cell_is_a_line_of_the_csv(run, tmp_path):
 def test_the_order_in_which_cells_finished_leaves_no_trace(run, tmp_path):
     first = {path.name: path.read_bytes() for path in write_study_tables(run, tmp_path / "a")}
     with Store.begin(tmp_path / "other", resume=False) as other:
-        other.describe("hand", "", ENTRIES, engine="ray", workers=7, versions={"x": "1"})
+        describe(other, engine="ray", workers=7, versions={"x": "1"})
         for entry, regret, updates, inside, schedules in (
             (ENTRIES[3], 1.0, 10, 0, 10),
             (ENTRIES[2], 0.5, 3, 2, 1),
@@ -102,7 +108,7 @@ def test_the_order_in_which_cells_finished_leaves_no_trace(run, tmp_path):
             (ENTRIES[0], 2.0, 3, 1, 1),
         ):
             done = result(entry, regret, updates=updates, inside=inside, schedules=schedules, seconds=9.0)
-            other.write([done])
+            write(other, done)
     files = write_study_tables(read_run(tmp_path / "other"), tmp_path / "b")
     second = {path.name: path.read_bytes() for path in files}
     assert first == second

@@ -2,8 +2,7 @@
 
 import pytest
 
-from replan.report.tables import Cell, Table
-from replan.report.terminal import column_blocks
+from replan.results.table import Table, TableCell, column_blocks
 
 TABLE = Table(
     title="Regret",
@@ -11,7 +10,7 @@ TABLE = Table(
     labels=2,
     rows=(
         ("sinusoidal-medium (12/50/7/3)", "sampled", *(f"1.5{k} ± 0.0{k}" for k in range(9))),
-        ("", "exact", *(Cell(f"0.{k}61", best=True) for k in range(9))),
+        ("", "exact", *(TableCell(f"0.{k}61", best=True) for k in range(9))),
     ),
     notes=("Ties: first.",),
 )

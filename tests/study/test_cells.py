@@ -5,9 +5,11 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+import replan
+from replan.study import versions
 from replan.study.cells import Cell, entries
 from replan.study.definition import parse_study
-from replan.study.versions import code_version
+from replan.study.measures import Exact, Sampled
 
 CELL = Cell(
     version="1",
@@ -18,7 +20,7 @@ CELL = Cell(
     rule="periodic",
     given="{}",
     search=None,
-    measure=("exact",),
+    measure=(Exact,),
     seeds=(0, 10),
     intervals=False,
     decisions=False,
@@ -33,7 +35,7 @@ OTHER = {
     "rule": "random",
     "given": '{"seed":1}',
     "search": "paper",
-    "measure": ("sampled",),
+    "measure": (Sampled,),
     "seeds": (1, 10),
     "intervals": True,
     "decisions": True,
@@ -62,7 +64,7 @@ def test_names_do_not_enter():
         return entries(parse_study(data), version="1")[0]
 
     assert study("a", None).cell == study("b", "other").cell
-    assert study("a", None).setting != study("b", "other").setting
+    assert study("a", None).key.setting != study("b", "other").key.setting
 
 
 @pytest.mark.parametrize("measure", [["exact"], ["sampled"]])
@@ -91,20 +93,62 @@ def test_a_world_from_a_file_is_known_by_its_content_not_by_its_path(tmp_path):
     assert here.identity != other.identity
 
 
-def test_the_version_of_a_cell_changes_with_the_code_that_computes_it_and_not_with_what_shows_it(
-    tmp_path, monkeypatch
-):
-    import replan
-
-    package = tmp_path / "replan"
-    for name in ("model/kernel.py", "report/page.py"):
-        path = package / name
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package in place of replan, and how its version is found anew."""
+    for name in ("model/kernel.py", "report/page.py", "robots/drone/flights.py", "robots/ros/node.py"):
+        path = tmp_path / "replan" / name
         path.parent.mkdir(parents=True)
-        path.write_text("one")
-    monkeypatch.setattr(replan, "__file__", str(package / "__init__.py"))
-    hashed = code_version.__wrapped__
-    before = hashed()
-    (package / "report/page.py").write_text("two")
-    assert hashed() == before
-    (package / "model/kernel.py").write_text("two")
-    assert hashed() != before
+        path.write_text(f"# {name}\nvalue = 1\n")
+    monkeypatch.setattr(replan, "__file__", str(tmp_path / "replan" / "__init__.py"))
+    yield tmp_path / "replan"
+    versions._digest.cache_clear()
+
+
+def version(*modules):
+    versions._digest.cache_clear()
+    return versions.code_version(*modules)
+
+
+def test_the_version_of_a_cell_changes_with_the_code_that_computes_it_and_not_with_other_code(package):
+    before = version()
+    for other in ("report/page.py", "robots/drone/flights.py", "robots/ros/node.py"):
+        (package / other).write_text("two = 2\n")
+    assert version() == before
+    (package / "model/kernel.py").write_text("value = 2\n")
+    assert version() != before
+
+
+def test_a_measure_that_is_defined_elsewhere_adds_its_own_package(package):
+    flown = "replan.robots.drone.flights"
+    before = version(flown)
+    (package / "robots/ros/node.py").write_text("two = 2\n")
+    assert version(flown) == before != version()
+    (package / "robots/drone/flights.py").write_text("two = 2\n")
+    assert version(flown) != before
+
+
+CODE = '''"""Docstring."""
+import numpy
+
+def f(x):
+    """Another,
+    of two lines.
+    """
+    # a comment
+    text = """
+# not a comment
+"""
+    return g(
+        """not a docstring""", x
+    )
+'''
+
+
+def test_comments_docstrings_and_empty_lines_do_not_count():
+    lines = list(versions.code_lines(CODE))
+    bare = CODE.replace('"""Docstring."""', "").replace("    # a comment\n", "\n\n")
+    bare = bare.replace('    """Another,\n    of two lines.\n    """\n', "")
+    assert list(versions.code_lines(bare)) == lines
+    for changed in ("not a comment", "not a docstring", "numpy"):
+        assert list(versions.code_lines(CODE.replace(changed, "other"))) != lines

@@ -8,9 +8,9 @@ import pytest
 
 from replan.cli import run
 from replan.errors import InputError
+from replan.report.reports import paper_rules
 from replan.study.cells import entries
 from replan.study.definition import builtin_studies, load_study, parse_study
-from replan.study.paper import METHODS
 from replan.worlds.settings import PAPER_SETTINGS
 
 SMALL = {"name": "small", "settings": ["two-burst"], "rules": ["periodic"]}
@@ -29,7 +29,7 @@ def study_of(**changes):
 
 
 def labels(study):
-    return [(entry.setting, entry.label) for entry in entries(study, version="1")]
+    return [(entry.key.setting, entry.key.label) for entry in entries(study, version="1")]
 
 
 def test_a_range_of_settings_and_a_grid_of_rules_are_all_combinations():
@@ -157,7 +157,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path):
 
 def test_the_papers_table_is_a_study_that_ships():
     study, _ = load_study("table1")
-    assert labels(study) == [(setting, rule) for setting in PAPER_SETTINGS for rule in METHODS]
+    assert labels(study) == [(setting, rule) for setting in PAPER_SETTINGS for rule in paper_rules()]
     for name in builtin_studies():
         assert entries(load_study(name)[0], version="1")
 

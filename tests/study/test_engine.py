@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from replan.errors import InputError
+from replan.results.measure import Measure
 from replan.study.engine import BATCH_SAMPLES, LOSSES_ALLOWED, Batches, drive, make_engine
 from replan.study.local import interrupts_handled_by
+from replan.study.measures import Exact
 from replan.study.work import Failure
 
 
@@ -16,8 +18,7 @@ from replan.study.work import Failure
 class FakeCell:
     key: int
     seeds: tuple[int, int] = (0, 10)
-    joint: None = None
-    measure: tuple[str, ...] = ("exact",)
+    measure: tuple[type[Measure], ...] = (Exact,)
 
 
 @dataclass

@@ -7,7 +7,7 @@ import pytest
 
 from replan.study.cells import entries
 from replan.study.definition import parse_study
-from replan.study.progress import Progress, Tally
+from replan.study.progress import ProgressLine, Tally
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result
 
@@ -48,7 +48,7 @@ def test_rate_and_time_left_come_from_the_last_while(tally):
 
 
 def test_plain_lines_when_not_on_a_terminal(tally, capsys):
-    with Progress(tally) as progress:
+    with ProgressLine(tally) as progress:
         for _ in range(5):
             progress.update()
     shown = capsys.readouterr()
@@ -63,13 +63,13 @@ def test_a_live_table_on_a_terminal(tally, monkeypatch):
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with Progress(tally) as progress:
+    with ProgressLine(tally) as progress:
         progress.update()
     assert "least regret" in terminal.getvalue()
     assert "0.5000" in terminal.getvalue()
 
 
 def test_nothing_is_said_where_nothing_is_wanted(tally, capsys):
-    with Progress(tally, quiet=True) as progress:
+    with ProgressLine(tally, quiet=True) as progress:
         progress.update()
     assert capsys.readouterr() == ("", "")

@@ -8,11 +8,11 @@ import pytest
 
 from replan.cli import run
 from replan.errors import InputError
+from replan.results.store import Store
 from replan.study.definition import load_study
 from replan.study.engine import make_engine
 from replan.study.ray_engine import RayEngine
 from replan.study.runner import run_study
-from replan.study.store import Store
 from study_runs import CELLS, start, tables, write_study
 
 RAY = ("--engine", "ray", "--address")

@@ -16,7 +16,7 @@ from replan.study.cells import entries
 from replan.study.definition import parse_study
 from replan.study.protocol import Bench, choose
 from replan.study.versions import code_version
-from replan.study.work import Failure, Result, compute, compute_batch
+from replan.study.work import Failure, Result, compute, compute_batch, compute_elsewhere
 from replan.worlds.settings import make_mission, parse_setting
 
 
@@ -100,7 +100,7 @@ def test_a_cell_that_fails_is_an_outcome_with_its_reason(monkeypatch):
         raise ArithmeticError("the planner\ngave up")
 
     good = cells(settings=["two-burst"])
-    monkeypatch.setitem(measures.MEASURES, "dynamic", broken)
+    monkeypatch.setattr(measures.Dynamic, "of", broken)
     bad = cells(measure=["dynamic"])
     found = compute_batch((*bad, *good))
     assert isinstance(found[0], Failure)
@@ -114,7 +114,7 @@ def test_a_worker_of_another_version_refuses():
     from replan.errors import InputError
 
     with pytest.raises(InputError, match="a worker has replan"):
-        compute(replace(cells()[0], version="0.0.0"))
+        compute_elsewhere((replace(cells()[0], version="0.0.0"),))
 
 
 def test_every_candidate_of_a_rule_is_measured():

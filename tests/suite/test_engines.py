@@ -2,8 +2,8 @@
 
 import pytest
 
+from replan.results.run import read_run
 from replan.study.engine import make_engine
-from replan.study.records import read_run
 from replan.study.rule_source import find_rule
 from replan.study.runner import run_study
 from replan.suite.benchmark import make_card

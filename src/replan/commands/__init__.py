@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from replan.report.tables import Table
+    from replan.results.table import Table
 
 Doing = Callable[[str], None]
 """Tells a person what is being done."""

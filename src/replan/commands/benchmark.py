@@ -18,10 +18,10 @@ from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
 from replan.report.benchmark_page import write_benchmark_page, write_leaderboard
 from replan.report.benchmark_tables import card_tables, leaderboard_tables, summary_record
-from replan.report.files import write_whole
+from replan.results.run import Run
+from replan.results.table import write_whole
 from replan.schedule.registry import parse_parameters
 from replan.study.definition import Study
-from replan.study.records import Run
 from replan.study.rule_source import find_rule
 from replan.suite.benchmark import incomparable, make_card, verify_card
 from replan.suite.cards import read_card, reference_cards

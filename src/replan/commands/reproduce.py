@@ -6,7 +6,7 @@ and the same command goes on with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,49 +16,22 @@ from replan.commands import Output, PlainAnswer
 from replan.commands.options import EngineOptions
 from replan.errors import InputError, did_you_mean
 from replan.report.page.run_page import sentence, write_page
-from replan.report.reproduction import write_reproduction
-from replan.report.tables import Table
+from replan.report.reports import write_reproduction
+from replan.results.run import Run, read_run
+from replan.results.store import FILE
+from replan.results.table import Table
 from replan.robots.crazyflie.flight_report import table_3
 from replan.study import definition
 from replan.study.definition import Study
 from replan.study.progress import counted
-from replan.study.records import Run, read_run
 from replan.study.runner import run_study
-from replan.study.store import FILE
 
-
-@dataclass(frozen=True)
-class Part:
-    """A part that can be asked for."""
-
-    study: str
-    makes: str
-    takes: str
-    """On two cores."""
-    shown: tuple[str, ...] = ()
-    """Tables on the terminal; none: those of the part's name."""
-
-
-PARTS = {
-    "all": Part("table1", "Tables 1 and 2, both figures, the page", "a minute", ("table1",)),
-    "table1": Part("table1", "regret of the paper's rules, look-ahead and the best possible", "a minute"),
-    "table2": Part("table1", "where the paper's rules place their updates", "a minute"),
-    "figures": Part("table1", "the paper's two figures", "a minute", ("table1",)),
-    "table3": Part("table3", "simulated flights of a Crazyflie (needs the extra crazyflow)", "10 minutes"),
-    "table3-report": Part(
-        "table3-report", "such flights with a weather report, right and wrong", "10 minutes"
-    ),
-    "beyond": Part("beyond", "every rule on harder worlds too, and what regret is made of", "5 minutes"),
-    "learning": Part("learning", "regret when the model is learned from what is seen", "50 minutes"),
-    "certificates": Part("certificates", "what can be promised, beside the paper's bound", "2 minutes"),
-    "rats": Part("rats", "the bridge of RATS, its published returns beside exact ones", "10 seconds"),
-    "forecast": Part(
-        "forecast",
-        "what a forecast is worth, and a wrong one costs",
-        "15 minutes",
-        ("forecast", "forecast-totals"),
-    ),
+OF_TABLE_1 = {
+    "all": "Tables 1 and 2, both figures, the page",
+    "table2": "where the paper's rules place their updates",
+    "figures": "the paper's two figures",
 }
+"""Further parts that are made of study `table1`, with what they make."""
 PAST = "lookahead"
 """Study with which Table 1 ends."""
 RUNS = "runs"
@@ -81,9 +54,9 @@ def reproduce(
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> PlainAnswer:
     """Write the tables and figures of a part."""
-    if part not in PARTS:
-        raise InputError(f"there is no part {part!r}{did_you_mean(part, PARTS)}")
-    folder, study, replaced = output_folder(out), PARTS[part].study, {}
+    if part not in parts():
+        raise InputError(f"there is no part {part!r}{did_you_mean(part, parts())}")
+    folder, study, replaced = output_folder(out), "table1" if part in OF_TABLE_1 else part, {}
     if study == "table1" and search == "equal":
         study = "table1-equal"
     elif study == "learning":
@@ -99,7 +72,8 @@ def reproduce(
     run = computed(study, **replaced)
     past = computed(PAST) if study == "table1" else None
     try:
-        tables = write_reproduction(run, folder, past=past, figures=part not in ("table1", "table2"))
+        beside = {} if past is None else {PAST: past}
+        tables = write_reproduction(run, folder, beside=beside, figures=part not in ("table1", "table2"))
         shown = run if study.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
         flown = [shown] if shown.name == "table3" else [shown, _stored(folder, "table3")]
         write_page(
@@ -112,10 +86,22 @@ def reproduce(
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
-    lines: list[str | Table] = [table for name in PARTS[part].shown or (part,) for table in tables[name]]
+    first = part if part in tables else "table1"
+    lines: list[str | Table] = [each for name in tables if name.startswith(first) for each in tables[name]]
     lines += [] if past is None else [f"\n{sentence(run, past)}"]
     lines.append(f"\n{len(files)} files in {folder}: {', '.join(files)}")
     return PlainAnswer({"part": part, "out": str(folder), "files": files, "records": run.records}, lines)
+
+
+@cache
+def parts() -> dict[str, str]:
+    """Return what can be asked for, each with what it makes and how long that takes."""
+    found = {}
+    for name in definition.builtin_studies():
+        study = definition.study_data(name)
+        if "about" in study:
+            found[name] = f"{study['about']}: {study['takes']}"
+    return {**{name: f"{makes}: a minute" for name, makes in OF_TABLE_1.items()}, **found}
 
 
 reproduce.__doc__ = "\n".join(
@@ -123,7 +109,7 @@ reproduce.__doc__ = "\n".join(
         "Write tables and figures of the paper with its numbers beside ours, and further studies.",
         "",
         "\b",
-        *(f"{name:<17}{part.makes}: {part.takes}" for name, part in PARTS.items()),
+        *(f"{name:<17}{makes}" for name, makes in parts().items()),
         "",
         "Every part writes its tables, its cells as CSV and the page report.html into OUT. Times are rough,",
         "on two cores. Stopped by Ctrl-C, the same command goes on from where it was.",

@@ -16,20 +16,21 @@ from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
 from replan.report.page.run_page import write_page
 from replan.report.study_tables import regret_tables, write_study_tables
+from replan.results.key import BEST_POSSIBLE, Record, Variant
+from replan.results.pivot import group
+from replan.results.run import Run, read_run
+from replan.results.store import Store
 from replan.robots.crazyflie.flight_report import table_3
 from replan.study import definition
-from replan.study.cells import BEST_POSSIBLE
 from replan.study.progress import counted
-from replan.study.records import Record, Run, read_run
 from replan.study.rule_source import find_rule
-from replan.study.runner import Report, run_study
-from replan.study.store import Store
+from replan.study.runner import RunSummary, run_study
 from replan.worlds.settings import PAPER_SETTINGS
 
 FAILURES_SHOWN = 20
 STOPPED = 130
-OVERVIEW = """
-    select setting, label as rule, execution, forecast,
+OVERVIEW = f"""
+    select setting, label as rule, columns('^({"|".join(Variant.names())})$'),
         columns('exact_regret|regret_share|sampled_regret|standard_error'), parameters
     from cells join results using (cell) order by position
 """  # columns(...) also reads stores that lack one of them
@@ -41,7 +42,7 @@ class RunAnswer(CommandAnswer):
     """The cells of a study that were computed."""
 
     folder: Path
-    report: Report
+    report: RunSummary
     tables: list[Path]
     resume: str
     """Command that goes on with the run."""
@@ -149,7 +150,7 @@ def compare(
     facts = {
         "execution": robot.execution,
         "rules": [axis.rule for axis in study.blocks[0].rules],
-        "settings": [_row(done, *each) for each in done.by_setting().items()],
+        "settings": [_row(done, *name, each) for name, each in group(done.records, "setting").items()],
         "page": str(page),
     }
     chosen = "Parameters of rules that come with replan are chosen on the validation seeds."
@@ -165,15 +166,15 @@ def _names(text: str | None) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _row(run: Run, setting: str, rules: dict[str, Record]) -> dict[str, Any]:
+def _row(run: Run, setting: str, records: list[Record]) -> dict[str, Any]:
     """Return the least regret possible on a setting, and the regret of each rule."""
-    best = rules.pop(BEST_POSSIBLE)
+    (best,) = (record for record in records if record["rule"] == BEST_POSSIBLE)
     return {
         "setting": setting,
         "ties": run.settings[setting].ties,
         "best_possible": best["exact_regret"],
         **{f"best_{key}": value for key, value in _spent(best).items()},
-        "results": [_result(record) for record in rules.values()],
+        "results": [_result(record) for record in records if record is not best],
     }
 
 

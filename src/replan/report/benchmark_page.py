@@ -7,9 +7,9 @@ from pathlib import Path
 
 from replan.report.benchmark_profile import NOTE, profile_figure, profile_svg, result_words
 from replan.report.benchmark_tables import card_tables, leaderboard_tables, regret_table
-from replan.report.files import write_whole
 from replan.report.page.assemble import assemble, figure_panel
 from replan.report.style import save
+from replan.results.table import write_whole
 from replan.suite.cards import Card
 from replan.suite.catalogue import VERSION
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from replan.model.kernel import Array
 from replan.report.regret_words import WORDS
-from replan.report.tables import MISSING, Cell, Table, number
+from replan.results.table import MISSING, Table, TableCell, number
 from replan.schedule.rule import Need
 from replan.suite.cards import Card
 from replan.suite.catalogue import EXECUTIONS, VERSION, SuiteWorld, suite_worlds
@@ -156,7 +156,7 @@ def _ranking(title: str, cards: Sequence[Card], *, name: str, notes: Sequence[st
         each = [summary(card, execution=kind) for kind in EXECUTIONS]
         rows.append(
             [
-                Cell(card.name),
+                TableCell(card.name),
                 _known(card),
                 _estimate(both.iqm),
                 *(_estimate(found.iqm if found else None) for found in each),
@@ -187,9 +187,9 @@ def _iqm(card: Card) -> float:
     return -np.inf if found is None else found.iqm.value
 
 
-def _cells(found: Summary | None) -> list[Cell]:
+def _cells(found: Summary | None) -> list[TableCell]:
     if found is None:
-        return [Cell(MISSING)] * 4
+        return [TableCell(MISSING)] * 4
     return [
         _estimate(found.iqm),
         number(found.median.value, ".2f"),
@@ -198,11 +198,11 @@ def _cells(found: Summary | None) -> list[Cell]:
     ]
 
 
-def _estimate(found: Statistic | None) -> Cell:
-    return Cell(MISSING) if found is None else Cell(str(found), found.value)
+def _estimate(found: Statistic | None) -> TableCell:
+    return TableCell(MISSING) if found is None else TableCell(str(found), found.value)
 
 
-def _regret_cells(card: Card, world: SuiteWorld, execution: Any) -> list[Cell]:
+def _regret_cells(card: Card, world: SuiteWorld, execution: Any) -> list[TableCell]:
     regret = card.regrets[world.name, execution]
     score = world.score(execution, regret)
     values = [number(value, ".4f") for value in (world.even[execution], regret, world.floor[execution])]

@@ -21,8 +21,8 @@ from replan.report.style import (
     rule_colour,
     style,
 )
-from replan.report.tables import Table
-from replan.study.records import Run
+from replan.results.run import Run
+from replan.results.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,8 +25,11 @@ from replan.report.style import (
     update_rows,
 )
 from replan.report.trajectory_figure import TrajectoryRow, trajectories
+from replan.results.key import Record
+from replan.results.pivot import pivot
+from replan.results.run import Run
 from replan.study.measures import high_drift_intervals
-from replan.study.records import Run, rule_of
+from replan.study.work import rule_of
 from replan.worlds.settings import make_mission
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ TRAJECTORY_RULES = ("periodic", "drift-threshold", "regret-guided")
 
 def write_figures(run: Run, folder: Path) -> None:
     """Write update-timing and trajectories, each as PNG and SVG."""
-    setting, rules = run.settings[TIMING_SETTING], run.by_setting()[TIMING_SETTING]
+    setting, rules = run.settings[TIMING_SETTING], _records(run, TIMING_SETTING)
     mission = make_mission(setting)
     figure = update_timing(
         mission,
@@ -54,10 +57,16 @@ def write_figures(run: Run, folder: Path) -> None:
 
 
 def _row(run: Run, name: str) -> TrajectoryRow:
-    setting, records = run.settings[name], run.by_setting()[name]
+    setting, records = run.settings[name], _records(run, name)
     mission = make_mission(setting)
-    rules = {rule: made for rule in TRAJECTORY_RULES if (made := rule_of(records[rule])) is not None}
+    rules = {rule: rule_of(records[rule]) for rule in TRAJECTORY_RULES}
     return TrajectoryRow(name, mission, rules, high_drift_intervals(setting, mission))
+
+
+def _records(run: Run, name: str) -> dict[str, Record]:
+    """Return the records of a setting by rule."""
+    found = pivot(run.records, ["setting"], "rule", "exact_regret")
+    return {rule: record for (row, rule), (record,) in found.records.items() if row == (name,)}
 
 
 def update_timing(

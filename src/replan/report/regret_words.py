@@ -5,7 +5,7 @@ from __future__ import annotations
 from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
 from replan.planning.ties import Ties
-from replan.report.tables import SAME
+from replan.results.table import SAME
 from replan.skip.propagation import Execution
 
 ACTING: dict[Execution, str] = {

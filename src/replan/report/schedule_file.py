@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replan.errors import InputError
-from replan.report.files import write_whole
-from replan.report.tables import records_table
+from replan.results.table import write_csv, write_whole
 
 COLUMNS = ("update", "t", "reason", "score", "threshold")
 FORMS = (".csv", ".yaml", ".yml", ".json")
@@ -28,7 +27,7 @@ def write_schedule(path: Path, head: Mapping[str, Any], updates: Sequence[Mappin
         for number, each in enumerate(updates, start=1)
     ]
     if path.suffix == ".csv":
-        return write_whole(path, records_table(path.stem, rows).csv())
+        return write_csv(path, rows)
     if path.suffix == ".json":
         return write_whole(path, json.dumps({**head, "updates": rows}, indent=2) + "\n")
     lines = [f"{name}: {json.dumps(value)}" for name, value in head.items()]  # JSON values are YAML too

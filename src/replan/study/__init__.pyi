@@ -1,4 +1,3 @@
 from .definition import load_study as load_study
 from .protocol import Bench as Bench, choose as choose
-from .records import read_run as read_run
 from .runner import run_study as run_study

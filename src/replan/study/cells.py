@@ -1,45 +1,39 @@
-"""A cell: one rule on one setting, computed as a whole. Its identity is a hash of all that determines it."""
+"""Cells: one rule on one setting with one robot. Their identity is a hash of their contents."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from replan.errors import InputError
+from replan.results.key import BEST_POSSIBLE, RecordKey, Variant
+from replan.results.measure import Measure, canonical
 from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
-from replan.study.estimators import TRUE_KERNEL
-from replan.study.joint import JointMeasure, joint_measure
 from replan.study.protocol import VALIDATION_SEEDS
 from replan.study.rule_source import RuleSource, find_rule, imported_files
+from replan.study.versions import code_version
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import SPENDING, parse_setting, replace_spending
-
-BEST_POSSIBLE = "best possible"  # in place of a rule: the best that any schedule can do
-SAMPLED = frozenset({"sampled", "placement"})  # measurements on seeds
 
 RulePoint = tuple[str, str, dict[str, Any]]  # name of an entry, label of a point, fields of its cells
 
 
-@dataclass(frozen=True)
-class Cell:
+@dataclass(frozen=True, kw_only=True)
+class Cell(Variant):
     """All that determines a result, as plain data that can travel to a worker."""
 
     version: str  # of replan and its code: another one may give other numbers
     setting: str  # JSON
     files: tuple[tuple[str, str], ...]  # (path, hash of its content) of every file that the setting names
-    execution: str
     rule: str
-    measure: tuple[str, ...]
-    estimator: str = TRUE_KERNEL
-    forecast: str = "frozen"  # in words; the setting holds it
-    stated_bounds: str = "right"  # the drift bounds that rule and estimator are given
+    measure: tuple[type[Measure], ...]
     given: str = "{}"  # JSON, the hyper-parameters that are not chosen
     search: str | None = None  # how the others are chosen; None: they have their defaults
     seeds: tuple[int, int] = (0, 0)  # first and count
@@ -47,12 +41,23 @@ class Cell:
     decisions: bool = False
     digest: str | None = None  # of the source of a rule of the user's own
     source: str | None = None  # that source where it is a file, which a worker may not have
-    joint: JointMeasure | None = field(default=None, compare=False)  # computes it together with others
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(each.name for each in self.measure)
+
+    @property
+    def together(self) -> Hashable | None:
+        """Cells for which this is equal are computed together; None: alone."""
+        found = self.measure[0].together(self)
+        return None if found is None else found[0]
 
     @cached_property
     def identity(self) -> str:
         """The hash, in hexadecimal."""
-        parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
+        parts: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
+        parts["measure"] = self.measured
         for path, digest in self.files:
             parts["setting"] = parts["setting"].replace(json.dumps(path), json.dumps(digest))
         parts["files"] = sorted(digest for _, digest in self.files)
@@ -70,64 +75,86 @@ class Cell:
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell in a study, with the names that tables show. Two entries may hold the same cell."""
+    """A cell in a study under the names that tables show. Two entries may hold the same cell."""
 
     position: int
-    setting: str
-    rule: str  # as the study names it, one per entry of its rules
-    label: str  # the same with the point of the grid
+    key: RecordKey
     cell: Cell
 
+    def row(self) -> dict[str, Any]:
+        """Return the row of the store's table `cells`."""
+        cell = self.cell
+        return {
+            **vars(self.key),
+            "position": self.position,
+            "cell": cell.key,
+            "identity": cell.identity,
+            "given": cell.given,
+            "search": cell.search,
+            "first_seed": cell.seeds[0],
+            "seeds": cell.seeds[1],
+            "registered_rule": cell.rule,
+            "digest": cell.digest,
+            "source": cell.source,
+        }
 
-def entries(study: Study, *, version: str) -> list[Entry]:
-    """Return every cell of a study, in the order of the file."""
+
+def entries(study: Study, *, version: str | None = None) -> list[Entry]:
+    """Return every cell of a study, in the order of the file; `version` replaces that of the code."""
     found: list[Entry] = []
     for block in study.blocks:
+        current = version or version_of(Measure.named[name] for name in block.measure)
         rules = [rule for axis in block.rules for rule in _rule_points(axis, block.search)]
         for name, data in _settings(block):
             forecast = str(ForecastParameters(**data["forecast"])) if "forecast" in data else "frozen"
             for_all = partial(
-                Cell,
-                version=version,
-                setting=canonical(data),
-                files=_files(data),
-                forecast=forecast,
-                joint=joint_measure("flight") if block.densities else None,
+                Cell, version=current, setting=canonical(data), files=_files(data), forecast=forecast
             )
             for rule, label, cell in _cells(block, rules, for_all):
-                found.append(Entry(len(found), name, rule, label, cell))
+                names = {"setting": name, "rule": rule, "label": label, "measure": ",".join(cell.measured)}
+                variant = {each: getattr(cell, each) for each in Variant.names()}
+                found.append(Entry(len(found), RecordKey(**names, **variant), cell))
     _require_distinct(found)
     return found
+
+
+def version_of(measures: Iterable[type[Measure]]) -> str:
+    """Return the version of the code that computes these measures."""
+    return code_version(*(measure.__module__ for measure in measures))
+
+
+def settings_rows(planned: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return the rows of the store's table `settings`: every setting, once for each forecast."""
+    found = {(entry.key.setting, entry.key.forecast): entry.cell.setting for entry in planned}
+    return [{"setting": name, "forecast": forecast, "data": data} for (name, forecast), data in found.items()]
 
 
 def _cells(
     block: Block, rules: Sequence[RulePoint], for_all: Callable[..., Cell]
 ) -> Iterator[tuple[str, str, Cell]]:
-    """Name, label and cell of everything that a block measures on one setting."""
-    measure = set(block.measure)
+    """Yield name, label and cell of everything that a block measures on one setting."""
+    measure = tuple(Measure.named[name] for name in sorted({*block.measure} - {"optimum"}))
+    on_seeds = any(each.on_seeds for each in measure)
     each_rule = partial(
         for_all,
-        measure=tuple(sorted(measure - {"optimum"})),
-        seeds=(block.seeds.first, block.seeds.count) if measure & SAMPLED else (0, 0),
-        intervals=block.intervals and "sampled" in measure,
-        decisions=block.decisions and "flight" not in measure,
+        measure=measure,
+        seeds=(block.seeds.first, block.seeds.count) if on_seeds else (0, 0),
+        intervals=block.intervals and "sampled" in block.measure,
+        decisions=block.decisions and not block.densities,
     )
     for execution in block.executions:
-        if "optimum" in measure:
-            yield (
-                BEST_POSSIBLE,
-                BEST_POSSIBLE,
-                for_all(execution=execution, rule=BEST_POSSIBLE, measure=("optimum",)),
-            )
+        if "optimum" in block.measure:
+            best = for_all(execution=execution, rule=BEST_POSSIBLE, measure=(Measure.named["optimum"],))
+            yield BEST_POSSIBLE, BEST_POSSIBLE, best
         for estimator, bounds, (name, label, rule) in product(
-            block.estimators, block.stated_bounds, rules if measure != {"optimum"} else ()
+            block.estimators, block.stated_bounds, rules if measure else ()
         ):
             cell = each_rule(execution=execution, estimator=estimator, stated_bounds=bounds, **rule)
             yield name, label, cell
 
 
 def _settings(block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and data of every setting of a block; a density of obstacles stands for its layouts."""
+    """Yield name and data of every setting of a block; a density of obstacles stands for its layouts."""
     for forecast in [each.model_dump(exclude_none=True) for each in block.forecasts] or [None]:
         expected = {} if forecast is None else {"forecast": forecast}
         for axis in block.settings:
@@ -135,13 +162,7 @@ def _settings(block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield name, data | expected
         for density in block.densities:
             flown = {"density": density, "layouts": block.layouts, "trial": block.trial, "cuts": block.cuts}
-            joint_measure("flight").check(flown)
             yield f"{density} obstacles" + (", sub-cells" if block.cuts > 1 else ""), flown | expected
-
-
-def canonical(data: Any) -> str:
-    """JSON that is the same for the same data."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
 def _rule_points(axis: RuleAxis, search: str) -> Iterator[RulePoint]:
@@ -231,12 +252,15 @@ def _shown(value: Any) -> str:
 
 
 def _require_distinct(found: list[Entry]) -> None:
-    """Refuse two different cells under one name, which would be one line of the tables."""
-    seen: set[tuple[str, ...]] = set()
+    """Refuse two different cells under one key, and two different settings under one name."""
+    keys: set[RecordKey] = set()
+    settings: dict[tuple[str, str], str] = {}
     for entry in found:
-        cell = entry.cell
-        ways = (cell.execution, cell.forecast, cell.estimator, cell.stated_bounds, *cell.measure)
-        name = (entry.setting, entry.label, *ways)
-        if name in seen:
-            raise InputError(f"{entry.label} on {entry.setting} stands twice in the study: give one a `name`")
-        seen.add(name)
+        key, cell = entry.key, entry.cell
+        if key in keys:
+            raise InputError(f"{key.label} on {key.setting} stands twice in the study: give one a `name`")
+        keys.add(key)
+        if settings.setdefault((key.setting, key.forecast), cell.setting) != cell.setting:
+            raise InputError(
+                f"two different settings are called {key.setting} in the study: give one a `name`"
+            )

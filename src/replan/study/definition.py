@@ -19,9 +19,11 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
+import replan.study.measures  # noqa: F401  (registers the measures)
 from replan.errors import InputError
+from replan.results.measure import Measure
 from replan.skip.propagation import Execution
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
@@ -29,23 +31,24 @@ from replan.study.estimators import TRUE_KERNEL, check_estimator
 from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.parameters import builtin_names, one_line, parse_toml, read_toml
 
-Measure = Literal[
-    "exact",
-    "dynamic",
-    "sampled",
-    "placement",
-    "decomposition",
-    "optimum",
-    "certificate",
-    "candidates",
-    "flight",
-]
+Density = Literal["none", "sparse", "dense"]
 StatedBounds = Literal["right", "too-small", "too-large", "shifted"]
 
 CELLS_AT_MOST = 1_000_000
 SEEDS_AT_MOST = 1_000_000  # of one cell, which samples them side by side
 LAST_SEED = 2**62
+LAYOUTS_AT_MOST = 1_000_000  # of one density; those from there on are for validation
 FILES = {"package": "replan.study", "folder": "studies"}
+
+
+def _known_measure(name: str) -> str:
+    """Return the name of a measure; flights are known if `replan.robots.crazyflie.flights` is imported."""
+    if name not in Measure.named:
+        raise ValueError(f"must be one of {', '.join(sorted(Measure.named))}")
+    return name
+
+
+MeasureName = Annotated[str, AfterValidator(_known_measure)]
 
 
 class Seeds(StrictModel):
@@ -59,16 +62,16 @@ class Block(StrictModel):
     """Every rule on every setting, measured alike."""
 
     settings: list[SettingAxis] = Field([])
-    densities: list[str] = Field([])  # of obstacles: simulated flights in place of settings
-    layouts: Annotated[int, Field(ge=1, le=CELLS_AT_MOST)] = 15  # flown for each density
+    densities: list[Density] = Field([])  # of obstacles: simulated flights in place of settings
+    layouts: Annotated[int, Field(ge=1, le=LAYOUTS_AT_MOST)] = 15  # flown for each density
     trial: Annotated[int, Field(ge=0, le=LAST_SEED)] = 0  # of the wind, and of rules that draw in flight
-    cuts: Annotated[int, Field(ge=1)] = 1  # of a cell in the planner's grid model of flights
+    cuts: Literal[1, 3] = 1  # of a cell in the planner's grid model of flights
     rules: Annotated[list[RuleAxis], Field(min_length=1)]
     executions: list[Execution] = Field(["map"], min_length=1)
     forecasts: list[ForecastParameters] = Field([])  # empty: that of each setting
     estimators: list[str] = Field([TRUE_KERNEL], min_length=1)
     stated_bounds: list[StatedBounds] = Field(["right"], min_length=1)
-    measure: list[Measure] = Field(["exact"], min_length=1)
+    measure: list[MeasureName] = Field(["exact"], min_length=1)
     seeds: Seeds = Seeds()
     search: Search = "paper"  # how hyper-parameters that are not given are chosen
     intervals: bool = True  # bootstrap intervals of sampled regret
@@ -88,10 +91,10 @@ class Block(StrictModel):
             raise ValueError("a study has either settings or densities")
         if bool(self.densities) != (self.measure == ["flight"]):
             raise ValueError('measure is ["flight"] for densities, and for nothing else')
-        if learned and set(self.measure) != {"sampled"}:
+        exact = [name for name in sorted(set(self.measure)) if not Measure.named[name].of_learners]
+        if learned and exact:
             raise ValueError(
-                f"measure {', '.join(sorted(set(self.measure) - {'sampled'}))} goes with "
-                f"estimator {TRUE_KERNEL}, not {learned[0]}"
+                f"measure {', '.join(exact)} goes with estimator {TRUE_KERNEL}, not {learned[0]}"
             )
         return self
 
@@ -107,6 +110,8 @@ class Study(StrictModel):
     """A named study: its blocks are run as one."""
 
     name: Annotated[str, Field(pattern=r"^[\w][\w.-]*$", max_length=100)]
+    about: str = ""  # one line, for `replan reproduce`
+    takes: str = ""  # how long, on two cores
     blocks: Annotated[list[Block], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -120,6 +125,12 @@ class Study(StrictModel):
 def builtin_studies() -> list[str]:
     """Return the names of the studies that come with replan."""
     return builtin_names(**FILES)
+
+
+def study_data(source: str | Path) -> dict[str, Any]:
+    """Return the contents of a study file, unchecked."""
+    text, where = read_toml(source, **FILES, what="study")
+    return parse_toml(text, where=where)
 
 
 def load_study(source: str | Path, **replaced: Any) -> tuple[Study, str]:
@@ -146,13 +157,14 @@ def load_study(source: str | Path, **replaced: Any) -> tuple[Study, str]:
 
 def parse_study(data: dict[str, Any], *, where: str = "study") -> Study:
     """Return the study of plain data; the first fault is named with its key. Settings lie beside `where`."""
-    common = {key: value for key, value in data.items() if key not in ("name", "blocks")}
+    own = {key: data[key] for key in ("name", "about", "takes") if key in data}
+    common = {key: value for key, value in data.items() if key not in (*own, "blocks")}
     blocks = data.get("blocks", [{}])
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise InputError(f"{where}: 'blocks' must be a list of tables")
     try:
         found = [_block({**common, **block}, where) for block in blocks]
-        return Study.model_validate({"name": data.get("name"), "blocks": found})
+        return Study.model_validate({**own, "blocks": found})
     except ValidationError as error:
         raise InputError(f"{where}: {one_line(error)}") from None
 

@@ -84,8 +84,9 @@ class Batches:
 
     def _size(self) -> int:
         first = self._cells[0]
-        if first.joint is not None:
-            return min(first.joint.batch_size(first), -(-len(self._cells) // self._workers))
+        together = first.measure[0].together(first)
+        if together is not None:
+            return min(together[1], -(-len(self._cells) // self._workers))
         if not self._recent:
             return 1
         pace = max(sum(self._recent) / len(self._recent), 1e-6)

@@ -1,4 +1,4 @@
-"""The measurements of a study: what is computed of one rule on one mission, by name."""
+"""The measures of a study. A new measure is one class here: its name, its columns and how it is computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -27,17 +27,18 @@ from replan.evaluation.scale import never_updating
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
+from replan.results.measure import Measure
 from replan.schedule.rule import Decision, Need, Rule
 from replan.study.candidates import distinct_schedules
-from replan.study.cells import Cell, canonical
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
 from replan.study.protocol import Bench, bootstrap_interval
 from replan.worlds.mars_rover import PiecewiseDrift, Rover
 from replan.worlds.settings import Setting, make_mission, parse_setting
 
-BOXES = Tightening(both_ends=False, one_kernel=False, structure=False)
+if TYPE_CHECKING:
+    from replan.study.cells import Cell
 
-Values = dict[str, Any]  # columns of the store's `results`
+BOXES = Tightening(both_ends=False, one_kernel=False, structure=False)
 
 
 @dataclass(frozen=True)
@@ -121,113 +122,186 @@ def high_drift_intervals(setting: Setting, mission: Mission) -> list[Interval]:
     return top_quartile_intervals(mission.world.drift_bounds)
 
 
-def _exact(trial: Trial) -> Values:
-    if trial.mission.spending.price is None:
-        return {"exact_regret": exact_regret(trial.mission, trial.rule, best=trial.stage.best)}
-    exact = evaluate(trial.mission, trial.rule, best=trial.stage.best, all_starts=False)
-    return {
-        "exact_regret": exact.regret,
-        **_spent(exact.oracle_return, exact.expected_updates, exact.objective),
-    }
+@dataclass(frozen=True)
+class RuleColumns(Measure):
+    """The rule of a cell, and how its hyper-parameters were chosen."""
+
+    parameters: dict[str, Any] | None = None
+    validation_regret: float | None = None
+    candidates: int | None = None
+    validation: dict[str, Any] | None = None
+    times: list[int] | None = None
 
 
-def _spent(oracle_return: float, updates: float, objective: float) -> Values:
+@dataclass(frozen=True)
+class Scale(Measure):
+    """What a regret is compared with."""
+
+    oracle_return: float | None = None
+    regret_share: float | None = None
+
+
+@dataclass(frozen=True)
+class Exact(Measure, name="exact"):
+    """Regret without sampling, and on a mission with prices what the updates cost."""
+
+    exact_regret: float | None = None
+    expected_updates: float | None = None
+    objective: float | None = None
+    priced_regret: float | None = None
+
+    @classmethod
+    def of(cls, trial: Trial) -> Self:
+        """Return the regret of the rule."""
+        if trial.mission.spending.price is None:
+            return cls(exact_regret(trial.mission, trial.rule, best=trial.stage.best))
+        exact = evaluate(trial.mission, trial.rule, best=trial.stage.best, all_starts=False)
+        return cls(exact.regret, **_spent(exact.oracle_return, exact.expected_updates, exact.objective))
+
+
+def _spent(oracle_return: float, updates: float, objective: float) -> dict[str, float]:
     """Return the columns of a mission with prices."""
-    return {
-        "expected_updates": updates,
-        "objective": objective,
-        "priced_regret": oracle_return - objective,
-    }
+    return {"expected_updates": updates, "objective": objective, "priced_regret": oracle_return - objective}
 
 
-def _dynamic(trial: Trial) -> Values:
-    gaps = trial.stage.best.values[0] - all_returns(trial.mission, trial.rule)
-    return {"dynamic_regret": trial.mission.world.worst(gaps)}
+@dataclass(frozen=True)
+class Dynamic(Measure, name="dynamic"):
+    """The greatest exact regret of all starts."""
+
+    dynamic_regret: float | None = None
+
+    @classmethod
+    def of(cls, trial: Trial) -> Self:
+        """Return the greatest regret."""
+        gaps = trial.stage.best.values[0] - all_returns(trial.mission, trial.rule)
+        return cls(trial.mission.world.worst(gaps))
 
 
-def _sampled(trial: Trial) -> Values:
-    sampled = sampled_regret(trial.stage.held_out_returns(*trial.cell.seeds), trial.returns)
-    values: Values = {
-        "samples": sampled.n,
-        "sampled_regret": sampled.regret,
-        "standard_error": sampled.standard_error,
-    }
-    if trial.cell.intervals:
-        values["low"], values["high"] = bootstrap_interval(trial.regrets)
-    return values
+@dataclass(frozen=True)
+class Sampled(Measure, name="sampled"):
+    """Mean regret on the seeds, paired with the oracle, and its 95 % bootstrap interval."""
+
+    samples: int | None = None
+    sampled_regret: float | None = None
+    standard_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+    on_seeds, of_learners = True, True
+
+    @classmethod
+    def of(cls, trial: Trial) -> Self:
+        """Return the mean over the seeds."""
+        sampled = sampled_regret(trial.stage.held_out_returns(*trial.cell.seeds), trial.returns)
+        interval = bootstrap_interval(trial.regrets) if trial.cell.intervals else ()
+        return cls(sampled.n, sampled.regret, sampled.standard_error, *interval)
 
 
-def _placement(trial: Trial) -> Values:
+@dataclass(frozen=True)
+class UpdatePlacement(Measure, name="placement"):
     """Table 2's diagnostics: counts over the schedules of all seeds, the mean of the stale drifts."""
-    updates = rollout(trial.mission, trial.rule, trial.seeds, trace=True).updates
-    assert updates is not None
-    schedules = updates if (updates != updates[0]).any() else updates[:1]
-    intervals = high_drift_intervals(trial.stage.setting, trial.mission)
-    bounds = trial.mission.world.drift_bounds
-    found = [measure_placement(np.flatnonzero(row).tolist(), bounds, intervals) for row in schedules]
-    counts = ("updates", "updates_inside", "intervals", "intervals_met")
-    drifts = ("mean_stale_drift", "max_stale_drift")
-    return {
-        "schedules": len(found),
-        **{name: sum(getattr(each, name) for each in found) for name in counts},
-        **{name: float(np.mean([getattr(each, name) for each in found])) for name in drifts},
-    }
+
+    schedules: int | None = None
+    updates: int | None = None
+    updates_inside: int | None = None
+    intervals: int | None = None
+    intervals_met: int | None = None
+    mean_stale_drift: float | None = None
+    max_stale_drift: float | None = None
+    on_seeds = True
+
+    @classmethod
+    def of(cls, trial: Trial) -> Self:
+        """Return the figures of the schedules that the seeds make."""
+        updates = rollout(trial.mission, trial.rule, trial.seeds, trace=True).updates
+        assert updates is not None
+        schedules = updates if (updates != updates[0]).any() else updates[:1]
+        intervals = high_drift_intervals(trial.stage.setting, trial.mission)
+        bounds = trial.mission.world.drift_bounds
+        found = [measure_placement(np.flatnonzero(row).tolist(), bounds, intervals) for row in schedules]
+        return cls(
+            schedules=len(found),
+            updates=sum(each.updates for each in found),
+            updates_inside=sum(each.updates_inside for each in found),
+            intervals=sum(each.intervals for each in found),
+            intervals_met=sum(each.intervals_met for each in found),
+            mean_stale_drift=float(np.mean([each.mean_stale_drift for each in found])),
+            max_stale_drift=float(np.mean([each.max_stale_drift for each in found])),
+        )
 
 
-def _decomposition(trial: Trial) -> Values:
-    causes = decompose(trial.mission, trial.rule, best=trial.stage.best)
-    shapley = {"state": causes.state, "plan": causes.plan, "model": causes.model}
-    return {"exact_regret": causes.regret, "decomposition": canonical(shapley)}
+@dataclass(frozen=True)
+class RegretCauses(Measure, name="decomposition"):
+    """Exact regret and its causes: the state not seen, the stale plan, the wrong model."""
+
+    exact_regret: float | None = None
+    decomposition: dict[str, float] | None = None
+
+    @classmethod
+    def of(cls, trial: Trial) -> Self:
+        """Return the Shapley shares."""
+        causes = decompose(trial.mission, trial.rule, best=trial.stage.best)
+        return cls(causes.regret, {"state": causes.state, "plan": causes.plan, "model": causes.model})
 
 
-def _certificate(trial: Trial) -> Values:
-    """The bounds of the times that the mission with the first seed takes; null where nothing is promised."""
-    mission = trial.mission
-    times = times_taken(mission, trial.rule, seed=trial.cell.seeds[0])
-    bounds = {
-        "certificate": certify(mission, times).value,
-        "boxes": certify(mission, times, tightening=BOXES).value,
-        "theorem": theorem(mission, times).total,
-    }
-    if mission.robot.execution == "map":
-        bounds["in_advance"] = certify_ahead(mission, times).value
-    finite = {name: value if isfinite(value) else None for name, value in bounds.items()}
-    return {"certificate": canonical({"times": times, **finite})}
+@dataclass(frozen=True)
+class Certificates(Measure, name="certificate"):
+    """Bounds on the regret, null if nothing is promised."""
+
+    certificate: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, trial: Trial) -> Self:
+        """Return the bounds of the times that the mission with the first seed takes."""
+        mission = trial.mission
+        times = times_taken(mission, trial.rule, seed=trial.cell.seeds[0])
+        bounds = {
+            "certificate": certify(mission, times).value,
+            "boxes": certify(mission, times, tightening=BOXES).value,
+            "theorem": theorem(mission, times).total,
+        }
+        if mission.robot.execution == "map":
+            bounds["in_advance"] = certify_ahead(mission, times).value
+        finite = {name: value if isfinite(value) else None for name, value in bounds.items()}
+        return cls({"times": times, **finite})
 
 
-def _candidates(trial: Trial) -> Values:
-    """Return the exact regret of each of the rule's own candidates, those that update alike computed once."""
-    regrets: dict[Rule, float] = {}
-    rules = trial.rule.candidates()
-    for schedule, alike in distinct_schedules(trial.mission, rules).items():
-        value = exact_regret(trial.mission, schedule, best=trial.stage.best)
-        regrets |= dict.fromkeys(alike, value)
-    return {"candidate_regrets": canonical([regrets[rule] for rule in rules])}
+@dataclass(frozen=True)
+class CandidateRegrets(Measure, name="candidates"):
+    """The exact regret of each of the rule's own candidates."""
+
+    candidate_regrets: list[float] | None = None
+
+    @classmethod
+    def of(cls, trial: Trial) -> Self:
+        """Return the regrets; candidates that update alike are computed once."""
+        regrets: dict[Rule, float] = {}
+        rules = trial.rule.candidates()
+        for schedule, alike in distinct_schedules(trial.mission, rules).items():
+            value = exact_regret(trial.mission, schedule, best=trial.stage.best)
+            regrets |= dict.fromkeys(alike, value)
+        return cls([regrets[rule] for rule in rules])
 
 
-MEASURES: dict[str, Callable[[Trial], Values]] = {
-    "exact": _exact,
-    "dynamic": _dynamic,
-    "sampled": _sampled,
-    "placement": _placement,
-    "decomposition": _decomposition,
-    "certificate": _certificate,
-    "candidates": _candidates,
-}
+@dataclass(frozen=True)
+class BestPossible(Measure, name="optimum"):
+    """The least regret that exists, of feedback and of fixed times. It is measured in place of a rule."""
 
+    parameters: dict[str, Any] | None = None
+    exact_regret: float | None = None
+    oracle_return: float | None = None
+    optimum: dict[str, Any] | None = None
+    expected_updates: float | None = None
+    objective: float | None = None
+    priced_regret: float | None = None
 
-def best_possible(stage: Stage) -> Values:
-    """Return the least regret that exists, of feedback and of fixed times."""
-    best, priced = optimum(stage.mission), stage.mission.spending.price is not None
-    fixed = {
-        "fixed_regret": best.fixed_regret,
-        "fixed_times": best.fixed_times,
-        "fixed_label": best.fixed_label,
-    }
-    return {
-        "parameters": "{}",
-        "exact_regret": best.feedback_regret,
-        "oracle_return": best.oracle_return,
-        "optimum": canonical(fixed),
-        **(_spent(best.oracle_return, best.feedback_updates, best.feedback_objective) if priced else {}),
-    }
+    @classmethod
+    def of(cls, trial: Stage) -> Self:
+        """Return the optimum of a stage."""
+        best, priced = optimum(trial.mission), trial.mission.spending.price is not None
+        fixed = {
+            "fixed_regret": best.fixed_regret,
+            "fixed_times": best.fixed_times,
+            "fixed_label": best.fixed_label,
+        }
+        spent = _spent(best.oracle_return, best.feedback_updates, best.feedback_objective) if priced else {}
+        return cls({}, best.feedback_regret, best.oracle_return, fixed, **spent)

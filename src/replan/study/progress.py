@@ -33,7 +33,7 @@ class Tally:
         """Make the tally of a study from its entries and the (key, regret) of stored cells."""
         names: dict[int, list[tuple[str, str]]] = {}
         for entry in entries:
-            names.setdefault(entry.cell.key, []).append((entry.setting, entry.label))
+            names.setdefault(entry.cell.key, []).append((entry.key.setting, entry.key.label))
         tally = cls(len(names), _names=names)
         for key, regret in stored:
             tally._take(key, regret)
@@ -76,7 +76,7 @@ class Tally:
         return text
 
 
-class Progress:
+class ProgressLine:
     """Shows a tally."""
 
     def __init__(self, tally: Tally, *, quiet: bool = False) -> None:
@@ -84,7 +84,7 @@ class Progress:
         self._live: Any = None
         self._last = 0.0
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         if not self._quiet and sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live

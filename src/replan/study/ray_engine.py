@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from replan.errors import InputError
 from replan.study.local import ONE_THREAD, interrupts_handled_by
-from replan.study.work import Batch, Outcome, compute_batch
+from replan.study.work import Batch, Outcome, compute_elsewhere
 
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster started here; batches under way need a few megabytes each
 RETRIES = 3
@@ -61,7 +61,7 @@ class RayEngine:
         cores = int(ray.cluster_resources().get("CPU", 1))
         self.workers = max(min(cores, workers or cores), 1)
         self.slots = self.workers if address and workers else 2 * self.workers
-        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(compute_batch)
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(compute_elsewhere)
 
     def submit(self, batch: Batch) -> Any:
         """Start a batch."""

@@ -10,16 +10,17 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from replan.study.cells import Cell, entries
+from replan.results.store import Store
+from replan.study.cells import Cell, entries, settings_rows
 from replan.study.definition import Study
 from replan.study.engine import Engine, drive
-from replan.study.progress import Progress, Tally
-from replan.study.store import Store
-from replan.study.versions import code_version, versions
+from replan.study.progress import ProgressLine, Tally
+from replan.study.versions import versions
+from replan.study.work import outcome_rows
 
 
 @dataclass(frozen=True)
-class Report:
+class RunSummary:
     """The end of a run."""
 
     folder: Path
@@ -45,7 +46,7 @@ def run_study(
     engine: Callable[[], Engine],
     resume: bool = False,
     quiet: bool = False,
-) -> Report:
+) -> RunSummary:
     """Compute every cell that the store of a folder does not hold.
 
     The engine is made first: one that cannot be had leaves no store behind, and Ctrl-C ends the wait for it.
@@ -67,11 +68,11 @@ def run_study(
 
     Returns
     -------
-    Report
+    RunSummary
         Counts of cells, and those that failed.
     """
     began = time.monotonic()
-    planned = entries(study, version=code_version())
+    planned = entries(study)
     cells = {entry.cell.key: entry.cell for entry in planned}
     with (
         closing(engine()) as workers,
@@ -79,20 +80,22 @@ def run_study(
         stop_signal() as stopped,
     ):
         stored = store.describe(
-            study.name, text, planned, engine=workers.name, workers=workers.workers, versions=versions()
-        )
+            study.name, text, [entry.row() for entry in planned], settings_rows(planned),
+            engine=workers.name, workers=workers.workers, versions=versions(),
+        )  # fmt: skip
         missing = _grouped(cell for key, cell in cells.items() if key not in stored)
         tally = Tally.of(planned, _stored_regrets(store))
         finished = 0
-        with Progress(tally, quiet=quiet) as progress:
+        with ProgressLine(tally, quiet=quiet) as progress:
             for outcomes in drive(workers, missing):
-                store.write(outcomes)
+                if outcomes:
+                    store.write(outcome_rows(outcomes, start=store.start))
                 tally.add(outcomes)
                 progress.update()
                 finished += len(outcomes)
                 if stopped.is_set():
                     break
-        return Report(
+        return RunSummary(
             folder=folder,
             cells=len(cells),
             stored_before=len(cells) - len(missing),

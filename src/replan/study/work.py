@@ -6,9 +6,9 @@ import json
 import os
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ import numpy as np
 from replan.errors import InputError
 from replan.evaluation.scale import regret_share
 from replan.model.kernel import Array, Indices
+from replan.results.key import BEST_POSSIBLE, Record
+from replan.results.measure import Measure, canonical
+from replan.results.store import Columns, by_column
 from replan.schedule.rule import Decision, Rule
-from replan.study.cells import BEST_POSSIBLE, Cell, canonical
-from replan.study.joint import JointMeasure
-from replan.study.measures import MEASURES, Stage, Trial, Values, best_possible, stage_of
-from replan.study.protocol import choose, parameters
+from replan.study.cells import Cell, version_of
+from replan.study.measures import BestPossible, RuleColumns, Scale, Stage, Trial, stage_of
+from replan.study.protocol import Choice, choose, parameters
 from replan.study.rule_source import given_rule
-from replan.study.versions import code_version
 
 Batch = tuple[Cell, ...]
 
@@ -35,7 +36,7 @@ class Result:
     seconds: float
     cpu_seconds: float
     worker: str
-    values: Values
+    values: dict[str, Any]  # by column of the store's `results`
     seeds: Indices = field(
         default_factory=lambda: np.empty(0), repr=False
     )  # (N,), none where nothing was sampled
@@ -60,20 +61,26 @@ Outcome = Result | Failure
 
 
 def compute_batch(batch: Batch) -> list[Outcome]:
-    """Compute the cells of the batch one after the other, those of a joint measure together."""
-    groups = groupby(batch, key=lambda cell: cell.joint.group(cell) if cell.joint else cell.identity)
+    """Compute the cells of the batch one after the other, but those together that say so."""
+    groups = groupby(batch, key=lambda cell: cell.together or cell.identity)
     return [outcome for _, cells in groups for outcome in compute(*cells)]
 
 
+def compute_elsewhere(batch: Batch) -> list[Outcome]:
+    """Compute a batch on another machine. Raises `InputError` if that has another replan than the study."""
+    for cell in batch:
+        if cell.version != (own := version_of(cell.measure)):
+            raise InputError(f"a worker has replan {own}, but the study is run by {cell.version}")
+    return compute_batch(batch)
+
+
 def compute(first: Cell, *others: Cell) -> list[Outcome]:
-    """Compute one cell, or several of a joint measure; a fault in a cell is its outcome."""
-    if first.version != code_version():
-        raise InputError(f"a worker has replan {code_version()}, but the study is run by {first.version}")
+    """Compute one cell, or cells that are computed together; a fault in a cell is its outcome."""
     cells = (first, *others)
     began, cpu = time.perf_counter(), time.process_time()
     worker = f"{socket.gethostname()}:{os.getpid()}"
     try:
-        results = [_compute(first)] if first.joint is None else _together(first.joint, cells)
+        results = [_compute(first)] if first.together is None else _compute_together(cells)
     except Exception as error:
         if others:
             return [outcome for cell in cells for outcome in compute(cell)]
@@ -87,47 +94,104 @@ def compute(first: Cell, *others: Cell) -> list[Outcome]:
     ]
 
 
-def _together(measure: JointMeasure, cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    return [{"values": values} for values in measure.compute(cells)]
+def _compute_together(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    return [{"values": _columns(*found)} for found in cells[0].measure[0].of_all(cells)]
 
 
 def _compute(cell: Cell) -> dict[str, Any]:
     stage = stage_of(cell.setting, cell.execution)
     if cell.rule == BEST_POSSIBLE:
-        return {"values": _with_share(best_possible(stage), stage)}
-    rule, values = _rule(cell, stage)
-    trial = Trial(cell, stage, rule, stage.stated(cell.stated_bounds))
-    values["oracle_return"] = float(stage.best.values[0][stage.mission.world.start])
-    for name in cell.measure:
-        values |= MEASURES[name](trial)
-    found: dict[str, Any] = {"values": _with_share(values, stage)}
-    if "sampled" in cell.measure:
-        found |= {"seeds": trial.seeds, "returns": trial.returns, "regrets": trial.regrets}
+        best = BestPossible.of(stage)
+        return {"values": _columns(best, Scale(best.oracle_return, _share(best.row(), stage)))}
+    chosen = _chosen(cell, stage)
+    trial = Trial(cell, stage, chosen.rule, stage.stated(cell.stated_bounds))
+    found: dict[str, Any] = {}
     if cell.decisions:
         found["decisions"] = trial.decisions
-        values["times"] = canonical([t for t, decision in trial.decisions if decision.update])
-    return found
+        times = [t for t, decision in trial.decisions if decision.update]
+    else:
+        times = None
+    values = _columns(*(measure.of(trial) for measure in cell.measure))
+    oracle_return = float(stage.best.values[0][stage.mission.world.start])
+    values |= _columns(_rule_columns(cell, chosen, times), Scale(oracle_return, _share(values, stage)))
+    if "sampled" in cell.measured:
+        found |= {"seeds": trial.seeds, "returns": trial.returns, "regrets": trial.regrets}
+    return {**found, "values": values}
 
 
-def _with_share(values: Values, stage: Stage) -> Values:
-    """Add the share of the regret of never updating: of the exact regret, else of the sampled one."""
+def _columns(*measures: Measure) -> dict[str, Any]:
+    return {name: value for measure in measures for name, value in measure.row().items()}
+
+
+def _share(values: Mapping[str, Any], stage: Stage) -> float | None:
+    """Return the exact regret, else the sampled one, as a share of the regret of never updating."""
     regret = values.get("exact_regret", values.get("sampled_regret"))
-    if regret is not None:
-        values["regret_share"] = regret_share(regret, stage.never)
-    return values
+    return None if regret is None else regret_share(regret, stage.never)
 
 
-def _rule(cell: Cell, stage: Stage) -> tuple[Rule, Values]:
-    """The rule of the cell and the columns that describe it; it is chosen with the right drift bounds."""
+def _chosen(cell: Cell, stage: Stage) -> Choice:
+    """Return the rule of the cell; it is chosen with the right drift bounds."""
     given = json.loads(cell.given)
     if cell.search is None:
-        rule = given_rule(cell.rule, given, cell.source)
-        return rule, {"parameters": json.dumps(parameters(rule))}
+        return Choice(given_rule(cell.rule, given, cell.source))
     given = {key: getattr(given_rule(cell.rule, given), key) for key in given}
-    choice = choose(stage, cell.rule, given=given, search=cell.search)  # pyright: ignore[reportArgumentType]
-    return choice.rule, {
-        "parameters": json.dumps(parameters(choice.rule)),
-        "validation_regret": choice.validation_regret,
-        "candidates": choice.candidates,
-        "validation": canonical(choice.validation()),
+    return choose(stage, cell.rule, given=given, search=cell.search)  # pyright: ignore[reportArgumentType]
+
+
+def _rule_columns(cell: Cell, choice: Choice, times: list[int] | None) -> RuleColumns:
+    tried = None if cell.search is None else choice.candidates
+    return RuleColumns(parameters(choice.rule), choice.validation_regret, tried, choice.validation(), times)
+
+
+def rule_of(record: Record) -> Rule:
+    """Return the rule as it was run. Raises `InputError` if it is not registered here."""
+    name = record.get("registered_rule") or record["rule"]
+    return given_rule(name, dict(record["parameters"]), record.get("source"))
+
+
+def outcome_rows(outcomes: Sequence[Outcome], *, start: int) -> dict[str, Columns]:
+    """Return the rows that outcomes of the start of that number add to each table of the store."""
+    results = [outcome for outcome in outcomes if isinstance(outcome, Result)]
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    return {
+        "results": by_column({"cell": each.key, **each.values} for each in results),
+        "samples": _samples(results),
+        "decisions": by_column(chain.from_iterable(map(_decision_rows, results))),
+        "failures": by_column({"cell": each.key, "start": start, "reason": each.reason} for each in failures),
+        "timings": by_column(
+            {
+                "cell": each.key,
+                "start": start,
+                "seconds": each.seconds,
+                "cpu_seconds": each.cpu_seconds,
+                "worker": each.worker,
+            }
+            for each in results
+        ),
     }
+
+
+def _samples(results: Sequence[Result]) -> Columns:
+    if not results:
+        return {}
+    return {
+        "cell": np.repeat([each.key for each in results], [len(each.seeds) for each in results]),
+        "seed": np.concatenate([each.seeds for each in results]),
+        "return": np.concatenate([each.returns for each in results]),
+        "regret": np.concatenate([each.regrets for each in results]),
+    }
+
+
+def _decision_rows(result: Result) -> Iterator[dict[str, Any]]:
+    seed = int(result.seeds[0]) if len(result.seeds) else 0
+    for t, decision in result.decisions:
+        yield {
+            "cell": result.key,
+            "seed": seed,
+            "t": t,
+            "updated": decision.update,
+            "score": decision.score,
+            "threshold": decision.threshold,
+            "terms": canonical({name: float(value) for name, value in decision.terms.items()}),
+            "reason": decision.reason,
+        }

@@ -18,13 +18,13 @@ from replan.errors import InputError
 from replan.evaluation.rule_checks import check_rule, require_valid_rule
 from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission
+from replan.results.run import Run
 from replan.schedule.best_offset import BestOffset
 from replan.schedule.rule import Rule
 from replan.schedule.spending import FIRST_UPDATE
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
 from replan.study.protocol import parameters
-from replan.study.records import Run
 from replan.study.rule_source import RuleSource, find_rule
 from replan.study.versions import versions
 from replan.suite.cards import OWN_WORLD, TOLERANCE, Card, Tuning, expected_entries, world_regrets

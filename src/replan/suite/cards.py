@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from replan.errors import InputError
+from replan.results.measure import canonical
 from replan.skip.propagation import Execution
 from replan.study.axes import StrictModel
-from replan.study.cells import canonical
 from replan.suite.catalogue import EXECUTIONS, VERSION, suite_hash, suite_worlds
 from replan.suite.score import Regrets
 from replan.worlds.forecasts import ForecastKind

@@ -23,9 +23,9 @@ from replan.errors import InputError, did_you_mean
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute.mission import Mission
+from replan.results.measure import canonical
 from replan.schedule.periodic import Periodic
 from replan.skip.propagation import Execution
-from replan.study.cells import canonical
 from replan.suite.families import FAMILIES, Data, Draws
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import parse_toml, read_toml

@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from replan.report.page.run_page import write_page
+from replan.report.reports import paper_rules
 from replan.study.candidates import candidates
 from replan.study.definition import parse_study
-from replan.study.paper import METHODS
 from replan.study.protocol import parameters
 from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed
@@ -34,7 +34,9 @@ def middle(setting: str, rule: str) -> dict:
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
     """Study `table1` of two settings."""
-    blocks = [{"settings": [name], "rules": [middle(name, rule) for rule in METHODS]} for name in SETTINGS]
+    blocks = [
+        {"settings": [name], "rules": [middle(name, rule) for rule in paper_rules()]} for name in SETTINGS
+    ]
     study = {"name": "table1", "blocks": blocks, "measure": ["exact", "sampled", "placement"]}
     return computed(parse_study(study), tmp_path_factory.mktemp("run"))
 

@@ -16,9 +16,11 @@ from replan.evaluation.budget_curve import BudgetCurve
 from replan.execute.timeline import make_timeline
 from replan.report.page.run_page import write_page
 from replan.report.world_drawing import CELL
+from replan.results.run import Run
 from replan.study.measures import high_drift_intervals
-from replan.study.records import Run, rule_of
+from replan.study.work import rule_of
 from replan.worlds.settings import make_mission
+from study_runs import by_setting
 
 REPRODUCED = Path(__file__).parents[3] / "results" / "report.html"
 FRAME = 220  # milliseconds between two steps of the animation
@@ -91,7 +93,7 @@ def natural(text: str) -> list:
 def test_sorting_by_a_rule_orders_the_settings_by_its_regret(opened, report, run):
     page = opened(report).page
     column = page.locator("#regrets thead th", has_text="front-loaded")
-    found = {name: rules["front-loaded"]["exact_regret"] for name, rules in run.by_setting().items()}
+    found = {name: rules["front-loaded"]["exact_regret"] for name, rules in by_setting(run).items()}
     by_regret = sorted(found, key=found.__getitem__)
     names = page.locator("#regrets tbody th")
     column.locator("button").click()
@@ -105,7 +107,7 @@ def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, rep
     page.clock.install(time="2026-01-01T00:00:00")
     page.clock.pause_at("2026-01-01T00:01:00")  # only the test moves the time on
     setting = run.settings["two-burst"]
-    trace = run_agent(make_mission(setting), rule_of(run.by_setting()["two-burst"]["regret-guided"]))
+    trace = run_agent(make_mission(setting), rule_of(by_setting(run)["two-burst"]["regret-guided"]))
 
     def assert_frame(t):
         assert page.locator("#time").input_value() == str(t)
@@ -163,7 +165,7 @@ def rgb(text: str) -> list[int]:
 
 def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms(opened, report, run):
     page = opened(report).with_charts()
-    for name, rules in reversed(run.by_setting().items()):
+    for name, rules in reversed(by_setting(run).items()):
         page.locator("#setting").select_option(name)
         drawn = page.evaluate("(() => { const { data, layout } = document.getElementById('timeline');"
                               " return JSON.parse(JSON.stringify({ data, layout })); })()")  # fmt: skip
@@ -215,7 +217,7 @@ def test_one_legend_names_every_curve(opened, report):
 def test_another_rule_shows_its_own_way_and_reasons(opened, report, run):
     page = opened(report).with_charts()
     page.locator("#rule").select_option("periodic")
-    times = run.by_setting()["two-burst"]["periodic"]["times"]
+    times = by_setting(run)["two-burst"]["periodic"]["times"]
     assert [text.split(":")[0] for text in page.locator("#reasons li").all_text_contents()] == [
         f"Update {k}, t = {t}" for k, t in enumerate(times, 1)
     ]
@@ -278,7 +280,7 @@ def test_names_and_titles_are_shown_as_they_are(opened, tmp_path, run):
 
 def test_a_run_without_settings_is_tables_alone(opened, tmp_path):
     records = [record("mine", "lookahead", 0.25), record("mine", regret=None, sampled_regret=0.5)]
-    path = write_page(Run("run", records, {}, {}), tmp_path / "new")
+    path = write_page(Run("run", records, {}), tmp_path / "new")
     shown = opened(path)
     assert "lookahead loses least of 2 rules: 50% less" in shown.page.locator("#sentence").text_content()
     assert shown.complaints == []

@@ -2,7 +2,8 @@
 
 from replan.report.page.assemble import assemble
 from replan.report.page.setting_view import Shown, setting_view
-from replan.study.records import rule_of
+from replan.study.work import rule_of
+from study_runs import by_setting
 
 
 def test_charts_are_drawn_when_they_are_scrolled_to_and_then_show_what_is_chosen(opened, report, run):
@@ -23,7 +24,7 @@ def test_charts_are_drawn_when_they_are_scrolled_to_and_then_show_what_is_chosen
 
 
 def test_an_infinite_score_is_a_gap_that_the_chart_names(opened, run, tmp_path):
-    rule = rule_of(run.by_setting()["two-burst"]["regret-guided"])
+    rule = rule_of(by_setting(run)["two-burst"]["regret-guided"])
     view = setting_view("mine", run.settings["two-burst"], {"regret-guided": Shown(rule)})
     score = view["rules"]["regret-guided"]["score"]
     next(iter(score["terms"].values()))[0] = None

@@ -10,9 +10,9 @@ from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import priced_regret
 from replan.report.page.run_page import DRAWINGS, SETTINGS_DRAWN, write_page
-from replan.report.page.run_tables import CELLS_SHOWN, records_table, rule_table
+from replan.report.page.run_tables import CELLS_SHOWN, cells_table, rule_table
+from replan.results.run import Run
 from replan.schedule.drift_threshold import DriftThreshold
-from replan.study.records import Run
 from replan.worlds.settings import load_setting, make_mission
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -77,7 +77,7 @@ def test_the_page_says_what_it_does_not_draw(tmp_path):
     records = [record(name) for name in names]
     records += [record("s0", f"mine {k}", 1.0 + k, registered_rule="periodic") for k in range(most)]
     records += [record("s1", "of-my-own"), record("s2", "lookahead", None, parameters=None)]
-    page = write_page(Run("run", records, dict.fromkeys(names, small), {}), tmp_path)
+    page = write_page(Run("run", records, dict.fromkeys(names, small)), tmp_path)
     text = page.read_text()
     assert f"Only the first {SETTINGS_DRAWN} of {SETTINGS_DRAWN + 1} settings are drawn." in text
     assert f"Of a setting the {most} rules of least regret are drawn." in text
@@ -104,7 +104,7 @@ def test_the_cells_of_a_run_leave_out_what_is_missing_and_end_in_the_parameters(
         ),
         record("b", label="periodic", execution="map", parameters={"m": 1}, dynamic_regret=None, high=None),
     ]
-    table = records_table(records, total=2)
+    table = cells_table(records, total=2)
     assert table.columns == [
         "setting",
         "rule",
@@ -125,7 +125,7 @@ def test_ten_thousand_cells_stay_a_small_page_that_says_where_the_rest_is(opened
         for k in range(1000)
         for rule in rules
     ]
-    page = write_page(Run("large", records, {}, {}), tmp_path)
+    page = write_page(Run("large", records, {}), tmp_path)
     assert page.stat().st_size < 1_500_000
     assert page.read_text().count("<tr>") < 1000
     shown = opened(page).page

@@ -10,12 +10,14 @@ import pytest
 from replan.evaluation.exact import regret
 from replan.execute.agent import Agent
 from replan.model.slip import MOVES
+from replan.report.reports import reference
+from replan.results.measure import Measure
 from replan.robots.crazyflie.flight import FlightLog, fly
 from replan.robots.crazyflie.flight_log import write_flight_log
 from replan.robots.crazyflie.flight_report import drawn_tracks, flight_figure, table_3
 from replan.robots.crazyflie.flights import (
     VALIDATION_LAYOUTS,
-    FlightMeasure,
+    Flights,
     FlightScene,
     Job,
     choose_rule,
@@ -34,8 +36,6 @@ from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import Periodic
 from replan.study.candidates import candidates
-from replan.study.joint import register_joint_measure
-from replan.study.paper import TABLE_3
 from study_runs import computed
 
 
@@ -48,32 +48,39 @@ def run(tmp_path_factory):
         "rules": ["regret-guided", "front-loaded"],
         "measure": ["flight"],
     }
-    register_joint_measure("flight", FlightMeasure(batch_unit=8))
-    yield computed(study, tmp_path_factory.mktemp("table3"))
-    register_joint_measure("flight", FlightMeasure())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(Measure.named, "flight", FewDrones)
+        return computed(study, tmp_path_factory.mktemp("table3"))
+
+
+class FewDrones(Flights):
+    """Flights in batches that are not filled up."""
+
+    batch_unit = 8
 
 
 def test_every_rule_flies_every_layout(run):
-    assert [(record["density"], record["rule"]) for record in run.records] == [
-        ("none", "regret-guided"),
-        ("none", "front-loaded"),
-        ("dense", "regret-guided"),
-        ("dense", "front-loaded"),
+    assert [(record["setting"], record["rule"]) for record in run.records] == [
+        ("none obstacles", "regret-guided"),
+        ("none obstacles", "front-loaded"),
+        ("dense obstacles", "regret-guided"),
+        ("dense obstacles", "front-loaded"),
     ]
-    assert all(len(record["flights"]["outcomes"]) == 2 for record in run.records)
+    assert all(len(record["flights"]) == 2 for record in run.records)
     assert run.records[0]["parameters"]["score"] == "gap+drift"
 
 
 def test_the_table_shows_means_with_intervals_beside_the_papers(run):
     none, dense = table_3(run)
+    printed = {(row["density"], row["rule"]): row["cost"] for row in reference("paper-table3")}
     assert "no obstacles" in none.title and "dense" in dense.title
     assert none.rows[0][:2] == ("regret-guided", "map") and none.rows[0][3] == "0.93"
     for row, record in zip((*none.rows, *dense.rows), run.records, strict=True):
-        costs = [flight["cost"] for flight in record["flights"]["outcomes"]]
+        costs = [flight["cost"] for flight in record["flights"]]
         mean, low, high = (float(part) for part in re.findall(r"[\d.]+", row[6]))
         assert mean == pytest.approx(np.mean(costs), abs=0.01)
         assert min(costs) - 0.01 <= low <= mean <= high <= max(costs) + 0.01
-        assert row[7] == f"{TABLE_3[record['density']][record['rule']][2]:.2f}"
+        assert row[7] == printed[run.data[record["setting"]]["density"], record["rule"]]
     assert none.rows[0][8].startswith("+0.00")
     assert "cannot be told from 0" in none.notes[1]
     assert "| front-loaded | map |" in dense.markdown()

@@ -10,8 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from replan.report.files import write_whole
-from replan.report.tables import Table, note_html
+from replan.results.table import Table, note_html, write_whole
 
 NAME = "report.html"
 SCRIPTS = ("theme.js", "tables.js", "charts.js", "path.js", "page.js")

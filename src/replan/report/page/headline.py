@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from replan.report.tables import SAME
+from replan.results.table import SAME
 
 Regrets = Mapping[str, Mapping[str, float]]  # setting -> rule -> regret
 

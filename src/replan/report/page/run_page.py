@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import inf, isfinite
 from pathlib import Path
 
 from replan.errors import InputError
 from replan.report.benchmark_profile import NOTE, profile_svg, result_words
-from replan.report.beyond_table import groups
 from replan.report.page.assemble import assemble, figure_panel, table_panel
 from replan.report.page.headline import headline
-from replan.report.page.run_tables import records_table, rule_table
+from replan.report.page.run_tables import cells_table, rule_table
 from replan.report.page.setting_view import Causes, KnownResults, Shown, setting_view
-from replan.report.paper_tables import comparisons, table_2
-from replan.report.reference import reference_table
-from replan.report.tables import Table
-from replan.study.cells import BEST_POSSIBLE
-from replan.study.estimators import TRUE_KERNEL, check_estimator
-from replan.study.paper import TABLE_1
-from replan.study.records import Record, Run, rule_of
+from replan.report.reports import beyond as beyond_report
+from replan.report.reports import paper_regrets, reference
+from replan.report.reports.paper import comparisons, table_2
+from replan.results.key import BEST_POSSIBLE, Record, RecordKey, differing
+from replan.results.run import Run, failed
+from replan.results.table import Table, number
+from replan.study.estimators import check_estimator
+from replan.study.work import rule_of
 from replan.suite.cards import reference_cards
 from replan.suite.catalogue import suite_worlds
 from replan.worlds.settings import Setting
@@ -29,12 +28,7 @@ SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most
 DRAWINGS = 96  # rules of all settings together, at most
 SHOWN_FIRST = "two-burst"  # among the settings
-WAYS = ("execution", "estimator", "stated_bounds", "forecast")  # that records of one rule differ in
-USUAL = ("map", TRUE_KERNEL, "right", "frozen", None)  # that a name need not mention
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
-REFERENCE = {"What the robot expects": "forecast-totals"}
-"""Files of reference tables by heading; a table that does not come with replan is left out."""
-
 Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
 
 
@@ -90,10 +84,10 @@ def sentence(run: Run, past: Run | None = None) -> str:
 
 def _all_records(run: Run, past: Run | None) -> list[Record]:
     """Return the records of the run, and those of its settings in `past` that it does not hold itself."""
-    own = {(record["setting"], _label(record)) for record in run.records}
+    own = {(record["setting"], _name(record)) for record in run.records}
     names = {record["setting"] for record in run.records}
     more = [] if past is None else [record for record in past.records if record["setting"] in names]
-    return [*run.records, *(record for record in more if (record["setting"], _label(record)) not in own)]
+    return [*run.records, *(record for record in more if (record["setting"], _name(record)) not in own)]
 
 
 def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
@@ -103,44 +97,52 @@ def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
         notes = [f"Ties between equally good actions: {run.ties}.", *(comparisons(run) if paper else [])]
         if _priced(run):
             notes.insert(0, "Where updates have a price, it is added to the regret.")
-        tables.append(rule_table(regrets, printed=TABLE_1 if paper else {}, notes=notes))
+        tables.append(rule_table(regrets, printed=paper_regrets() if paper else {}, notes=notes))
     flat = [record for rules in best.values() for record in rules.values()]
-    tables.append(records_table(flat, total=max(len(run.records), len(flat))))
+    tables.append(cells_table(flat, total=max(len(run.records), len(flat))))
     if paper:
         tables.append(table_2(run))
     return tables
 
 
 def _panels() -> list[str]:
-    """Return what lies past the paper: reference tables that come with replan, and the profile."""
-    tables = {title: reference_table(name) for title, name in REFERENCE.items()}
-    shown = [
-        table_panel(title, replace(table, name=f"{table.name}-long"))
-        for title, table in tables.items()
-        if table is not None
+    """Return what lies past the paper: what forecasts are worth, and the profile of the benchmark."""
+    totals = reference("forecast-totals")
+    rows = [
+        [name, *(number(float(value), ".2f") for value in row)] for name, *row in map(dict.values, totals)
     ]
+    title = "What a forecast is worth in all, and what a wrong one costs"
+    note = (
+        "Total exact regret over nine settings, as a multiple of that of a robot that expects nothing to "
+        "move (`replan reproduce forecast`)."
+    )
+    forecasts = Table(title, list(totals[0]), rows, [note], name="forecast-totals-long")
     cards = reference_cards()
     named = next(card for card in cards if card.name == "lookahead")
-    title = f"On {len(suite_worlds('test'))} worlds that nobody chose"
-    return [*shown, figure_panel(title, profile_svg(cards), result_words(named), NOTE)]
+    title = f"On {len(suite_worlds('test'))} randomly generated worlds"
+    return [
+        table_panel("What the robot expects", forecasts),
+        figure_panel(title, profile_svg(cards), result_words(named), NOTE),
+    ]
 
 
 def _lookahead_curves() -> dict[str, dict[str, list[float]]]:
     """Return the regret of look-ahead for each budget, by setting."""
-    table = reference_table("lookahead-budgets")
-    rows = [] if table is None else table.cells
-    return {name.text: {"lookahead": [cell.value for cell in row]} for name, *row in rows}
+    rows = reference("lookahead-budgets")
+    return {row.pop("setting"): {"lookahead": list(map(float, row.values()))} for row in rows}
 
 
 def _causes_beyond(beyond: Run, run: Run) -> dict[str, Causes]:
     """Return the causes of all rules on a point estimate by setting, and of some of them on a belief."""
-    found = {(group.setting, group.execution): group.rules for group in groups(beyond)}
+    found = beyond_report.regrets(beyond)
     causes = {}
     for name in run.settings:
-        if point := found.get((name, "map")):
-            belief = found.get((name, "belief"), {})
-            more = {f"{rule}, belief": belief[rule] for rule in IN_BELIEF if rule in belief}
-            causes[name] = _causes(point | more)
+        records = {
+            RecordKey.of(record).name: record
+            for (row, rule), (record,) in found.records.items()
+            if row[0] == name and (row[1] == "map" or rule in IN_BELIEF)
+        }
+        causes[name] = _causes(records)
     return causes
 
 
@@ -151,16 +153,15 @@ def _causes(rules: Mapping[str, Record]) -> Causes:
 def _best(records: Sequence[Record]) -> Best:
     best: dict[str, dict[str, Record]] = {}
     for record in records:
-        rules, label = best.setdefault(str(record["setting"]), {}), _label(record)
+        rules, label = best.setdefault(str(record["setting"]), {}), _name(record)
         if label not in rules or _regret(record) < _regret(rules[label]):
             rules[label] = record
     return best
 
 
-def _label(record: Record, ways: Sequence[str] = WAYS) -> str:
-    """Return the rule with execution, estimator, stated bounds and forecast where they are unusual."""
-    more = [record.get(key) for key in ways]
-    return ", ".join([record["rule"], *(name for name in more if name not in USUAL)])
+def _name(record: Record) -> str:
+    """Return the rule with whatever is unusual about its robot."""
+    return RecordKey.of(record).name
 
 
 def _priced(run: Run) -> bool:
@@ -175,17 +176,18 @@ def _regret(record: Record) -> float:
 
 
 def _regrets(best: Best, *, execution: str | None = None) -> dict[str, dict[str, float]]:
-    """Return regret by setting and label; of one execution by what differs, without the floor."""
+    """Return regret by setting and name; of one execution without the floor, by what else differs."""
     found: dict[str, dict[str, float]] = {}
     records = [record for rules in best.values() for record in rules.values()]
-    differing = [key for key in WAYS[1:] if len({record.get(key) for record in records}) > 1]
+    same = set(RecordKey.names()) - {"setting", "rule", "label", *differing(records)} | {"execution"}
     for name, rules in best.items():
         for label, record in rules.items():
-            wanted = execution is None or (
-                record["execution"] == execution and record["rule"] != BEST_POSSIBLE
-            )
-            if wanted and isfinite(_regret(record)):
-                shown = label if execution is None else _label(record, differing)
+            if not isfinite(_regret(record)):
+                continue
+            if execution is None:
+                found.setdefault(name, {})[label] = _regret(record)
+            elif record["execution"] == execution and record["rule"] != BEST_POSSIBLE:
+                shown = _name({key: value for key, value in record.items() if key not in same})
                 found.setdefault(name, {})[shown] = _regret(record)
     return found
 
@@ -208,7 +210,7 @@ def _rules_of_each(settings: int) -> int:
 def _expecting(rules: Mapping[str, Record], setting: Setting) -> dict[str, Record]:
     """Return the records of robots with the forecast of the setting."""
     forecast = "frozen" if setting.forecast is None else str(setting.forecast)
-    return {label: each for label, each in rules.items() if (each.get("forecast") or "frozen") == forecast}
+    return {label: each for label, each in rules.items() if RecordKey.of(each).forecast == forecast}
 
 
 def _drawn(rules: Mapping[str, Record], *, most: int) -> dict[str, Shown]:
@@ -219,13 +221,15 @@ def _drawn(rules: Mapping[str, Record], *, most: int) -> dict[str, Shown]:
 
 
 def _shown(record: Record) -> Shown | None:
-    """Return the rule as it was run; None where it cannot be made again."""
-    rule = rule_of(record)
+    """Return the rule as it was run; None if it failed or cannot be made again."""
     try:
-        estimator = check_estimator(record["estimator"])
+        return (
+            None
+            if failed(record)
+            else Shown(rule_of(record), record["execution"], check_estimator(record["estimator"]))
+        )
     except InputError:
         return None
-    return None if rule is None else Shown(rule, record["execution"], estimator)
 
 
 def _not_drawn(best: Best, known: Sequence[str]) -> list[str]:

@@ -7,41 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from replan.report.page.headline import Regrets
-from replan.report.tables import MISSING, Cell, Table, least_in_bold, number
-from replan.study.cells import BEST_POSSIBLE
-from replan.study.store_tables import JSON_COLUMNS
+from replan.results.key import BEST_POSSIBLE, Record, differing
+from replan.results.measure import result_columns
+from replan.results.table import MISSING, Table, TableCell, least_in_bold, number
 
 SETTINGS_SHOWN = 300  # at most, so that the page of a large run stays quick
 CELLS_SHOWN = 500
-FIRST = (
-    "setting",
-    "rule",
-    "label",
-    "exact_regret",
-    "regret_share",
-    "sampled_regret",
-    "dynamic_regret",
-    "execution",
-    "estimator",
-)
+FIRST = ("setting", "rule", "label", "exact_regret", "regret_share", "sampled_regret", "dynamic_regret")
 WIDEST = "parameters"
-HIDDEN = frozenset(
-    {
-        "registered_rule",
-        "digest",
-        "source",
-        "position",
-        "cell",
-        "identity",
-        "measure",
-        "first_seed",
-        "seeds",
-        *JSON_COLUMNS,
-    }
-) - {"parameters"}
-USUAL = {"stated_bounds": "right"}  # columns that are left out where nothing differs
-
-Record = Mapping[str, Any]
 
 
 def rule_table(regrets: Regrets, *, printed: Regrets, notes: Sequence[str] = ()) -> Table:
@@ -65,12 +38,16 @@ def rule_table(regrets: Regrets, *, printed: Regrets, notes: Sequence[str] = ())
     return Table("Regret of each rule", ("setting", *rules), rows, (legend, *cut, *notes), name="regrets")
 
 
-def records_table(best: Sequence[Record], *, total: int) -> Table:
+def cells_table(best: Sequence[Record], *, total: int) -> Table:
     """Return one line for each setting and rule; columns that say nothing are left out."""
     shown = best[:CELLS_SHOWN]
     columns = _columns(shown)
-    rows = [[_cell(key, record.get(key)) for key in columns] for record in shown]
-    heads = [column.replace("_", " ") for column in columns]
+    known = result_columns()
+    rows = [
+        [_cell(record.get(key), known[key].shown.form if key in known else "") for key in columns]
+        for record in shown
+    ]
+    heads = [known[key].heading if key in known else key.replace("_", " ") for key in columns]
     which = ", of each setting and rule the best" if len(best) < total else ""
     cut = f"{len(shown)} of {total} cells are shown{which}. All are in the tables and the store of the run."
     notes = [cut] if len(shown) < total else []
@@ -78,25 +55,19 @@ def records_table(best: Sequence[Record], *, total: int) -> Table:
 
 
 def _columns(records: Sequence[Record]) -> list[str]:
-    """Those with a value in any record, what matters most first, and what is widest last."""
-    present = list(dict.fromkeys(key for record in records for key, x in record.items() if x is not None))
-    hidden = set(HIDDEN)
-    hidden |= {key for key, usual in USUAL.items() if all(record.get(key) == usual for record in records)}
-    if "label" in present:  # the rule's name with the point of its grid, where it has one
-        hidden.add("label" if all(record["label"] == record["rule"] for record in records) else "rule")
-    ordered = dict.fromkeys((*FIRST, *(key for key in present if key != WIDEST), WIDEST))
-    return [key for key in ordered if key in present and key not in hidden]
+    """Return the names and numbers that any record has, what matters most first and what is widest last."""
+    numbers = [name for name, each in result_columns().items() if each.type != "json"]
+    label = "rule" if all(record.get("label") in (None, record["rule"]) for record in records) else "label"
+    names = ["setting", label, *dict.fromkeys(["execution", "estimator", *differing(records)])]
+    ordered = dict.fromkeys([*(key for key in FIRST if key in (*names, *numbers)), *names, *numbers, WIDEST])
+    return [key for key in ordered if any(record.get(key) is not None for record in records)]
 
 
-def _cell(key: str, value: Any) -> Cell:
+def _cell(value: Any, form: str) -> TableCell:
     if value is None:
-        return Cell(MISSING)
-    if key == "parameters":
-        return Cell(_listed(value))
+        return TableCell(MISSING)
+    if isinstance(value, Mapping):
+        return TableCell(", ".join(f"{name} {each}" for name, each in value.items() if each is not None))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return number(value, ".4g")
-    return Cell(str(value))
-
-
-def _listed(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in parameters.items() if value is not None)
+        return number(value, form)
+    return TableCell(str(value))

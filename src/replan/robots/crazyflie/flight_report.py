@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replan.model.kernel import Array
-from replan.report.reproduction import FIGURES, TABLES
-from replan.report.tables import Table
-from replan.robots.crazyflie.flight import COLLISION_LENGTH, FlightOutcome
+from replan.report.reports import REPORTS, reference, table_of
+from replan.results.key import Record, RecordKey
+from replan.results.pivot import group
+from replan.results.run import Run
+from replan.results.table import Table
+from replan.robots.crazyflie.flight import FlightOutcome
 from replan.robots.crazyflie.flights import Track
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,
@@ -24,9 +27,7 @@ from replan.robots.crazyflie.layouts import (
     layout,
     state_of,
 )
-from replan.study.paper import TABLE_3
 from replan.study.protocol import bootstrap_interval
-from replan.study.records import Record, Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,54 +39,66 @@ DRAWN = (("regret-guided", "map"), ("periodic", "map"), ("lookahead", "map"), ("
 SIDE = GRID * CELL_SIZE
 
 
-def table_3(run: Run) -> list[Table]:
-    """Return one table for each density, none if the run holds no flights."""
-    if not any(record.get("flights") for record in run.records):
-        return []
-    first = run.records[0]
-    present = {(record["rule"], record["execution"]) for record in run.records}
-    reference = REFERENCE if REFERENCE in present else (first["rule"], first["execution"])
-    rows = _rows(run, reference)
-    trial, layouts = first["trial"], first["layouts"]
+@table_of("table3", "table3")
+@table_of("table3-report", "table3-report")
+def table_3(run: Run, beside: Mapping[str, Run] | None = None) -> list[Table]:
+    """Return one table for each density."""
+    flown = [record for record in run.records if record["flights"] is not None]
     return [
-        Table(
-            title=f"Table 3, {TITLES[density]}: {layouts} layouts, simulated Crazyflie",
-            columns=COLUMNS,
-            labels=2,
-            rows=[_cells(row) for row in rows if row["density"] == density],
-            notes=_notes([row for row in rows if row["density"] == density], trial, reference),
-            name=f"table3-{density}",
-        )
-        for density in dict.fromkeys(row["density"] for row in rows)
+        _density_table(density, records, run.data[records[0]["setting"]])
+        for (density,), records in group(flown, lambda each: run.data[each["setting"]]["density"]).items()
     ]
 
 
-def _rows(run: Run, reference: tuple[str, str]) -> list[Mapping[str, Any]]:
-    """The mean figures of every density, rule and execution, with their intervals over layouts."""
-    costs = {_key(record): _figures(record, "cost") for record in run.records}
-    return [
-        {
-            "density": record["density"],
-            "rule": record["rule"],
-            "execution": record["execution"],
-            "success": _proportion(_figures(record, "success")),
-            "collisions": _mean(_figures(record, "collisions")),
-            "cost": _mean(costs[_key(record)]),
-            "cost_difference": _mean(
-                costs[_key(record)] - costs.get((record["density"], *reference), costs[_key(record)])
-            ),
-        }
-        for record in run.records
-    ]
+def _density_table(density: str, records: Sequence[Record], data: Mapping[str, Any]) -> Table:
+    compared = next((each for each in records if _robot(each) == REFERENCE), records[0])
+    printed = {
+        row["rule"]: [row[name] for name in ("success", "collisions", "cost")]
+        for row in reference("paper-table3")
+        if row["density"] == density
+    }
+    rows = [_row(record, compared) for record in records]
+    others = [row for row, record in zip(rows, records, strict=True) if record is not compared]
+    inside = sum(not _differs(row) for row in others)
+    return Table(
+        title=f"Table 3, {TITLES[density]}: {data['layouts']} layouts, simulated Crazyflie",
+        columns=COLUMNS,
+        labels=2,
+        rows=[_cells(row, printed) for row in rows],
+        notes=(
+            f"Seed {data['trial']}, ties first, kappa {compared['collision_length']:g} m. In brackets 95 % "
+            "intervals over layouts (Wilson for success, bootstrap for the others).",
+            f"Cost difference: to {compared['rule']} with {compared['execution']} execution on the same "
+            f"layouts. A star marks an interval that leaves out 0; {inside} of {len(others)} differences "
+            "cannot be told from 0.",
+        ),
+        name=f"table3-{density}",
+    )
 
 
-def _key(record: Record) -> tuple[str, str, str]:
-    return record["density"], record["rule"], record["execution"]
+def _robot(record: Record) -> tuple[str, ...]:
+    """Return rule and execution, and whatever else is unusual."""
+    key = RecordKey.of(record)
+    return (key.rule, key.execution, *(value for value in key.unusual() if value != key.execution))
+
+
+def _row(record: Record, compared: Record) -> Mapping[str, Any]:
+    """Return the mean figures of a rule, with their intervals over layouts."""
+    rule, *robot = _robot(record)
+    costs = _figures(record, "cost")
+    return {
+        "rule": rule,
+        "robot": ", ".join(robot),
+        "success": _proportion(_figures(record, "success")),
+        "collisions": _mean(_figures(record, "collisions")),
+        "cost": _mean(costs),
+        "cost_difference": _mean(costs - _figures(compared, "cost")),
+    }
 
 
 def _figures(record: Mapping[str, Any], name: str) -> Array:
     """(L,) of every layout."""
-    return np.array([float(each[name]) for each in record["flights"]["outcomes"]])
+    return np.array([float(each[name]) for each in record["flights"]])
 
 
 def _mean(values: Array) -> dict[str, float]:
@@ -102,24 +115,12 @@ def _proportion(successes: Array) -> dict[str, float]:
     return {"mean": float(result.statistic), "low": float(interval.low), "high": float(interval.high)}
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    printed = TABLE_3[row["density"]].get(row["rule"]) if row["execution"] == "map" else None
-    paper = [f"{value:.2f}" for value in printed] if printed else ["", "", ""]
+def _cells(row: Mapping[str, Any], printed: Mapping[str, list[str]]) -> tuple[str, ...]:
+    paper = printed.get(row["rule"], ["", "", ""]) if row["robot"] == "map" else ["", "", ""]
     ours = [_text(row[name]) for name in ("success", "collisions", "cost")]
     beside = [cell for pair in zip(ours, paper, strict=True) for cell in pair]
     star = " *" if _differs(row) else ""
-    return (row["rule"], row["execution"], *beside, _text(row["cost_difference"], "+.2f") + star)
-
-
-def _notes(rows: Sequence[Mapping[str, Any]], trial: int, reference: tuple[str, str]) -> list[str]:
-    others = [row for row in rows if (row["rule"], row["execution"]) != reference]
-    inside = sum(not _differs(row) for row in others)
-    return [
-        f"Seed {trial}, ties first, kappa {COLLISION_LENGTH:g} m. In brackets 95 % intervals over layouts "
-        "(Wilson for success, bootstrap for the others).",
-        f"Cost difference: to {reference[0]} with {reference[1]} execution on the same layouts. A star marks "
-        f"an interval that leaves out 0; {inside} of {len(others)} differences cannot be told from 0.",
-    ]
+    return (row["rule"], row["robot"], *beside, _text(row["cost_difference"], "+.2f") + star)
 
 
 def _differs(row: Mapping[str, Any]) -> bool:
@@ -134,17 +135,17 @@ def drawn_tracks(run: Run) -> list[Track]:
     """Return the flights over the layout that is kept for the figure."""
     return [
         Track(
-            record["density"],
+            run.data[record["setting"]]["density"],
             drawn["number"],
             record["rule"],
             record["execution"],
             np.array(drawn["path"]).reshape(-1, 2),
             np.array(drawn["updates"]).reshape(-1, 2),
             tuple(drawn["update_times"]),
-            FlightOutcome(**record["flights"]["outcomes"][drawn["number"]]),
+            FlightOutcome(**record["flights"][drawn["number"]]),
         )
         for record in run.records
-        for drawn in [record["flights"]["drawn"]]
+        for drawn in [record["drawn"]]
     ]
 
 
@@ -199,6 +200,6 @@ def _draw_track(axes, made: Track, colour: str) -> None:
     axes.plot(*made.updates.T, "o", color=colour, markersize=5, markeredgecolor="white", zorder=4)
 
 
-for _study in ("table3", "table3-report"):
-    TABLES[_study] = lambda run: {run.name: table_3(run)}
-FIGURES["table3"] = lambda run, folder: flight_figure(drawn_tracks(run), path=folder / "flights.png")
+REPORTS["table3"].figures.append(
+    lambda run, folder: flight_figure(drawn_tracks(run), path=folder / "flights.png")
+)

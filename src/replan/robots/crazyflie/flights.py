@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,17 @@ from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Plan
+from replan.results.measure import ColumnFormat, Measure
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
-from replan.robots.crazyflie.flight import Flight, FlightOutcome, Flown, OnMove, fly, outcome
+from replan.robots.crazyflie.flight import (
+    COLLISION_LENGTH,
+    Flight,
+    FlightOutcome,
+    Flown,
+    OnMove,
+    fly,
+    outcome,
+)
 from replan.robots.crazyflie.layouts import (
     FIRST_VALIDATION_LAYOUT,
     Density,
@@ -25,13 +34,13 @@ from replan.robots.crazyflie.layouts import (
     middles_at,
 )
 from replan.robots.crazyflie.physics import Physics
-from replan.robots.crazyflie.world import crazyflie_mission, load_calibration
+from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
 from replan.skip.propagation import Execution
 from replan.study.candidates import candidates, schedule_of
-from replan.study.cells import Cell, canonical
-from replan.study.joint import register_joint_measure
+from replan.study.cells import Cell
+from replan.study.measures import RuleColumns
 from replan.study.protocol import Bench, exact_regret, parameters, with_given
 from replan.study.rule_source import given_rule
 from replan.worlds.forecasts import ForecastParameters
@@ -129,47 +138,60 @@ def fly_one(job: Job, *, link: str | None = None, progress: OnMove | None = None
 
 
 @dataclass(frozen=True)
-class FlightMeasure:
+class Flights(Measure, name="flight"):
     """The measure `flight` of studies: the layouts of a density, flown in simulated physics."""
 
-    largest_batch: int = LARGEST_BATCH
-    heavy_batch: int = HEAVY_BATCH
-    batch_unit: int = BATCH_UNIT
+    flights: list[dict[str, Any]] | None = None
+    """The outcome of every layout."""
+    collision_length: float | None = None
+    """Length in m that a collision adds to the cost."""
+    drawn: Annotated[dict[str, Any] | None, ColumnFormat(in_csv=False)] = None
+    """The way flown over one layout, for the figure."""
+    largest_batch: ClassVar[int] = LARGEST_BATCH
+    heavy_batch: ClassVar[int] = HEAVY_BATCH
+    batch_unit: ClassVar[int] = BATCH_UNIT
 
-    def check(self, setting: dict[str, Any]) -> None:
-        """Raise `InputError` for an unknown density or number of cuts."""
-        layout(setting["density"], 0)
-        load_calibration(setting["cuts"])
+    @classmethod
+    def together(cls, cell: Cell) -> tuple[tuple[int, bool], int]:
+        """Return cuts and whether there is a forecast, and the number of such cells in a batch of work.
 
-    def group(self, cell: Cell) -> tuple[int, bool]:
-        """Return the cuts of a cell and whether there is a forecast."""
+        Batches are large because a step costs little more for many drones.
+        """
         setting = json.loads(cell.setting)
-        return setting["cuts"], "forecast" in setting
+        most = max(FEWEST_CELLS, cls.largest_batch // setting["layouts"])
+        return (setting["cuts"], "forecast" in setting), most
 
-    def batch_size(self, cell: Cell) -> int:
-        """Return the number of cells in a batch of work: a step costs little more for many drones."""
-        return max(FEWEST_CELLS, self.largest_batch // json.loads(cell.setting)["layouts"])
+    @classmethod
+    def of_all(cls, cells: Sequence[Cell]) -> list[tuple[Measure, ...]]:
+        """Fly the layouts of cells that go together.
 
-    def compute(self, cells: Sequence[Cell]) -> list[dict[str, Any]]:
-        """Fly the layouts of cells of one group; returns columns of the store's `results` of each.
-
-        A rule is chosen on layouts of its own, for the density and the execution. `trial` fixes the wind and,
-        with the number of the layout, what a rule draws. The way flown over one layout is kept for the
-        figure.
+        A rule is chosen on layouts of its own, for the density and the execution. `trial` fixes the wind
+        and, with the number of the layout, what a rule draws. The way over one layout is kept for the figure.
         """
         jobs = [_jobs(cell) for cell in cells]
         tracks: list[list[Track]] = [[] for _ in cells]
-        largest = self.largest_batch if self.group(cells[0]) == (1, False) else self.heavy_batch
+        largest = cls.largest_batch if cells[0].together == (1, False) else cls.heavy_batch
         together = max(1, largest // len(cells))  # layouts of each cell
         for first in range(0, max(map(len, jobs)), together):
             batch = [(k, job) for k, some in enumerate(jobs) for job in some[first : first + together]]
-            flown = fly_batch([job for _, job in batch], unit=self.batch_unit)
+            flown = fly_batch([job for _, job in batch], unit=cls.batch_unit)
             for (k, _), made in zip(batch, flown, strict=True):
                 tracks[k].append(made)
-        return [_columns(some[0].rule, made) for some, made in zip(jobs, tracks, strict=True)]
+        return [
+            (RuleColumns(parameters(some[0].rule)), cls._of_tracks(made))
+            for some, made in zip(jobs, tracks, strict=True)
+        ]
 
-
-register_joint_measure("flight", FlightMeasure())
+    @classmethod
+    def _of_tracks(cls, tracks: Sequence[Track]) -> Flights:
+        drawn = tracks[min(DRAWN_LAYOUT, len(tracks) - 1)]
+        kept = {
+            "number": drawn.number,
+            "path": drawn.path.round(6).tolist(),
+            "updates": drawn.updates.round(6).tolist(),
+            "update_times": drawn.update_times,
+        }
+        return cls([asdict(made.outcome) for made in tracks], COLLISION_LENGTH, kept)
 
 
 def _jobs(cell: Cell) -> list[Job]:
@@ -185,20 +207,6 @@ def _jobs(cell: Cell) -> list[Job]:
         rule = choose_rule(cell.rule, density, execution, given=given)
     scenes = [FlightScene(density, k, execution, trial, setting["cuts"], forecast) for k in range(layouts)]
     return [Job(scene, rule, draws=trial * layouts + k) for k, scene in enumerate(scenes)]
-
-
-def _columns(rule: Rule, tracks: Sequence[Track]) -> dict[str, Any]:
-    drawn = tracks[min(DRAWN_LAYOUT, len(tracks) - 1)]
-    flights = {
-        "outcomes": [asdict(made.outcome) for made in tracks],
-        "drawn": {
-            "number": drawn.number,
-            "path": drawn.path.round(6).tolist(),
-            "updates": drawn.updates.round(6).tolist(),
-            "update_times": drawn.update_times,
-        },
-    }
-    return {"parameters": json.dumps(parameters(rule)), "flights": canonical(flights)}
 
 
 def choose_rule(

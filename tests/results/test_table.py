@@ -11,7 +11,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from replan.cli import run
-from replan.report.tables import Cell, Table, in_spreadsheet
+from replan.results.table import Table, TableCell, in_spreadsheet
 
 ODD = [
     "a|b",
@@ -36,14 +36,16 @@ def rendered(text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ODD)
 def test_markdown_shows_a_name_as_it_is(name):
-    table = Table("title", ("rule", name), [(name, Cell("0.5", 0.5, best=True))])
+    table = Table("title", ("rule", name), [(name, TableCell("0.5", 0.5, best=True))])
     shown = " ".join(name.split())
     assert rendered(table.markdown()) == ["rule", shown, shown, "0.5"]
 
 
 def test_a_spreadsheet_takes_no_name_for_a_formula():
     table = Table(
-        "title", ("rule", "regret"), [(name, Cell("-0.5", -0.5)) for name in ("=1+1", "+1", "-1", "@x", "ok")]
+        "title",
+        ("rule", "regret"),
+        [(name, TableCell("-0.5", -0.5)) for name in ("=1+1", "+1", "-1", "@x", "ok")],
     )
     rows = list(csv.reader(io.StringIO(table.csv())))
     assert [row[0] for row in rows[1:]] == ["'=1+1", "'+1", "'-1", "'@x", "ok"]
@@ -51,7 +53,9 @@ def test_a_spreadsheet_takes_no_name_for_a_formula():
 
 
 def test_latex_escapes_what_it_would_read():
-    assert Cell("100 % & #1_{}$ ~^").latex() == r"100 \% \& \#1\_\{\}\$ \textasciitilde{}\textasciicircum{}"
+    assert (
+        TableCell("100 % & #1_{}$ ~^").latex() == r"100 \% \& \#1\_\{\}\$ \textasciitilde{}\textasciicircum{}"
+    )
 
 
 def test_a_schedule_as_csv_yaml_and_json(tmp_path, capsys):

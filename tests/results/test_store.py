@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
+from replan.results.store import FILE, Store
 from replan.schedule.rule import Decision
-from replan.study.cells import entries
+from replan.study.cells import entries, settings_rows
 from replan.study.definition import parse_study
-from replan.study.store import FILE, Store
-from replan.study.versions import code_version
-from replan.study.work import Failure, Result
+from replan.study.work import Failure, Result, outcome_rows
 
 STUDY = parse_study({"name": "small", "settings": ["two-burst"], "rules": ["periodic", "random"]})
-ENTRIES = entries(STUDY, version=code_version())
+ENTRIES = entries(STUDY)
 KEYS = [entry.cell.key for entry in ENTRIES]
 
 
@@ -31,7 +30,19 @@ def result(key, *, samples=3):
 
 
 def describe(store):
-    return store.describe("small", "text", ENTRIES, engine="fake", workers=1, versions={"replan": "1"})
+    return store.describe(
+        "small",
+        "text",
+        [entry.row() for entry in ENTRIES],
+        settings_rows(ENTRIES),
+        engine="fake",
+        workers=1,
+        versions={"replan": "1"},
+    )
+
+
+def write(store, *outcomes):
+    store.write(outcome_rows(outcomes, start=store.start))
 
 
 @pytest.fixture
@@ -39,7 +50,7 @@ def folder(tmp_path):
     """A run with one of its two cells stored."""
     with Store.begin(tmp_path / "run", resume=False) as store:
         assert describe(store) == set()
-        store.write([result(KEYS[0])])
+        write(store, result(KEYS[0]))
     return tmp_path / "run"
 
 
@@ -82,7 +93,7 @@ def test_a_run_from_before_rules_were_stored_by_their_registered_name_goes_on(fo
 def test_resuming_says_what_is_stored_and_forgets_failures(folder):
     with Store.begin(folder, resume=True) as store:
         assert describe(store) == {KEYS[0]}
-        store.write([Failure(KEYS[1], 0.1, "here:1", "no")])
+        write(store, Failure(KEYS[1], 0.1, "here:1", "no"))
         assert store.failures() == [("two-burst", "random", "no")]
         assert describe(store) == {KEYS[0]}
         assert store.failures() == []
@@ -92,7 +103,7 @@ def test_a_result_is_never_stored_twice(folder):
     with Store.begin(folder, resume=True) as store:
         describe(store)
         with pytest.raises(InputError):
-            store.write([result(KEYS[1]), result(KEYS[0])])
+            write(store, result(KEYS[1]), result(KEYS[0]))
     with Store.open(folder) as store:
         assert store.execute("select count(*) from results") == [(1,)]
         assert store.execute("select count(*) from samples") == [(3,)]
@@ -178,7 +189,7 @@ def test_an_unwritable_folder_is_one_line(tmp_path, denied):
     code = (
         "import duckdb, os, pathlib\n"
         "from replan.errors import InputError\n"
-        "from replan.study.store import Store\n"
+        "from replan.results.store import Store\n"
         f"os.chdir({str(tmp_path)!r})\n"
         "os.getuid() or os.setuid(65534)\n"
         f"try: Store.begin(pathlib.Path({target!r}), resume=False)\n"
@@ -224,7 +235,7 @@ def test_a_full_disk_is_one_line_and_what_was_stored_is_kept(folder):
     try:
         with pytest.raises(InputError) as caught:
             for _ in range(50):
-                store.write([result(KEYS[1], samples=200_000)])
+                write(store, result(KEYS[1], samples=200_000))
         assert "the disk is full or cannot be written" in str(caught.value)
         assert "\n" not in str(caught.value)
     finally:
@@ -232,7 +243,7 @@ def test_a_full_disk_is_one_line_and_what_was_stored_is_kept(folder):
         store.close()
     with Store.begin(folder, resume=True) as store:
         assert describe(store) == {KEYS[0]}
-        store.write([result(KEYS[1])])
+        write(store, result(KEYS[1]))
     with Store.open(folder) as store:
         assert store.execute("select count(*) from results") == [(2,)]
         assert store.execute("select count(*) from samples") == [(6,)]

@@ -3,12 +3,18 @@
 import pytest
 
 from replan.evaluation.exact import regret
-from replan.report.rats_tables import budget_table, published_table
+from replan.report.reports.rats import best_return, budget_table, comparisons, published_table
 from replan.schedule.periodic import Periodic
-from replan.study.rats import best_return, comparisons
 from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed
 
+EXACT = {  # by another program: planned on the future, planned on a snapshot, optimum
+    "nsbridge-0": (0.493, 0.493, 0.493),
+    "nsbridge-025": (-0.043, -0.043, -0.043),
+    "nsbridge-05": (-0.053, -0.450, -0.052),
+    "nsbridge-075": (0.362, -0.612, 0.362),
+    "nsbridge-1": (0.662, -0.774, 0.662),
+}
 SMALL = {
     "settings": [{"base": "nsbridge-05", "vary": {"budget": [1, 8]}}],
     "rules": ["periodic", "front-loaded"],
@@ -40,3 +46,22 @@ def test_with_any_budget_the_robot_earns_what_the_planner_on_a_snapshot_does(nam
     for budget in range(1, 9):
         mission = make_mission(load_setting(name), budget=budget)
         assert best_return(name) - regret(mission, Periodic()) == pytest.approx(snapshot, abs=1e-9)
+
+
+def test_ten_of_ten_cells_lie_within_two_standard_errors_of_the_published_means():
+    found = list(comparisons())
+    assert len(found) == 10
+    assert max(cell.standard_errors_apart for cell in found) < 2
+
+
+def test_exact_values_are_those_of_another_program():
+    for cell in comparisons():
+        assert cell.exact == pytest.approx(EXACT[cell.setting][cell.planner == "snapshot"], abs=0.001)
+
+
+@pytest.mark.parametrize("setting", EXACT)
+def test_the_optimum_is_that_of_another_program_and_no_planner_beats_it(setting):
+    assert best_return(setting) == pytest.approx(EXACT[setting][2], abs=0.001)
+    assert all(
+        cell.exact <= best_return(setting) + 1e-12 for cell in comparisons() if cell.setting == setting
+    )

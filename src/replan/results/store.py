@@ -1,32 +1,49 @@
 """The store of a run: one DuckDB file in the run's folder, written in transactions as cells finish.
 
-Results are filed under a cell's key and never changed. The tables that describe the study (`study`, `cells`,
-`settings`) are those of the last start, so that a study which has grown goes on from what is there.
+Results are filed under a cell's key and never changed. The tables that describe the study (`meta`, `cells`,
+`settings`) are those of the last start, so that a study that has grown continues from what is there.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from replan.errors import InputError
-from replan.study.cells import Entry
-from replan.study.store_tables import (
-    TABLES,
-    Columns,
-    cells_columns,
-    outcome_columns,
-    readable,
-    settings_columns,
-)
-from replan.study.work import Outcome
+from replan.results.key import RecordKey
+from replan.results.measure import result_columns
 
 FILE = "store.duckdb"
 FORMAT = 1
 MEMORY = "400MB"  # of the database in the driver
+
+Row = Mapping[str, Any]
+Columns = Mapping[str, Any]
+"""One value for each row by column, as lists or arrays."""
+
+TABLES = {
+    "meta": "key text primary key, value text",
+    "starts": "start integer primary key, began timestamp, engine text, workers integer, versions json, "
+    "stored integer, missing integer",
+    "settings": "setting text, data json, forecast text",
+    "cells": "position integer, cell bigint, identity text, "
+    + ", ".join(f"{name} text" for name in RecordKey.names())
+    + ", given json, search text, first_seed bigint, seeds integer, registered_rule text, digest text, "
+    "source text",
+    "results": "cell bigint primary key",  # and the columns of all measures
+    "samples": 'cell bigint, seed bigint, "return" double, regret double',
+    "decisions": "cell bigint, seed bigint, t integer, updated boolean, score double, threshold double, "
+    "terms json, reason text",
+    "timings": "cell bigint, start integer, seconds double, cpu_seconds double, worker text, "
+    "finished timestamp default now()::timestamp",
+    "failures": "cell bigint, start integer, reason text",
+}
 
 
 class Store:
@@ -34,7 +51,8 @@ class Store:
 
     def __init__(self, connection: Any, path: Path) -> None:
         self._connection, self.path = connection, path
-        self._start = 0
+        self.start = 0
+        """Number of this start of the run, after `describe`."""
 
     @classmethod
     def begin(cls, folder: Path, *, resume: bool) -> Store:
@@ -55,7 +73,12 @@ class Store:
         with store._speaking(), store.transaction():
             for name, columns in TABLES.items():
                 store.execute(f"create table if not exists {name} ({columns})")
-                for column in columns.replace(" primary key", "").split(", "):
+                more = (
+                    [f"{each.name} {each.type}" for each in result_columns().values()]
+                    if name == "results"
+                    else []
+                )
+                for column in [*columns.replace(" primary key", "").split(", "), *more]:
                     store.execute(f"alter table {name} add column if not exists {column}")
             store.execute("insert or ignore into meta values ('format', ?)", [str(FORMAT)])
         return store
@@ -85,11 +108,11 @@ class Store:
         self.close()
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple]:
-        """The rows that a statement answers with."""
+        """Return the rows that a statement answers with."""
         return self._connection.execute(sql, values).fetchall()
 
     def query(self, sql: str, *, isolated: bool = False) -> tuple[list[str], list[tuple]]:
-        """Column names and rows; an isolated query touches nothing outside the store."""
+        """Return column names and rows; an isolated query touches nothing outside the store."""
         import duckdb
 
         if isolated:
@@ -107,6 +130,14 @@ class Store:
         with self._speaking():
             return list(self._connection.execute(sql).fetchnumpy().values())
 
+    def types(self, table: str) -> dict[str, str]:
+        """Return the type of each column of a table, in lower case."""
+        with self._speaking():
+            rows = self.execute(
+                "select column_name, data_type from duckdb_columns() where table_name = ?", [table]
+            )
+        return {name: kind.lower() for name, kind in rows}
+
     def export(self, folder: Path, form: Literal["parquet", "csv"] = "parquet") -> list[Path]:
         """Write every table as a file and return the files."""
         options = {"parquet": "format parquet", "csv": "format csv, header"}[form]
@@ -120,7 +151,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing."""
+        """Write all or nothing."""
         self._connection.begin()
         try:
             yield
@@ -131,56 +162,58 @@ class Store:
         self._connection.commit()
 
     def describe(
-        self, name: str, text: str, entries: Sequence[Entry], *, engine: str, workers: int, versions: dict
-    ) -> set[int]:
-        """Write down what is about to be run and by what; the keys of the cells that are stored already.
+        self, name: str, text: str, cells: Sequence[Row], settings: Sequence[Row], *,
+        engine: str, workers: int, versions: Mapping[str, str],
+    ) -> set[int]:  # fmt: skip
+        """Write down what is about to be run and by what; returns the keys of the cells that are stored.
 
-        Refuses a run whose rules have changed at their source since the last start.
+        Raises `InputError` if the source of a rule has changed since the last start.
         """
-        sources = {entry.cell.rule: entry.cell.digest for entry in entries}
+        sources = {cell["registered_rule"]: cell["digest"] for cell in cells}
         with self._speaking():
             for rule, digest in self.execute("select distinct registered_rule, digest from cells"):
                 if digest is not None and sources.get(rule, digest) != digest:
                     raise InputError(f"{rule} has changed since this run began: give another --out")
             stored = {key for (key,) in self.execute("select cell from results")}
-            missing = {entry.cell.key for entry in entries} - stored
-            self._start = self.execute("select coalesce(max(start), 0) + 1 from starts")[0][0]
+            missing = {cell["cell"] for cell in cells} - stored
+            self.start = self.execute("select coalesce(max(start), 0) + 1 from starts")[0][0]
             with self.transaction():
                 for key, value in (("study", name), ("definition", text)):
                     self.execute("insert or replace into meta values (?, ?)", [key, value])
                 self.execute(
                     "insert into starts values (?, now()::timestamp, ?, ?, ?, ?, ?)",
-                    [self._start, engine, workers, json.dumps(versions), len(stored), len(missing)],
+                    [self.start, engine, workers, json.dumps(versions), len(stored), len(missing)],
                 )
                 for table in ("settings", "cells", "failures"):
                     self.execute(f"delete from {table}")
-                self._insert("settings", settings_columns(entries))
-                self._insert("cells", cells_columns(entries))
+                self._insert("settings", by_column(settings))
+                self._insert("cells", by_column(cells))
         return stored
 
-    def write(self, outcomes: Sequence[Outcome]) -> None:
-        """File what has finished, in one transaction."""
-        if not outcomes:
-            return
+    def write(self, tables: Mapping[str, Columns]) -> None:
+        """File rows of several tables, in one transaction."""
         with self._speaking(), self.transaction():
-            for table, columns in outcome_columns(outcomes, start=self._start).items():
+            for table, columns in tables.items():
                 self._insert(table, columns)
 
     def failures(self) -> list[tuple[str, str, str]]:
-        """Setting, rule and reason of every cell that failed at the last start, in the study's order."""
+        """Return setting, rule and reason of each cell that failed at the last start, in order."""
         with self._speaking():
             return self.execute(
                 "select setting, label, reason from failures join cells using (cell) order by position"
             )
 
     def _insert(self, table: str, columns: Columns) -> None:
-        """Rows column by column: DuckDB reads NumPy arrays at once where rows would take a call each."""
+        """Insert rows column by column: DuckDB reads NumPy arrays at once, rows one by one."""
         if not columns or not len(next(iter(columns.values()))):
             return
-        incoming, selected = readable(table, columns)
-        names = ", ".join(f'"{name}"' for name in columns)
-        if table == "timings":
-            names, selected = f"{names}, finished", [*selected, "now()::timestamp"]
+        types = self.types(table)
+        incoming = {name: _array(values, types[name]) for name, values in columns.items()}
+        numbers = {name for name, array in incoming.items() if array.dtype == float}
+        selected = [
+            f'if(isnan("{name}"), null, "{name}")' if name in numbers else f'"{name}"' for name in incoming
+        ]
+        names = ", ".join(f'"{name}"' for name in incoming)
         self._connection.register("incoming", incoming)
         self.execute(f"insert into {table} ({names}) select {', '.join(selected)} from incoming")
         self._connection.unregister("incoming")
@@ -207,13 +240,31 @@ class Store:
 
     @contextmanager
     def _speaking(self) -> Iterator[None]:
-        """Faults of the database as one line."""
+        """Turn faults of the database into one line."""
         import duckdb
 
         try:
             yield
         except duckdb.Error as error:
             raise InputError(_fault(self.path, error)) from None
+
+
+def by_column(rows: Iterable[Row]) -> Columns:
+    """Return rows as columns; a value that a row lacks is None."""
+    rows = list(rows)
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _array(values: Any, kind: str) -> np.ndarray:
+    """Return an array that DuckDB reads; NaN stands for a missing number."""
+    if isinstance(values, np.ndarray):
+        return values
+    if kind in ("varchar", "json"):
+        return np.array(values, dtype=object)
+    if kind in ("bigint", "boolean"):
+        return np.asarray(values)
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
 def _connect(path: Path, *, read_only: bool) -> Any:

@@ -1,15 +1,18 @@
-"""Tables and figure of study `forecast`: regret by forecast, and where the forecast is wrong."""
+"""Study `forecast`: regret by forecast, and where the forecast is wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
 from replan.report.regret_words import ACTING
-from replan.report.style import arrange, new_figure, rule_colour, style
-from replan.report.tables import MISSING, Table
-from replan.study.cells import BEST_POSSIBLE
-from replan.study.records import Run
+from replan.report.reports import REPORTS, table_of
+from replan.report.style import arrange, new_figure, rule_colour, save, style
+from replan.results.key import BEST_POSSIBLE
+from replan.results.pivot import Pivot, pivot
+from replan.results.run import Run
+from replan.results.table import Table, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,16 +25,10 @@ LATE = ("given, late 2", "given, late 5")
 RULES = ("periodic", "lookahead")
 """That the totals compare."""
 
-Regrets = dict[tuple[str, str, str, str], float]
-"""By setting, execution, rule and forecast."""
 
-
-def regrets(run: Run) -> Regrets:
-    """Return the exact regrets of a run."""
-    return {
-        (each["setting"], each["execution"], each["rule"], each["forecast"]): each["exact_regret"]
-        for each in run.records
-    }
+def regrets(run: Run) -> Pivot:
+    """Return the exact regrets by setting, execution and rule, and forecast."""
+    return pivot(run.records, ["setting", "execution", "rule"], "forecast", "exact_regret")
 
 
 def with_error(error: float, kind: str = "given") -> str:
@@ -53,18 +50,13 @@ def in_words(forecast: str) -> str:
     return f"{kind}, {abs(error):.0%} too {'little' if error < 0 else 'much'}".replace("%", " %")
 
 
-def forecast_table(run: Run) -> Table:
+@table_of("forecast", "forecast")
+def forecast_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
     """Return the regret of every rule by what the robot expects."""
     found = regrets(run)
     forecasts = (*RIGHT, *(with_error(error) for error in ERRORS if error), *LATE)
-    settings, executions, rules, _ = (list(dict.fromkeys(part)) for part in zip(*found, strict=True))
-    rows = [
-        (
-            *names,
-            *(f"{found[*names, each]:z.3f}" if (*names, each) in found else MISSING for each in forecasts),
-        )
-        for names in product(settings, executions, rules)
-    ]
+    parts = (list(dict.fromkeys(part)) for part in zip(*found.rows, strict=True))
+    rows = [(*row, *(number(found[row, each], "z.3f") for each in forecasts)) for row in product(*parts)]
     return Table(
         title="Regret by what the robot expects",
         columns=(
@@ -81,10 +73,11 @@ def forecast_table(run: Run) -> Table:
     )  # fmt: skip
 
 
-def totals_table(run: Run) -> Table:
+@table_of("forecast", "forecast-totals")
+def totals_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
     """Return totals over the settings with forecasts made wrong, as multiples of that of `frozen`."""
     found = regrets(run)
-    forecasts = dict.fromkeys(key[3] for key in found if key[2] in RULES)
+    forecasts = dict.fromkeys(forecast for row, forecast in found.records if row[2] in RULES)
     columns = [(rule, execution) for rule in RULES for execution in ACTING]
     rows = []
     for forecast in forecasts:
@@ -124,7 +117,7 @@ def forecast_figure(run: Run) -> Figure:
         return arrange(figure)
 
 
-def _curves(axes: Axes, found: Regrets, execution: str, rule: str) -> None:
+def _curves(axes: Axes, found: Pivot, execution: str, rule: str) -> None:
     colour = rule_colour(rule)
     given = [_total(found, rule, execution, with_error(error)) for error in ERRORS]
     axes.plot(ERRORS, given, "o-", color=colour, label=f"{rule}, as foretold")
@@ -135,10 +128,13 @@ def _curves(axes: Axes, found: Regrets, execution: str, rule: str) -> None:
     axes.axhline(frozen, color=colour, linestyle="--", linewidth=1, label=f"{rule}, expecting no change")
 
 
-def _settings(found: Regrets) -> list[str]:
+def _settings(found: Pivot) -> list[str]:
     """Return the settings in which a forecast was made wrong."""
-    return list(dict.fromkeys(setting for setting, *_, forecast in found if forecast == LATE[0]))
+    return list(dict.fromkeys(row[0] for row, forecast in found.records if forecast == LATE[0]))
 
 
-def _total(found: Regrets, rule: str, execution: str, forecast: str) -> float:
-    return sum(found[setting, execution, rule, forecast] for setting in _settings(found))
+def _total(found: Pivot, rule: str, execution: str, forecast: str) -> float:
+    return sum(found[(setting, execution, rule), forecast] for setting in _settings(found))
+
+
+REPORTS["forecast"].figures.append(lambda run, folder: save(forecast_figure(run), folder, "forecast"))

@@ -7,11 +7,11 @@ import pytest
 from replan import Mission
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
-from replan.report.beyond_table import causes_table, groups, regret_table
+from replan.report.reports import paper_regrets, paper_rules
+from replan.report.reports.beyond import causes_table, regret_table, regrets
 from replan.schedule.lookahead import Lookahead
 from replan.study.candidates import candidates
 from replan.study.definition import load_study
-from replan.study.paper import METHODS, TABLE_1
 from replan.study.protocol import Bench, choose
 from replan.worlds.settings import PAPER_SETTINGS, builtin_settings, load_setting, make_mission
 from study_runs import computed
@@ -37,7 +37,9 @@ def test_lookahead_on_two_burst_is_where_the_prototype_was():
 
 def test_lookahead_on_the_belief_is_at_most_thirty_per_cent_of_the_papers_figure():
     regrets = {name: regret(mission(name, "belief"), Lookahead()) for name in PAPER_SETTINGS}
-    far_below = [name for name in PAPER_SETTINGS if regrets[name] <= 0.30 * TABLE_1[name]["regret-guided"]]
+    far_below = [
+        name for name in PAPER_SETTINGS if regrets[name] <= 0.30 * paper_regrets()[name]["regret-guided"]
+    ]
     assert len(far_below) >= 7
 
 
@@ -47,7 +49,9 @@ def test_lookahead_is_below_every_rule_of_the_paper_or_with_two_updates_beside_t
     """With B = 2 best-offset tries every time there is."""
     here = mission(name)
     bench = Bench(here)
-    papers = [regret(here, choose(bench, rule, search="exact").rule, best=bench.best) for rule in METHODS]
+    papers = [
+        regret(here, choose(bench, rule, search="exact").rule, best=bench.best) for rule in paper_rules()
+    ]
     if here.budget == 2:
         assert lookahead_regret(name) <= 1.01 * min(papers)
     else:
@@ -66,18 +70,22 @@ def run(tmp_path_factory):
 
 
 def test_every_rule_stands_beside_the_optimum(run):
-    (group,) = groups(run)
-    best = group.best["exact_regret"]
+    found = regrets(run)
+    assert found.rows == [("two-burst", "map")]
+    floor, *rules = [
+        found.record(found.rows[0], rule) for rule in ("best possible", "periodic", "drift-threshold")
+    ]
+    best = floor["exact_regret"]
     assert best == pytest.approx(optimum(mission("two-burst")).feedback_regret)
-    assert best <= group.best["optimum"]["fixed_regret"]
-    assert all(record["exact_regret"] >= best - 1e-9 for record in group.rules.values())
-    assert group.rules["drift-threshold"]["exact_regret"] == pytest.approx(0.497, abs=1e-3)
-    for record in group.rules.values():
+    assert best <= floor["optimum"]["fixed_regret"]
+    assert all(record["exact_regret"] >= best - 1e-9 for record in rules)
+    assert rules[1]["exact_regret"] == pytest.approx(0.497, abs=1e-3)
+    for record in rules:
         assert sum(record["decomposition"].values()) == pytest.approx(record["exact_regret"])
 
 
 def test_hyper_parameters_have_the_least_exact_regret_of_the_papers_candidates(run):
-    chosen = groups(run)[0].rules["drift-threshold"]
+    chosen = regrets(run).record(("two-burst", "map"), "drift-threshold")
     here = mission("two-burst")
     every = [regret(here, rule) for rule in candidates("drift-threshold", here)]
     assert chosen["exact_regret"] == pytest.approx(min(every))
@@ -105,5 +113,5 @@ def test_the_study_that_comes_with_replan_holds_the_papers_settings_and_those_of
     worlds = ("crosswind", "terrain", "thin-ice")
     assert bases[: len(PAPER_SETTINGS)] == list(PAPER_SETTINGS)
     assert set(bases[len(PAPER_SETTINGS) :]) == {n for n in builtin_settings() if n.startswith(worlds)}
-    assert [axis.rule for axis in block.rules][: len(METHODS)] == list(METHODS)
+    assert [axis.rule for axis in block.rules][: len(paper_rules())] == paper_rules()
     assert block.search == "exact" and block.executions == ["map", "belief"]

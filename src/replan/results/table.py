@@ -6,13 +6,17 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import escape
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from replan.report.files import write_whole
+from replan.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 MISSING = "–"
 LATEX = {sign: f"\\{sign}" for sign in "%_&#${}"} | {
@@ -23,10 +27,11 @@ LATEX = {sign: f"\\{sign}" for sign in "%_&#${}"} | {
 }
 UNNAMED = ' aria-label="kind of row"'  # heading of a column without one
 SAME = 1e-9  # figures closer than this are equal
+PADDING = 3  # about each column on the terminal: two spaces and a line
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell of a table."""
 
     text: str
@@ -48,6 +53,12 @@ class Cell:
         text = "".join(LATEX.get(sign, sign) for sign in self.text)
         return rf"\textbf{{{text}}}" if self.best else text
 
+    def rich(self, *, styled: bool) -> Text:
+        """Return the text for the terminal, in bold if that can be shown, else between **."""
+        from rich.text import Text
+
+        return Text(self.text, style="bold") if styled and self.best else Text(self.marked)
+
     def html(self, tag: str = "td") -> str:
         """An HTML cell; numbers are set to the right."""
         number = isinstance(self.value, (int, float)) and isfinite(self.value)
@@ -65,15 +76,17 @@ class Table:
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | Cell]]
+    rows: Sequence[Sequence[str | TableCell]]
     notes: Sequence[str] = ()
     labels: int = 1  # columns at the left that name a row
     name: str = "table"  # id in HTML
 
     @property
-    def cells(self) -> list[list[Cell]]:
-        """The rows, each entry a `Cell`."""
-        return [[each if isinstance(each, Cell) else Cell(each) for each in row] for row in self.rows]
+    def cells(self) -> list[list[TableCell]]:
+        """The rows, each entry a `TableCell`."""
+        return [
+            [each if isinstance(each, TableCell) else TableCell(each) for each in row] for row in self.rows
+        ]
 
     def markdown(self) -> str:
         """A Markdown table under its title, notes below; names show as they are."""
@@ -85,12 +98,12 @@ class Table:
 
     def latex(self) -> str:
         """A booktabs table."""
-        lines = [r"\begin{table}", r"\centering", rf"\caption{{{Cell(self.title).latex()}}}"]
+        lines = [r"\begin{table}", r"\centering", rf"\caption{{{TableCell(self.title).latex()}}}"]
         lines += [rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}", r"\toprule"]
-        lines += [" & ".join(Cell(column).latex() for column in self.columns) + r" \\", r"\midrule"]
+        lines += [" & ".join(TableCell(column).latex() for column in self.columns) + r" \\", r"\midrule"]
         lines += [" & ".join(cell.latex() for cell in row) + r" \\" for row in self.cells]
         lines += [r"\bottomrule", r"\end{tabular}"]
-        lines += [rf"\par\footnotesize {Cell(note).latex()}" for note in self.notes]
+        lines += [rf"\par\footnotesize {TableCell(note).latex()}" for note in self.notes]
         return "\n".join([*lines, r"\end{table}", ""])
 
     def csv(self) -> str:
@@ -123,10 +136,30 @@ class Table:
         )
 
     def show(self) -> None:
-        """Print the table on the terminal."""
-        from replan.report.terminal import show
+        """Print the table, in blocks of columns on a narrow terminal; piped, `**` marks bold."""
+        from rich.console import Console
+        from rich.table import Table as Shown
+        from rich.text import Text
 
-        show(self)
+        console = Console()
+        piped, styled = not console.is_terminal, console.color_system is not None
+        console.print(self.title, style="italic", markup=False, highlight=False, soft_wrap=piped)
+        cells = [[cell.rich(styled=styled) for cell in row] for row in self.cells]
+        heads = [Text(column) for column in self.columns]
+        widths = [
+            max(text.cell_len for text in column) + PADDING for column in zip(heads, *cells, strict=True)
+        ]
+        for block in column_blocks(widths, self.labels, None if piped else console.width - 1):
+            shown = Shown()
+            for k in block:
+                shown.add_column(heads[k], justify="left" if k < self.labels else "right", no_wrap=True)
+            for row in cells:
+                if row[0].plain and shown.row_count:
+                    shown.add_section()
+                shown.add_row(*(row[k] for k in block))
+            Console(width=sum(widths[k] for k in block) + 1).print(shown)
+        for note in self.notes:
+            console.print(note, markup=False, highlight=False, soft_wrap=piped)
 
     def write(self, folder: Path, name: str) -> None:
         """Write NAME.md and NAME.tex."""
@@ -151,14 +184,14 @@ def write_tables(folder: Path, name: str, tables: Sequence[Table]) -> None:
     write_whole(folder / f"{name}.tex", "\n".join(table.latex() for table in tables))
 
 
-def number(value: float | None, form: str = ".3f", *, beside: str = "", best: bool = False) -> Cell:
+def number(value: float | None, form: str = ".3f", *, beside: str = "", best: bool = False) -> TableCell:
     """Return a cell with a number, or with a dash where there is none."""
     if value is None or not isfinite(value):
-        return Cell(MISSING, None, beside)
-    return Cell(f"{value:{form}}", float(value), beside, best)
+        return TableCell(MISSING, None, beside)
+    return TableCell(f"{value:{form}}", float(value), beside, best)
 
 
-def least_in_bold(values: Sequence[float | None], form: str = ".3f") -> list[Cell]:
+def least_in_bold(values: Sequence[float | None], form: str = ".3f") -> list[TableCell]:
     """Return a row of numbers whose least is in bold."""
     least = min((value for value in values if value is not None), default=None)
     return [
@@ -167,16 +200,28 @@ def least_in_bold(values: Sequence[float | None], form: str = ".3f") -> list[Cel
     ]
 
 
-def records_table(title: str, records: Sequence[Mapping[str, Any]]) -> Table:
-    """Return one row for each record; the columns are the keys of the first."""
+def write_csv(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:
+    """Write one line for each record; the columns are the keys of the first."""
     columns = tuple(records[0]) if records else ()
     rows = [[_plain(record[column]) for column in columns] for record in records]
-    return Table(title, columns, rows)
+    return write_whole(path, Table(path.stem, columns, rows).csv())
 
 
-def write_csv(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:
-    """Write one line for each record."""
-    return write_whole(path, records_table(path.stem, records).csv())
+def write_whole(path: Path, text: str) -> Path:
+    """Write the text and create its folder if needed. If the disk is full, the file that was there stays.
+
+    Raises `InputError` if it cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    return path
 
 
 def note_html(note: str) -> str:
@@ -185,5 +230,18 @@ def note_html(note: str) -> str:
     return f'<p class="note">{shown}</p>'
 
 
-def _plain(value: Any) -> Cell:
-    return Cell("") if value is None else Cell(str(value), value)
+def column_blocks(widths: Sequence[int], labels: int, room: int | None) -> list[list[int]]:
+    """Return the columns of each block: the labels and at least one other, in order, within `room`."""
+    first = list(range(labels))
+    blocks = [first]
+    for k in range(labels, len(widths)):
+        block = [*blocks[-1], k]
+        if room is None or blocks[-1] == first or sum(widths[j] for j in block) <= room:
+            blocks[-1] = block
+        else:
+            blocks.append([*first, k])
+    return blocks
+
+
+def _plain(value: Any) -> TableCell:
+    return TableCell("") if value is None else TableCell(str(value), value)

@@ -11,18 +11,17 @@ import pytest
 from doc_pages import ROOT
 from replan import Lookahead, Periodic, optimum, regret
 from replan.report.page.run_page import sentence, write_page
-from replan.report.paper_tables import OBLIVIOUS, as_good, differences, table_1, table_2
-from replan.report.reproduction import write_reproduction
+from replan.report.reports import paper_regrets, paper_rules, reference, write_reproduction
+from replan.report.reports.paper import OBLIVIOUS, as_good, by_rule, differences, table_1, table_2
+from replan.results.run import Run
 from replan.robots.crazyflie.layouts import DENSITIES
 from replan.schedule.drift_threshold import PACE_WEIGHTS
 from replan.schedule.regret_guided import ALPHAS, DIAMETERS, MS
 from replan.study.candidates import candidates
 from replan.study.definition import load_study
-from replan.study.paper import METHODS, TABLE_1, TABLE_3
 from replan.study.protocol import HELD_OUT_SEEDS, VALIDATION_SEEDS, bootstrap_interval
-from replan.study.records import Run
 from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission
-from study_runs import computed
+from study_runs import by_setting, computed
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +38,11 @@ def past(tmp_path_factory) -> Run:
 
 @pytest.fixture(scope="module")
 def two_burst(run):
-    return run.by_setting()["two-burst"]
+    return by_setting(run)["two-burst"]
 
 
 def test_sampled_means_lie_about_the_exact_values(run):
-    assert list(run.settings) == list(PAPER_SETTINGS) and run.rules == list(METHODS)
+    assert list(run.settings) == list(PAPER_SETTINGS) and run.rules == paper_rules()
     for record in run.records:
         assert record["samples"] == 1000
         gap = abs(record["sampled_regret"] - record["exact_regret"])
@@ -52,9 +51,10 @@ def test_sampled_means_lie_about_the_exact_values(run):
 
 
 def test_the_adaptive_rule_beats_the_oblivious(run):
-    for name, rules in run.by_setting().items():
-        if name != "sinusoidal-medium":
-            assert not set(OBLIVIOUS) & set(as_good(rules)), name
+    regrets = by_rule(run)
+    for row in regrets.rows:
+        if row != ("sinusoidal-medium",):
+            assert not set(OBLIVIOUS) & set(as_good(regrets, row)), row
 
 
 def test_validation_and_held_out_seeds_are_disjoint(run):
@@ -64,16 +64,16 @@ def test_validation_and_held_out_seeds_are_disjoint(run):
 
 
 def test_the_docs_show_the_tables_that_are_computed(run, past):
-    for name, table in (("table1", table_1(run, past)), ("table2", table_2(run))):
+    for name, table in (("table1", table_1(run, {"lookahead": past})), ("table2", table_2(run))):
         assert (ROOT / "docs" / "tables" / f"{name}.md").read_text() == table.markdown()
 
 
 def test_table_1_shows_the_papers_figure_ours_sampled_ours_exact_and_the_ties(run, two_burst):
-    table = table_1(run)
+    table = table_1(run, {})
     paper, sampled, exact = table.cells[3:6]
     assert paper[0].text == "two-burst (12/50/7/4)"
     assert [row[1].text for row in (paper, sampled, exact)] == ["paper", "sampled", "exact"]
-    assert [float(cell.text) for cell in paper[2:]] == list(TABLE_1["two-burst"].values())
+    assert [float(cell.text) for cell in paper[2:]] == list(paper_regrets()["two-burst"].values())
     assert "Ties: first" in table.notes[0]
     assert exact[3].text == "0.772" and sampled[3].text.startswith("0.75 ± ")
     best = min(record["exact_regret"] for record in two_burst.values())
@@ -81,7 +81,7 @@ def test_table_1_shows_the_papers_figure_ours_sampled_ours_exact_and_the_ties(ru
 
 
 def test_table_1_ends_with_look_ahead_the_best_possible_and_acting_on_the_belief(run, past):
-    table = table_1(run, past)
+    table = table_1(run, {"lookahead": past})
     assert list(table.columns[-2:]) == ["lookahead", "best possible"]
     rows = {row[1].text: row for row in table.cells[4:8]}
     assert list(rows) == ["paper", "sampled", "exact", "belief"] and rows["paper"][0].text.startswith(
@@ -97,7 +97,7 @@ def test_table_1_ends_with_look_ahead_the_best_possible_and_acting_on_the_belief
 
 def test_page_and_docs_say_the_same_numbers_as_the_table(run, past, tmp_path):
     """Every exact figure of Table 1 stands in the page, and the headline follows from them."""
-    table = table_1(run, past)
+    table = table_1(run, {"lookahead": past})
     text = write_page(replace(run, settings={}), tmp_path, past=past).read_text()  # tables alone
     (shown,) = re.findall(r'<table id="regrets".*?</table>', text, re.DOTALL)
     rows = dict(re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', shown, re.DOTALL))
@@ -111,9 +111,9 @@ def test_page_and_docs_say_the_same_numbers_as_the_table(run, past, tmp_path):
             assert all(f"{figure}" in docs for figure in figures)
             best = dict(zip(table.columns, (cell.value for cell in row), strict=True))
             if row[1].text == "exact":
-                even = best["Per."]
+                even = best["periodic"]
                 ratios["map"].append(best["lookahead"] / even)
-                ratios["paper"].append(best["Adapt"] / even)
+                ratios["paper"].append(best["regret-guided"] / even)
             else:
                 ratios["belief"].append(best["lookahead"] / even)
     said = sentence(run, past)
@@ -123,10 +123,10 @@ def test_page_and_docs_say_the_same_numbers_as_the_table(run, past, tmp_path):
 
 
 def test_it_says_plainly_where_the_adaptive_rule_does_not_win(run):
-    notes = table_1(run).notes
+    notes = table_1(run, {}).notes
     for rival in ("best-offset", "drift-threshold"):
         (note,) = [note for note in notes if f"beat {rival}" in note]
-        loses = [name for name, rules in run.by_setting().items() if rival in as_good(rules)]
+        loses = [row[0] for row in by_rule(run).rows if rival in as_good(by_rule(run), row)]
         assert note.endswith(f"in: {', '.join(loses)}.")
 
 
@@ -175,7 +175,7 @@ def test_every_grid_that_validation_searched_is_written_down(two_burst):
 
 def test_differences_are_paired(run):
     found = dict(zip([(r["setting"], r["rule"]) for r in run.records], differences(run), strict=True))
-    rules = run.by_setting()["two-burst"]
+    rules = by_setting(run)["two-burst"]
     gap = rules["periodic"]["sampled_regret"] - rules["regret-guided"]["sampled_regret"]
     above = found["two-burst", "periodic"]
     assert above["above_adaptive"] == pytest.approx(gap)
@@ -192,6 +192,7 @@ def test_the_bootstrap_interval_is_the_normal_one_for_many_seeds():
 
 
 def test_the_papers_third_table_is_complete():
-    assert tuple(TABLE_3) == DENSITIES
-    assert all(list(rules) == list(METHODS) for rules in TABLE_3.values())
-    assert TABLE_3["dense"]["back-loaded"] == (0.40, 1.33, 3.35)
+    rows = {(row["density"], row["rule"]): row for row in reference("paper-table3")}
+    assert list(rows) == [(density, rule) for density in DENSITIES for rule in paper_rules()]
+    dense = rows["dense", "back-loaded"]
+    assert (dense["success"], dense["collisions"], dense["cost"]) == ("0.40", "1.33", "3.35")

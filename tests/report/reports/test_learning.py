@@ -8,7 +8,7 @@ import pytest
 from replan.errors import InputError
 from replan.estimate.drift_bounds import MISSPECIFICATIONS
 from replan.model.slip import SlipKernel
-from replan.report.learning_tables import bounds_table, learned_table, stated_table
+from replan.report.reports.learning import bounds_table, learned_table, stated_table
 from replan.study.definition import load_study
 from replan.study.estimators import ESTIMATORS, applies
 from replan.worlds.settings import load_setting, make_mission

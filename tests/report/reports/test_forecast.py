@@ -7,8 +7,8 @@ import pytest
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.forecast.given import ForecastFault, Given
-from replan.report.forecast_tables import ERRORS, forecast_figure, forecast_table, totals_table
 from replan.report.page.run_page import write_page
+from replan.report.reports.forecast import ERRORS, forecast_figure, forecast_table, totals_table
 from replan.schedule.periodic import Periodic
 from replan.study.definition import load_study
 from replan.worlds.settings import load_setting, make_mission
@@ -26,7 +26,10 @@ def run(tmp_path_factory):
 
 def test_regrets_and_floors_are_those_of_missions_with_that_forecast(run):
     table = forecast_table(run)
-    rows = {row[:3]: dict(zip(table.columns[3:], row[3:], strict=True)) for row in table.rows}
+    rows = {
+        row[:3]: {name: cell.text for name, cell in zip(table.columns[3:], row[3:], strict=True)}
+        for row in table.rows
+    }
     assert len(rows) == 8
     mission = make_mission(load_setting("nsbridge-05"))
     late = replace(

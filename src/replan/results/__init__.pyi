@@ -1,0 +1,1 @@
+from .run import read_run as read_run
