@@ -150,7 +150,7 @@ def compare(
     facts = {
         "execution": robot.execution,
         "rules": [axis.rule for axis in study.blocks[0].rules],
-        "settings": [_row(done, *name, each) for name, each in group(done.records, "setting").items()],
+        "settings": [_row(done, name, each) for (name,), each in group(done.records, "setting").items()],
         "page": str(page),
     }
     chosen = "Parameters of rules that come with replan are chosen on the validation seeds."
