@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
+from replan.model.combination import combine, side_by_side
 from replan.model.general_kernel import GeneralKernel, merge_successors
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.sizes import require_memory
@@ -55,13 +56,6 @@ class Family:
     ------
     InputError
         If there are no or more than two parameters, values do not ascend, or the promise cannot be made.
-
-    Examples
-    --------
-    >>> from replan.model import SlipKernel
-    >>> slips = Family("one slip", {"slip": [0.0, 0.1, 0.2]}, lambda slip: SlipKernel((4, 4), slip))
-    >>> slips.member(0.1).states
-    16
     """
 
     description: str
@@ -112,7 +106,7 @@ class Family:
         return cls(
             description,
             {name: np.linspace(0, 1, values)},
-            lambda parameter: _mixture(first, last, parameter),
+            lambda parameter: combine([first, last], [1 - parameter, parameter]),
             linear=True,
             exact=True,
         )
@@ -197,7 +191,8 @@ class Family:
         if isinstance(kernel, SlipKernel) and self.is_one_slip:
             return float(kernel.slip[0])
         s, a = np.unravel_index(self.steepness.argmax(), self.steepness.shape)
-        first, last, here = (_row(each, int(s), int(a)) for each in (self.first, self.last, kernel))
+        kernels = [each.general() for each in (self.first, self.last, kernel)]
+        first, last, here = (lists[s, a] for lists in side_by_side(kernels)[1])
         entry = np.abs(last - first).argmax()
         change = (last - first)[entry]
         return 0.0 if change == 0 else (here - first)[entry] / change
@@ -284,25 +279,6 @@ class Family:
         probabilities = self.stacked[1]
         grid = probabilities.reshape(*self.shape, *probabilities.shape[1:])
         return np.abs(np.diff(grid, axis=axis)).max(axis=-1)
-
-
-def _mixture(first: Kernel, last: Kernel, parameter: float) -> Kernel:
-    """Return (1 - parameter) first + parameter last; the mixture of two slips is a slip."""
-    if isinstance(first, SlipKernel) and isinstance(last, SlipKernel) and first.differs_in_slip_alone(last):
-        return first.with_slip((1 - parameter) * first.slip + parameter * last.slip)
-    first, last = first.general(), last.general()
-    return GeneralKernel(
-        np.concatenate([first.successors, last.successors], axis=1),
-        np.concatenate([(1 - parameter) * first.probabilities, parameter * last.probabilities], axis=2),
-    )
-
-
-def _row(kernel: Kernel, s: int, a: int) -> Array:
-    """(S,) the probabilities of the next states of one state and action."""
-    general = kernel.general()
-    row = np.zeros(general.states)
-    np.add.at(row, general.successors[s], general.probabilities[s, a])
-    return row
 
 
 def _over(successors: Indices, kernel: Kernel) -> Array:
