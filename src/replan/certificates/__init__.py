@@ -1,1 +1,1 @@
-"""Upper bounds on regret from estimates and drift bounds alone, and the paper's theorem."""
+"""Upper bounds on regret from estimates and drift bounds, and the paper's theorem."""

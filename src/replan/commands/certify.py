@@ -1,4 +1,4 @@
-"""`replan certify`: bounds on the regret of a schedule from estimates and drift bounds alone."""
+"""`replan certify`: bounds on the regret of a schedule, from estimates and drift bounds."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _notes(mission: Mission, rule: Rule, evaluation: Evaluation, seed: int) -> d
     notes = {}
     if evaluation.dynamic_regret is None:
         why = f"more than {mission.sizes.all_starts} states"
-        notes["dynamic_regret_note"] = f"not computed: {why}, so the given start alone"
+        notes["dynamic_regret_note"] = f"not computed: {why}, so only the given start counts"
     if draws_times(mission, rule):
         notes["times_note"] = f"one draw, seed {seed}; the regret is the mean over all draws"
     elif Need.STATE in rule.needs:

@@ -112,7 +112,7 @@ reproduce.__doc__ = "\n".join(
         *(f"{name:<17}{makes}" for name, makes in parts().items()),
         "",
         "Every part writes its tables, its cells as CSV and the page report.html into OUT. Times are rough,",
-        "on two cores. Stopped by Ctrl-C, the same command goes on from where it was.",
+        "on two cores. Stopped by Ctrl-C, the same command continues.",
     ]
 )
 

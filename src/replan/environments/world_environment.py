@@ -40,7 +40,7 @@ class WorldEnvironment(gymnasium.Env):
         How `render` draws; pictures are of grids.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012, pictures are of grids alone
+    metadata: dict[str, Any] = {  # noqa: RUF012, pictures are only of grids
         "render_modes": ["ansi", "rgb_array"],
         "render_fps": 4,
     }
@@ -102,7 +102,7 @@ class WorldEnvironment(gymnasium.Env):
         return "\n".join([f"t={self._time}", *lines])
 
     def _picture(self) -> np.ndarray:
-        """Draw the reward of the step to come in grey, the brightest where it pays most, and the robot."""
+        """Draw the reward of the next step in grey, brighter for more reward, and the robot."""
         assert self.world.grid is not None
         reward = self.world.reward(min(self._time, self.horizon - 1))
         worth = reward.expected(self.world.kernel(min(self._time, self.horizon - 1))).max(axis=1)

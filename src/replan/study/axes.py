@@ -59,7 +59,7 @@ class Range(StrictModel):
 
 
 class SettingAxis(StrictModel):
-    """A setting, or as many as `vary` makes of it."""
+    """A setting, or one for each combination in `vary`."""
 
     base: str | dict[str, Any]  # a TOML file beside the study's, a built-in setting, or one as a table
     name: Name | None = None  # needed where `base` is a table
@@ -78,7 +78,7 @@ class SettingAxis(StrictModel):
 
     @property
     def where(self) -> str:
-        """The file or the name that messages give."""
+        """The file or name that messages refer to."""
         return self.base if isinstance(self.base, str) else str(self.name)
 
     def load(self) -> Setting:
@@ -89,7 +89,7 @@ class SettingAxis(StrictModel):
 
 
 class RuleAxis(StrictModel):
-    """A rule, or as many as `grid` makes of it."""
+    """A rule, or one for each combination in `grid`."""
 
     rule: str
     name: Name | None = None
@@ -113,7 +113,7 @@ class RuleAxis(StrictModel):
         return not self.grid if self.tune is None else self.tune
 
     def points(self) -> list[dict[str, Any]]:
-        """The given hyper-parameters of every cell that this rule makes."""
+        """Return the given hyper-parameters of every cell of this rule."""
         return [
             self.set | dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())
         ]

@@ -28,13 +28,13 @@ INSTALLED = {"site-packages", "dist-packages"}
 
 @dataclass(frozen=True)
 class RuleSource:
-    """A rule class, and the text of the file that defines it where it does not come with replan."""
+    """A rule class, with the text of its file if it does not come with replan."""
 
     name: str
     """The name as it was given."""
     kind: type[Rule]
     text: str | None = field(default=None, repr=False)
-    """Source of a rule of the user's own; None for a registered one."""
+    """Source of a rule from a file or module; None for a registered one."""
     file: Path | None = field(default=None, repr=False)
     """File of that source; None for a registered rule."""
     root: Path | None = field(default=None, repr=False)
@@ -51,7 +51,7 @@ class RuleSource:
         return None if self.text is None else sha256(self.text.encode()).hexdigest()
 
     def record(self) -> dict[str, Any]:
-        """Return the part of an answer that names a rule of the user's own; nothing for a registered one."""
+        """Return the name and hash of a rule from a file or module; empty for a registered one."""
         return {} if self.text is None else {"source": self.name, "source_sha256": self.digest}
 
     def make(self, **parameters: Any) -> Rule:
