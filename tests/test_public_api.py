@@ -85,17 +85,15 @@ def test_no_name_is_both_a_module_and_exported():
     assert not clashes
 
 
-DOUBLED = {"Cell", "Progress"}  # still to be renamed
-
-
 def test_each_class_name_has_one_meaning():
-    names = Counter(
-        node.name
-        for path in (ROOT / "src" / "replan").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ClassDef)
-    )
-    assert {name for name, times in names.items() if times > 1} <= DOUBLED
+    classes, aliases = Counter(), set()
+    for path in (ROOT / "src" / "replan").rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        classes.update(node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+        assigned = [node.targets[0] for node in tree.body if isinstance(node, ast.Assign)]
+        aliases |= {target.id for target in assigned if isinstance(target, ast.Name)}
+    assert not {name for name, times in classes.items() if times > 1}
+    assert not classes.keys() & aliases
 
 
 def test_docs_and_examples_import_only_what_is_exported():

@@ -22,21 +22,21 @@ from replan.schedule.score import (
     theorem_terms,
 )
 
-Family = Literal["gap", "drift", "gap+drift", "theorem"]
+ScoreFamily = Literal["gap", "drift", "gap+drift", "theorem"]
 Weights = tuple[float, float, float]
 
 # The paper's table of adaptive scores. It has no theorem-level row: all weights one, lambda as for gap+drift.
-WEIGHTS: dict[Family, Weights] = {
+WEIGHTS: dict[ScoreFamily, Weights] = {
     "gap": (1, 0, 1),
     "drift": (1, 1, 0),
     "gap+drift": (1, 1, 1),
     "theorem": (1, 1, 1),
 }
-CHOSEN_FAMILIES: tuple[Family, ...] = ("gap", "drift", "gap+drift")
+CHOSEN_FAMILIES: tuple[ScoreFamily, ...] = ("gap", "drift", "gap+drift")
 ALPHAS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 MS = (1, 2, 3, 5, 8)
 DIAMETERS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-THRESHOLDS: dict[Family, float] = {"gap": 0.15, "drift": 0.25, "gap+drift": 0.30, "theorem": 0.30}
+THRESHOLDS: dict[ScoreFamily, float] = {"gap": 0.15, "drift": 0.25, "gap+drift": 0.30, "theorem": 0.30}
 
 
 @register
@@ -44,7 +44,7 @@ THRESHOLDS: dict[Family, float] = {"gap": 0.15, "drift": 0.25, "gap+drift": 0.30
 class RegretGuided(Rule):
     """The paper's adaptive rule. `diameter` 0 switches the residual term off."""
 
-    score: Family = "drift"
+    score: ScoreFamily = "drift"
     """Family of the score: its weights, its threshold and the terms that it adds up."""
     alpha: float = 0.9
     """Mixing rate: the residual and the accumulated term fall by alpha every m steps."""
@@ -65,8 +65,8 @@ class RegretGuided(Rule):
     needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
 
     def __post_init__(self) -> None:
-        if self.score not in get_args(Family):
-            raise InputError(f"score must be one of {', '.join(get_args(Family))}, not {self.score!r}")
+        if self.score not in get_args(ScoreFamily):
+            raise InputError(f"score must be one of {', '.join(get_args(ScoreFamily))}, not {self.score!r}")
         if not 0 <= self.alpha <= 1:
             raise InputError(f"alpha must lie between 0 and 1, not {self.alpha}")
         if self.m < 1:

@@ -26,7 +26,7 @@ from replan.model.slip import NUMBERS_KEPT, SlipKernel
 from replan.model.world import World
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap, read_map
-from replan.worlds.mars_rover import SlipProfile
+from replan.worlds.mars_rover import SlipDrift
 from replan.worlds.parameters import FileParameters, Fraction, Horizon, WorldParameters, register_world
 from replan.worlds.slip_grid import DISTANCE_SCALE
 from replan.worlds.terrain import ChangingSlip
@@ -72,7 +72,7 @@ class Map(FileParameters, WorldParameters):
     """x and y in metres; the end of the robot's path in `replan ros`."""
     horizon: Horizon | None = None
     """Steps, T; without it 1.5 times the moves from start to goal."""
-    drift: SlipProfile
+    drift: SlipDrift
     """Slip over time."""
     objective: Objective = "distance"
     """Quantity that the reward counts: `distance` from the goal (the rover's), or `time` to it in steps."""

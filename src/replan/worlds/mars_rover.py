@@ -144,7 +144,7 @@ class TableDrift(Parameters):
         return np.array(self.slip)[np.minimum(np.arange(horizon), len(self.slip) - 1)]
 
 
-SlipProfile = Annotated[
+SlipDrift = Annotated[
     LinearDrift | SinusoidalDrift | PiecewiseDrift | TableDrift, Field(discriminator="kind")
 ]
 
@@ -157,7 +157,7 @@ class Rover(WorldParameters):
     """Rows and columns."""
     horizon: Horizon
     """Steps, T."""
-    drift: SlipProfile
+    drift: SlipDrift
     """Slip over time: linear, sinusoidal, piecewise or table."""
     obstacles: list[Pair] = Field(default=[])
     """Row and column of each cell that cannot be entered."""

@@ -29,7 +29,7 @@ from replan.model.kernel import Array, Indices, constant
 from replan.model.reward import Reward
 from replan.model.world import World
 
-Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
+ToyTextTable = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ModelTable:
     listed: np.ndarray = field(repr=False)  # (S, A, k) bool; False where padded
 
     @classmethod
-    def read(cls, table: Table, *, states: int, actions: int) -> ModelTable:
+    def read(cls, table: ToyTextTable, *, states: int, actions: int) -> ModelTable:
         """Read nested lists; a row that is missing or malformed raises an `InputError` that names it."""
         rows = [[_row(table, s, a) for a in range(actions)] for s in range(states)]
         width = max(len(row) for of_state in rows for row in of_state)
@@ -180,7 +180,7 @@ def _same(one: Array | None, other: Array) -> bool:
     return one is not None and np.array_equal(one, other)
 
 
-def _row(table: Table, s: int, a: int) -> list[Any]:
+def _row(table: ToyTextTable, s: int, a: int) -> list[Any]:
     try:
         row = list(table[s][a])
     except (KeyError, IndexError, TypeError):
