@@ -39,13 +39,13 @@ def mission(
 def first_decision(on: Mission, **options):
     """The decision at the first update, from the start; nothing of an earlier one is reused."""
     rule, states = Lookahead(**options), np.array([on.world.start])
-    context = on.context(rule, on.progress(1, on.budget - 1), on.world.start)
-    return lambda: rule.solve(context, context.futures[0], states, on.budget - 1).next_times[0, -1]
+    context = on.context(rule, on.progress(1, on.limit - 1), on.world.start)
+    return lambda: rule.solve(context, context.futures[0], states, on.limit - 1).next_times[0, -1]
 
 
 def stated_error(on: Mission, **options) -> float:
     """By how much the value of the first decision can be wrong at most, where masses are dropped."""
-    rule, states, left = Lookahead(**options), np.array([on.world.start]), on.budget - 1
+    rule, states, left = Lookahead(**options), np.array([on.world.start]), on.limit - 1
     context = on.context(rule, on.progress(1, left), on.world.start)
     error = solve(rule.problem(context, context.futures[0]), 1, states, left, with_error=True).error
     assert error is not None
@@ -54,7 +54,7 @@ def stated_error(on: Mission, **options) -> float:
 
 def dense_decision(on: Mission):
     """As `first_decision`, by dense matrices."""
-    kernel, reward, horizon, left = on.update(1).kernel, on.world.reward, on.horizon, on.budget - 1
+    kernel, reward, horizon, left = on.update(1).kernel, on.world.reward, on.horizon, on.limit - 1
     states = np.arange(on.world.states)
 
     def decide() -> int:
@@ -62,7 +62,7 @@ def dense_decision(on: Mission):
         chosen = np.zeros((len(states), left + 1), dtype=int)
         for begin in range(horizon - 1, 0, -1):
             made = plan(kernel, reward, time=begin, horizon=min(7, horizon - begin))
-            how, gained = make_propagation(on.execution, made, kernel), np.zeros(len(states))
+            how, gained = make_propagation(on.robot.execution, made, kernel), np.zeros(len(states))
             for step in skip_interval(lambda t: kernel, reward, how, states, begin=begin, end=horizon):
                 gained = gained + step.reward
                 if step.time + 1 < horizon:
@@ -98,12 +98,10 @@ def _forecasts() -> list[Row]:
     found = []
     for execution in ("map", "belief"):
         frozen = mission(execution=execution)
-        foretold = replace(frozen, forecast=Given(frozen.world.kernel))
+        given = replace(frozen, robot=replace(frozen.robot, forecast=Given(frozen.world.kernel)))
         what = f"update on a forecast of 50 kernels, {execution}, n=12"
-        found.append(
-            compare(what, update_at_once(foretold), "the same on one kernel", update_at_once(frozen))
-        )
-        mixed = replace(frozen, forecast=Mixture())
+        found.append(compare(what, update_at_once(given), "the same on one kernel", update_at_once(frozen)))
+        mixed = replace(frozen, robot=replace(frozen.robot, forecast=Mixture()))
         what = (
             f"look-ahead decision on a mixture of {len(mixed.update(12, 1).futures)}, {execution}, n=12 T=50"
         )
@@ -114,7 +112,7 @@ def _forecasts() -> list[Row]:
 def update_at_once(on: Mission):
     """An update at the first time, with its plan, as an agent makes it."""
     kernel = on.world.kernel(0)
-    return lambda: on.config.make_update(1, kernel, None)
+    return lambda: on.task.make_update(1, kernel, None)
 
 
 def decision(on: Mission):

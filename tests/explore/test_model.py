@@ -56,7 +56,7 @@ def test_only_parameters_that_were_chosen_are_told():
 
 
 def test_a_world_too_large_to_be_dragged_is_refused_before_it_is_made():
-    with pytest.raises(InputError, match="n = 5000 is too large to explore by hand, where it is at most 40"):
+    with pytest.raises(InputError, match="n = 5000 is too large to explore by hand: at most 40"):
         model.make_scene(model.edit_setting(load_setting("two-burst"), n=5000))
 
 

@@ -31,8 +31,8 @@ class ScreenState:
 
     def __init__(self, opened: link.Screen) -> None:
         self.times = opened.times
-        self.points = opened.points  # None where the drift is not drawn
-        self.turn = 0  # how often marks were made; marks made anew forget where they were dragged to
+        self.points = opened.points  # None unless the drift is drawn
+        self.turn = 0  # how often marks were made; new marks forget earlier drags
 
 
 def choice(mo: Any, name: str, options: list[str], value: str) -> Any:
@@ -59,7 +59,7 @@ def forecast_choice(mo: Any, base: Setting) -> Any:
 
 
 def world_choice(mo: Any, opened: link.Screen) -> Any:
-    """Return the list of built-in settings, and the opened one where it is none of them."""
+    """Return the list of built-in settings, with the opened one if it is not built in."""
     names = builtin_settings()
     same = next((name for name in names if load_setting(name) == opened.setting), None)
     options = names if same else [AS_OPENED, *names]
@@ -95,7 +95,7 @@ def drift_choice(mo: Any, base: Setting, kept: ScreenState) -> Any:
 
 
 def drift_numbers(mo: Any, base: Setting, kind: str) -> Any:
-    """Return the fields of a kind of drift; none where it is drawn or the world is no rover."""
+    """Return the fields of a kind of drift; none for a drawn one or another world than the rover."""
     fields = {}
     if isinstance(base, Rover) and kind != DRAWN:
         for key, value in model.drift_start(base, kind).items():
@@ -121,7 +121,7 @@ def drawing_board(
 
 
 def row(mo: Any, named: Mapping[str, Any], *buttons: Any) -> Any:
-    """Return controls side by side, wrapped where there is no room; each has a tooltip by its name."""
+    """Return controls side by side, wrapped on narrow screens, each with a tooltip."""
     shown = [mo.Html(hinted(name, element)) for name, element in named.items()]
     return mo.hstack([*shown, *buttons], justify="start", wrap=True, align="end")
 

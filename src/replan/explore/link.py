@@ -46,7 +46,7 @@ class Screen:
     times: tuple[int, ...]  # of the B updates
     execution: Execution = "map"
     rule: str = "periodic"  # the one that is offered beside the times
-    points: tuple[float, ...] | None = None  # the slips that were drawn, where the profile was
+    points: tuple[float, ...] | None = None  # drawn slips; None for a drift by formula
 
     def record(self) -> dict[str, Any]:
         """Return plain data in the shape of the file."""
@@ -88,7 +88,7 @@ def check_size(setting: Setting) -> None:
     for key, most in LARGEST.items():
         value = dict(setting).get(key)
         if value is not None and value > most:
-            raise InputError(f"{key} = {value} is too large to explore by hand, where it is at most {most}")
+            raise InputError(f"{key} = {value} is too large to explore by hand: at most {most}")
 
 
 def open_screen(source: str | Path) -> Screen:

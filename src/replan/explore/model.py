@@ -42,12 +42,12 @@ class Scene:
     best: Oracle = field(repr=False)
     curve: Array = field(repr=False)  # (T,) or (T-1,) how the world drifts, to be drawn over the horizon
     curve_name: str
-    ground: GridDrawing | None = field(repr=False)  # None where the states are not cells
+    ground: GridDrawing | None = field(repr=False)  # None if the states are not cells
     scale: RegretScale  # without the best possible, which `floor` computes when it is asked for
 
     @cached_property
     def floor(self) -> float | None:
-        """The least regret that any rule can have; None where it takes long to compute."""
+        """The least regret that any rule can have; None if it takes long to compute."""
         return regret_scale(self.mission, best=self.best).best_possible
 
 
@@ -67,9 +67,9 @@ class RuleView:
     """Update times and regret of a rule in the mission."""
 
     name: str
-    times: tuple[int, ...]  # of one robot, where they depend on the states seen
+    times: tuple[int, ...]  # of one robot, if they depend on the states seen
     regret: float  # exact, of the rule itself
-    parameters: dict[str, Any]  # none where there was nothing to choose
+    parameters: dict[str, Any]  # none if there was nothing to choose
 
 
 def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
@@ -126,7 +126,7 @@ def edit_setting(setting: Setting, **changes: Any) -> Setting:
 
 
 def with_forecast(setting: Setting, kind: str) -> Setting:
-    """Return the setting with a forecast of this kind; its own stays whole where it is of that kind."""
+    """Return the setting with a forecast of this kind, keeping its own if that is of the same kind."""
     now = "frozen" if setting.forecast is None else setting.forecast.kind
     return setting if kind == now else parse_setting(setting_record(setting) | {"forecast": {"kind": kind}})
 

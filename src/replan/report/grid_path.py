@@ -50,7 +50,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def draw_mission(axes: Axes, mission: Mission, trace: AgentRun) -> None:
-    """Draw the mission on a grid with rows downwards, and its busiest cells enlarged where there is room."""
+    """Draw the mission on a grid with rows downwards, and its busiest cells enlarged if there is room."""
     assert mission.world.grid is not None
     rows, columns = mission.world.grid
     whole = (0, 0, columns, rows)

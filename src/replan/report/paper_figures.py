@@ -79,7 +79,7 @@ def update_timing(
 ) -> Figure:
     """Drift over time with its fast intervals shaded; below, a row of update marks per rule.
 
-    `intervals` are whole times [begin, end); `regrets`, where given, are written at the end of the rows.
+    `intervals` are whole times [begin, end); `regrets`, if given, are written at the end of the rows.
     """
     rows = {rule: tuple(times) for rule, times in schedules.items()}
     _check(mission, rows)

@@ -67,7 +67,7 @@ _SETTINGS: dict[Any, Any] = {  # matplotlib's rcParams
 
 
 def rule_colour(name: str) -> str:
-    """The colour of a rule: the same in every figure, grey where the rule is there for comparison."""
+    """Return the colour of a rule, the same in every figure; grey for rules shown for comparison."""
     return RULE_COLOURS.get(name, QUIET)
 
 

@@ -61,7 +61,7 @@ class GridDrawing:
     walls: tuple[int, ...]
     costly: tuple[int, ...]
     drifting: dict[int, float]
-    """Cells with their greatest drift over that of the whole world, where it differs between cells."""
+    """Greatest drift of each cell over that of the whole world, if cells differ."""
 
     @classmethod
     def of(cls, world: World) -> GridDrawing | None:

@@ -158,7 +158,7 @@ def decision_seconds(rule: Rule, missions: Sequence[Mission]) -> float:
 def verify_card(
     card: Card, compute: Compute, *, rule: str | None = None, run_source: bool = False
 ) -> list[str]:
-    """Return what is wrong with a card, one line each; an empty list where it holds.
+    """Return what is wrong with a card, one line each; an empty list if it holds.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def incomparable(card: Card) -> Iterator[str]:
 
 
 def _recomputed(card: Card, source: RuleSource, compute: Compute) -> Iterator[str]:
-    """Yield where the rule of this machine differs from the card."""
+    """Yield the differences between the rule of this machine and the card."""
     if source_digest(source) != card.source_sha256:
         found, stated = _short(source_digest(source)), _short(card.source_sha256)
         yield f"the source of {source.name} is not the card's: {found}, not {stated}"

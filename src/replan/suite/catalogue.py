@@ -83,7 +83,7 @@ class SuiteWorld:
         return self.even[execution] - self.floor[execution] >= LEAST_RANGE
 
     def score(self, execution: Execution, regret: float) -> float | None:
-        """Return (even - regret) / (even - floor), or None where the world is not scored."""
+        """Return (even - regret) / (even - floor), or None if the world is not scored."""
         if not self.scored(execution):
             return None
         return (self.even[execution] - regret) / (self.even[execution] - self.floor[execution])

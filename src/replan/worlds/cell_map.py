@@ -1,4 +1,4 @@
-"""A map cut into square cells: where a pose, a path or an uncertain pose lies on it.
+"""A map cut into square cells, and the cells of a pose, a path or an uncertain pose.
 
 Row 0 is the far side of the map's y axis, so that pictures of the grid look like the map, and `up` is +y in a
 map without yaw.
@@ -148,7 +148,7 @@ class CellMap:
         """(S,) probabilities of the cells for a Gaussian with this mean and (2, 2) covariance of x, y.
 
         The Gaussian is represented by 41 x 41 points of equal weight. Points outside the map or in blocked
-        cells are left out; where none remains, the nearest free cell has probability 1.
+        cells are left out; if none remains, the nearest free cell has probability 1.
         """
         values, axes = np.linalg.eigh(np.asarray(covariance, dtype=float).reshape(2, 2))
         if not np.isfinite(values).all():
@@ -163,7 +163,7 @@ class CellMap:
         return counts / counts.sum()
 
     def moves_to(self, goal: int) -> Array:
-        """(S,) the least number of moves to the goal over free cells; infinite where there is no way."""
+        """(S,) the least number of moves to the goal over free cells; infinite if there is no way."""
         rows, columns = self.shape
         free = np.zeros((rows + 2, columns + 2), dtype=bool)
         free[1:-1, 1:-1] = ~self.blocked.reshape(self.shape)

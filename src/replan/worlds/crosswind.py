@@ -92,7 +92,7 @@ class Crosswind(WorldParameters):
 
 
 def gust_law(angle: float, lean: float) -> Array:
-    """(A,) where a gust goes when the wind blows at `angle`: right, left, down, up, stay.
+    """Return (A,) probabilities of the direction of a gust at a wind angle: right, left, down, up, stay.
 
     The squared cosine and sine share the leaning part between the two axes, so that it turns smoothly.
     """

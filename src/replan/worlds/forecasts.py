@@ -20,7 +20,7 @@ ForecastKind = Literal["frozen", "trend", "mixture", "given", "family", "family-
 
 
 def named_forecast(value: Any) -> Any:
-    """Return the table of a forecast that is given by its kind alone."""
+    """Return the table of a forecast given by its kind."""
     return {"kind": value} if isinstance(value, str) else value
 
 
@@ -28,7 +28,7 @@ class ForecastParameters(FileParameters):
     """The forecast of a setting: the kernels that the robot expects after an update.
 
     `given` is the true future, or that of `file`, made wrong by `error`, `late` and `noise`. `mixture` has a
-    given member where any of these is set. `family` moves the parameters of the world's family on;
+    given member if any of these is set. `family` moves the parameters of the world's family on;
     `family-ahead` also knows the drift bounds of the steps ahead.
     """
 
@@ -36,7 +36,7 @@ class ForecastParameters(FileParameters):
     file: str | None = None
     """An .npz file with the kernels of all times, as `replan.load_npz` reads them."""
     error: Annotated[float, Field(ge=-100, le=100)] | None = None
-    """The change foretold since the update is (1 + error) times the true one."""
+    """The forecast change since the update is (1 + error) times the true one."""
     late: Annotated[int, Field(ge=0)] | None = None
     """Steps by which the forecast lags behind."""
     noise: Annotated[float, Field(ge=0, le=100)] | None = None
@@ -75,13 +75,13 @@ class ForecastParameters(FileParameters):
         fault = ForecastFault(self.late or 0, self.error or 0.0, self.noise or 0.0, self.seed)
         if self.file is None:
             return Given(world.kernel, fault)
-        foretold = load_npz(self.file, horizon=world.horizon)
-        if (foretold.states, foretold.actions) != (world.states, world.actions):
+        given = load_npz(self.file, horizon=world.horizon)
+        if (given.states, given.actions) != (world.states, world.actions):
             raise InputError(
-                f"{self.file}: {foretold.states} states and {foretold.actions} actions, where the world has "
+                f"{self.file}: {given.states} states and {given.actions} actions, but the world has "
                 f"{world.states} and {world.actions}"
             )
-        return Given([foretold.kernel(t) for t in range(world.horizon)], fault)
+        return Given([given.kernel(t) for t in range(world.horizon)], fault)
 
     def __str__(self) -> str:
         faults = {"error": self.error, "late": self.late, "noise": self.noise}

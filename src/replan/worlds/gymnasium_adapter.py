@@ -118,7 +118,7 @@ def numbered_spaces(environment: Any) -> tuple[int, int]:
 
 
 def start_probabilities(environment: Any) -> Array:
-    """Return (S,) probabilities of the first state; where none are stated, the state after `reset` has 1."""
+    """Return (S,) probabilities of the first state; if none are stated, the state after `reset` has 1."""
     law = getattr(environment.unwrapped, "initial_state_distrib", None)
     if law is not None:
         return np.asarray(law, dtype=float)

@@ -20,7 +20,7 @@ _NEEDED = ("image", "resolution", "origin")
 
 @dataclass(frozen=True)
 class OccupancyMap:
-    """Occupancy in percent, and where the map lies."""
+    """Occupancy in percent, and the position of the map."""
 
     occupancy: np.ndarray = field(repr=False)  # (height, width) 0 to 100, -1 unknown; row 0 is at the origin
     resolution: float  # metres a pixel
@@ -99,7 +99,7 @@ def read_pgm(path: str | Path) -> Array:
 
 
 def _pgm_header(data: bytes) -> tuple[list[int], int]:
-    """Return width, height and greatest shade, and where the shades begin."""
+    """Return width, height and greatest shade, and the offset of the shades."""
     numbers: list[int] = []
     at = 0
     while len(numbers) < 3:

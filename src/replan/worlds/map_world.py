@@ -3,7 +3,7 @@
 One step is the time that the robot takes for one cell at its speed. With the objective `distance` the reward
 is -(moves to the goal) / 20 for the realised next cell, moves being counted along free cells, so that walls
 do not hold up a short-sighted plan. With `time` it is -1 for every step that begins off the goal, plus the
-moves to the goal that the step saves: returns then differ by the time to the goal alone, and a short-sighted
+moves to the goal that the step saves: returns then differ only by the time to the goal, and a short-sighted
 plan counts the moves that are left at its end.
 """
 
@@ -36,7 +36,7 @@ Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict
 Corners = Annotated[tuple[float, ...], Field(min_length=4, max_length=4, strict=False)]
 Objective = Literal["distance", "time"]
 
-SLACK = 1.5  # steps of a mission for each step of the path, where no horizon is given
+SLACK = 1.5  # steps of a mission for each step of the path, if no horizon is given
 
 
 class FloorPatch(ChangingSlip):
@@ -119,7 +119,7 @@ class Map(FileParameters, WorldParameters):
         ]
 
     def world_on(self, cells: CellMap, *, start: int, goal: int, moves: float | None = None) -> World:
-        """Return the world on these cells; `moves` of the path set the horizon where none is given."""
+        """Return the world on these cells; `moves` of the path set the horizon if none is given."""
         moves = float(cells.moves_to(goal)[start]) if moves is None else moves
         horizon = self.horizon or steps_for(moves if np.isfinite(moves) else 1)
         bounds = None if self.drift_bound is None else np.full(horizon - 1, self.drift_bound)
@@ -136,7 +136,7 @@ class Map(FileParameters, WorldParameters):
 
 
 def steps_for(moves: float) -> int:
-    """Return the horizon of a mission whose path has so many moves."""
+    """Return the horizon of a mission from the moves of its path."""
     return max(2, int(np.ceil(SLACK * moves)))
 
 
@@ -193,7 +193,7 @@ def _state(cells: CellMap, name: str, position: Position | None) -> int:
 
 
 def _ground(cells: CellMap, patches: Sequence[FloorPatch]) -> Indices:
-    """(S,) 0 where the floor is plain, 1 on the first patch and so on; (1,) where there is no patch."""
+    """(S,) 0 on plain floor, 1 on the first patch and so on; (1,) without patches."""
     if not patches:
         return np.zeros(1, dtype=np.int64)
     ground = np.zeros(cells.states, dtype=np.int64)
@@ -219,6 +219,6 @@ def _reward(objective: Objective, distances: Array) -> Reward:
 
 
 def _within_reach(distances: Array) -> Array:
-    """(S,) the distances, with one more than the greatest where there is no way."""
+    """(S,) the distances, with one more than the greatest for cells without a way."""
     known = np.isfinite(distances)
     return np.where(known, distances, distances[known].max() + 1)

@@ -34,7 +34,7 @@ ToyTextTable = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]
 
 @dataclass(frozen=True)
 class ModelTable:
-    """A table as arrays, padded with outcomes of probability zero that stay where they are."""
+    """A table as arrays, padded with outcomes of probability zero that stay in place."""
 
     probabilities: Array = field(repr=False)  # (S, A, k)
     successors: Indices = field(repr=False)  # (S, A, k)
@@ -90,7 +90,7 @@ class ModelTable:
         return lists
 
     def arrival_rewards(self) -> Array | None:
-        """Return (S,) rewards for entering each state, or None if they depend on the way."""
+        """Return (S,) rewards for entering each state, or None if the reward depends on the transition."""
         outcomes = self.listed & ~self.terminal[:, None, None]
         entered, paid = self.successors[outcomes], self.rewards[outcomes]
         low, high = np.full(len(self.terminal), np.inf), np.full(len(self.terminal), -np.inf)

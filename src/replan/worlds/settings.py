@@ -93,7 +93,7 @@ class Setting(WorldParameters):
 
     @property
     def required_budget(self) -> int:
-        """The budget; raises `InputError` where there are prices alone."""
+        """The budget. Raises `InputError` if there is only a price."""
         if self.budget is None:
             raise InputError("this needs a setting with a budget")
         return self.budget

@@ -6,7 +6,7 @@ the robot's way.
 
 In the built-in settings a wall with two gates lies across the way. The near gate stands on sand that gives
 way while the robot is coming; the far one is still. Dunes at the far edge shift as fast at other times, and
-nobody goes there.
+the robot never goes there.
 """
 
 from __future__ import annotations

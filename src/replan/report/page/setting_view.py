@@ -173,5 +173,5 @@ def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, k
 
 
 def _numbers(values) -> list[float | None]:
-    """Return numbers with six digits; None, a gap in a chart, where a value is not finite."""
+    """Return numbers with six digits; None, a gap in a chart, if a value is not finite."""
     return [float(f"{value:.6g}") if isfinite(value) else None for value in values]
