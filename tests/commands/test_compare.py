@@ -96,7 +96,7 @@ def test_one_cell_that_fails_is_not_several(capsys, tmp_path, monkeypatch):
 def test_list_names_everything_with_its_parameters(capsys):
     found = answer(capsys, "list")
     assert [row["name"] for row in found["settings"]] == builtin_settings()
-    assert [row["name"] for row in found["rules"]] == list(RULES)
+    assert [row["name"] for row in found["rules"]] == sorted(RULES)
     assert [row["name"] for row in found["worlds"]] == list(world_types())
     assert all(row["description"] for rows in found.values() for row in rows)
     periods = {row["name"]: row for row in found["rules"]}["drift-threshold"]["parameters"]
