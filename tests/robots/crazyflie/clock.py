@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from replan.robots.crazyflie.craft import FlightClock
 
-class SimulatedClock:
-    """A `FlightClock` that the peer advances. A thread joins by its first wait and leaves by ending."""
+
+class SimulatedClock(FlightClock):
+    """A clock that the peer advances. A thread joins by its first wait and leaves by ending."""
 
     def __init__(self) -> None:
         self._now = 1000.0

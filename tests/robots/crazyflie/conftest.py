@@ -26,7 +26,7 @@ def make_peer(monkeypatch):
         return peers[-1]
 
     monkeypatch.setattr(CflibLink, "connect", connect_and_follow)
-    monkeypatch.setattr(cflib_flight, "WallClock", lambda: clock)
+    monkeypatch.setattr(cflib_flight, "FlightClock", lambda: clock)
     yield make
     for peer in peers:
         peer.__exit__()

@@ -48,7 +48,10 @@ PLANNED = (0, 1)  # its answers: planned, and already landing
 
 
 class CflibCraft:
-    """The commands of one flight over cflib, and the newest state."""
+    """The commands of one flight over cflib, and the newest state.
+
+    None of the commands blocks in the air, and none raises on a lost link.
+    """
 
     def __init__(self, uri: str, on_sample: Callable[[Sample], None], clock: FlightClock) -> None:
         try:

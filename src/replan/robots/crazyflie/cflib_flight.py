@@ -22,7 +22,6 @@ from replan.robots.crazyflie.craft import (
     Setpoint,
     Tracking,
     Vector,
-    WallClock,
 )
 from replan.robots.crazyflie.flight import FlightAborted, FlightLog
 from replan.robots.crazyflie.guard import Guard
@@ -64,7 +63,7 @@ class CflibFlight:
         self._move_seconds = move_seconds
         self._wind = wind
         self._patience = patience
-        self._clock = clock or WallClock()
+        self._clock = clock or FlightClock()
         self._craft: CflibCraft | None = None
         self._guard: Guard | None = None
         self._samples: list[tuple[float, int, Vector, Vector]] = []

@@ -1,4 +1,4 @@
-"""A drone on a link: the clock and setpoints of its flight, its reports, its commands and its limits.
+"""A drone on a link: the clock and setpoints of its flight, its reports and its limits.
 
 Setpoints follow a minimum-jerk curve, the one that simulated flights follow too. The PID controller of the
 firmware uses the position of a setpoint alone: it asks for the velocity gain * (setpoint - position) and
@@ -12,7 +12,7 @@ import threading
 import time
 from dataclasses import dataclass
 from enum import IntFlag
-from typing import Protocol
+from typing import Any
 
 Vector = tuple[float, float, float]  # m, m/s or m/s2
 REST: Vector = (0.0, 0.0, 0.0)
@@ -41,6 +41,15 @@ class PositionPid:
     lags: Vector  # s until a velocity is reached
 
 
+def minimum_jerk(u: Any) -> tuple[Any, Any, Any]:
+    """Return the share of a way that is done after the share u of its time, and its first two derivatives."""
+    return (
+        10 * u**3 - 15 * u**4 + 6 * u**5,
+        30 * u**2 - 60 * u**3 + 30 * u**4,
+        60 * u - 180 * u**2 + 120 * u**3,
+    )
+
+
 @dataclass(frozen=True)
 class Ramp:
     """A move from rest to rest."""
@@ -54,9 +63,8 @@ class Ramp:
         """Return the setpoint at a time; before and after the move it rests."""
         T = self.seconds
         u = min(max((now - self.since) / T, 0.0), 1.0)
-        share = 10 * u**3 - 15 * u**4 + 6 * u**5
-        speed = (30 * u**2 - 60 * u**3 + 30 * u**4) / T
-        push = (60 * u - 180 * u**2 + 120 * u**3) / T**2
+        share, first, second = minimum_jerk(u)
+        speed, push = first / T, second / T**2
         way = [b - a for a, b in zip(self.begin, self.end, strict=True)]
         x, y, z = (a + share * w for a, w in zip(self.begin, way, strict=True))
         return Setpoint(
@@ -66,24 +74,8 @@ class Ramp:
         )
 
 
-class FlightClock(Protocol):
-    """A monotonic clock and the ways to wait on it."""
-
-    def now(self) -> float:
-        """Return the time in seconds."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Return after `seconds`."""
-        ...
-
-    def wait(self, event: threading.Event, seconds: float) -> bool:
-        """Return True once `event` is set, or False after `seconds`."""
-        ...
-
-
-class WallClock:
-    """Real time."""
+class FlightClock:
+    """A monotonic clock in real time, and the ways to wait on it; tests derive a simulated one."""
 
     def now(self) -> float:
         """Return the time in seconds."""
@@ -153,43 +145,3 @@ class Restart:
 
     height: float  # m, in the last report before
     silence: float  # s between that report and the restart
-
-
-class Craft(Protocol):
-    """The commands of a drone. None of them blocks, and none raises on a lost link."""
-
-    landing_planned: float | None  # s, when the drone acknowledged a landing
-    restart: Restart | None
-
-    @property
-    def link_error(self) -> str | None:
-        """The newest error of the link."""
-        ...
-
-    def renew_link(self) -> None:
-        """Reopen the link if it reported an error."""
-        ...
-
-    def renew_reports(self) -> None:
-        """Ask once more for reports, which a restarted drone no longer sends."""
-        ...
-
-    def latest(self) -> Sample:
-        """Return the newest report."""
-        ...
-
-    def send_setpoint(self, setpoint: Setpoint) -> None:
-        """Follow this setpoint; cancels a landing."""
-        ...
-
-    def send_landing(self, seconds: float) -> None:
-        """Plan a landing on board; it begins at the handover."""
-        ...
-
-    def send_handover(self) -> None:
-        """Let the plan made on board take over from streamed setpoints."""
-        ...
-
-    def send_arming(self, armed: bool) -> None:
-        """Arm, or on the floor disarm."""
-        ...

@@ -11,9 +11,9 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from replan.robots.crazyflie.craft import (
-    Craft,
     FlightClock,
     FlightLimits,
     Sample,
@@ -25,6 +25,9 @@ from replan.robots.crazyflie.craft import (
 from replan.robots.crazyflie.landing import FallWatch, Landing, bring_down, disarm
 from replan.robots.crazyflie.layouts import CELL_SIZE, GRID
 
+if TYPE_CHECKING:
+    from replan.robots.crazyflie.cflib_craft import CflibCraft
+
 log = logging.getLogger(__name__)
 
 TICK = 0.02  # s between setpoints; the firmware wants one at least every 0.5 s
@@ -35,7 +38,11 @@ class Guard(threading.Thread):
     """Streams, watches and lands; not a daemon, so that the program cannot end with a drone in the air."""
 
     def __init__(
-        self, craft: Craft, setpoint: Callable[[], Setpoint | None], limits: FlightLimits, clock: FlightClock
+        self,
+        craft: CflibCraft,
+        setpoint: Callable[[], Setpoint | None],
+        limits: FlightLimits,
+        clock: FlightClock,
     ) -> None:
         """`setpoint` gives the setpoint to stream now, or None before take-off."""
         super().__init__(name="replan-flight-guard", daemon=False)

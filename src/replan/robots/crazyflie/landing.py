@@ -15,9 +15,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from replan.robots.crazyflie.craft import Craft, FlightClock, FlightLimits, Restart, Sample, Status
+from replan.robots.crazyflie.craft import FlightClock, FlightLimits, Restart, Sample, Status
+
+if TYPE_CHECKING:
+    from replan.robots.crazyflie.cflib_craft import CflibCraft
 
 LandingOutcome = Literal["landed", "landed but locked", "fell", "unknown", "left flying", "never took off"]
 
@@ -69,7 +72,7 @@ class FallWatch:
             recent.popleft()
 
 
-def bring_down(craft: Craft, limits: FlightLimits, clock: FlightClock, falls: FallWatch) -> Landing:
+def bring_down(craft: CflibCraft, limits: FlightLimits, clock: FlightClock, falls: FallWatch) -> Landing:
     """Land, and return when the drone is seen down or has been silent for `limits.link_patience`."""
     descent = _Descent(craft, limits, clock)
     low_since, still_since, rest = math.inf, math.inf, math.inf
@@ -99,7 +102,7 @@ def bring_down(craft: Craft, limits: FlightLimits, clock: FlightClock, falls: Fa
         clock.sleep(REPEAT / 2)
 
 
-def disarm(craft: Craft, clock: FlightClock) -> Landing:
+def disarm(craft: CflibCraft, clock: FlightClock) -> Landing:
     """Disarm a drone on the floor; return that it landed, or that it is locked."""
     until = clock.now() + 1.5
     while clock.now() < until:
@@ -117,7 +120,7 @@ def disarm(craft: Craft, clock: FlightClock) -> Landing:
 class _Descent:
     """One descent, and the repeated request for it."""
 
-    def __init__(self, craft: Craft, limits: FlightLimits, clock: FlightClock) -> None:
+    def __init__(self, craft: CflibCraft, limits: FlightLimits, clock: FlightClock) -> None:
         height = craft.latest().position[2]
         least = limits.ceiling / 2  # it may be rising, or have risen since; too fast a descent is a fall
         self.seconds = (max(height, least) if math.isfinite(height) else least) / limits.landing_speed
@@ -182,7 +185,7 @@ def _after_restart(restart: Restart, limits: FlightLimits) -> Landing:
     return Landing("fell", f"from {restart.height:.2f} m: it restarted in the air")
 
 
-def _unseen(craft: Craft, silent: float) -> str:
+def _unseen(craft: CflibCraft, silent: float) -> str:
     told = "it did not acknowledge the landing"
     if craft.landing_planned is not None:
         told = "it acknowledged the landing"

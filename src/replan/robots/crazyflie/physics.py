@@ -20,6 +20,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array
+from replan.robots.crazyflie.craft import minimum_jerk
 
 RAMP_SECONDS = 1.2  # the setpoint travels in this time; the rest of the move is for settling
 FREQUENCY = 500  # Hz, physics and attitude control; position control runs at 100
@@ -154,11 +155,10 @@ def compiled_move(pipeline):
 
     def command(begin, end, seconds):
         """(N, 1, 16) a minimum-jerk setpoint; its quaternion must not be zero, which would give NaN."""
-        u = jnp.clip(seconds / RAMP_SECONDS, 0.0, 1.0)
+        share, speed, push = minimum_jerk(jnp.clip(seconds / RAMP_SECONDS, 0.0, 1.0))
         way = end - begin
-        position = begin + way * (10 * u**3 - 15 * u**4 + 6 * u**5)
-        velocity = way * (30 * u**2 - 60 * u**3 + 30 * u**4) / RAMP_SECONDS
-        acceleration = way * (60 * u - 180 * u**2 + 120 * u**3) / RAMP_SECONDS**2
+        position = begin + way * share
+        velocity, acceleration = way * speed / RAMP_SECONDS, way * push / RAMP_SECONDS**2
         attitude = jnp.zeros((len(begin), 7)).at[:, 3].set(1.0)
         return jnp.concatenate([position, velocity, acceleration, attitude], axis=1)[:, None, :]
 
