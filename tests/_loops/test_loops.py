@@ -15,9 +15,11 @@ from replan.estimate.drift_bounded_mle import DriftBoundedMLE
 from replan.estimate.slip_mle import PooledSlip
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
+from replan.execute.robot import Robot
 from replan.model.drift import linear
 from replan.model.general_kernel import prepare_kernel
 from replan.schedule.periodic import Periodic
+from replan.schedule.spending import Spending
 from replan.worlds.slip_grid import rover
 
 def compiled():
@@ -26,7 +28,7 @@ def compiled():
     return sum(len(loop.signatures) for loop in loops), len(loops)
 
 world = rover(5, linear(30, slip=0.3, rate=0.001))
-mission = Mission(world, budget=29, planning_horizon=4)
+mission = Mission(world, Robot(planning_horizon=4), Spending.exactly(29))
 learner = {"mle": DriftBoundedMLE, "slip": PooledSlip}[sys.argv[1]](world.kernel(0), world.drift_bounds)
 agent = Agent.on(mission, Periodic(), estimator=learner)
 agent.start(world.start)

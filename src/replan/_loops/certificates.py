@@ -40,7 +40,7 @@ def ascending(gains, order):
 
 @jit
 def spread_places(successors, where, states):
-    """(X, S') the places, of so many, that one step can lead to."""
+    """(X, S') the places that one step can lead to, of `states` places."""
     out = np.zeros((where.shape[0], states), dtype=np.bool_)
     for x in range(where.shape[0]):
         for s in range(where.shape[1]):

@@ -7,6 +7,7 @@ never used.
 
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,14 +34,14 @@ def jit(function, *, signature: str | None = None, **options):
 
 def _private_folder() -> Path:
     """Return a folder in the temporary one that only this user can enter, or raise `PermissionError`."""
-    user = os.getuid() if hasattr(os, "getuid") else "own"
+    user = os.getuid() if sys.platform != "win32" else "own"
     folder = Path(tempfile.gettempdir()) / f"replan-numba-{user}"
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or (
-        hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077)
+        sys.platform != "win32" and (status.st_uid != os.getuid() or status.st_mode & 0o077)
     ):
-        raise PermissionError(f"{folder} is not a folder of this user alone")
+        raise PermissionError(f"{folder} is open to other users")
     return folder
 
 

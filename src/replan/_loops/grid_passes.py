@@ -2,7 +2,7 @@
 
 They go row by row, so that neighbours are the rows beside. `induction` makes several steps in one pass over
 the grid: each follows one row behind the one that it needs, whose rows are still in the cache. `expect` and
-`push` are for grids without blocked cells. `most_likely_of` alone goes robot by robot.
+`push` are for grids without blocked cells. Only `most_likely_of` goes robot by robot.
 """
 
 import numpy as np
@@ -110,7 +110,7 @@ def induction(first, last, steps, slip, law, blocked, values, plus, tolerance, o
     For rows first to last. `slip` (K, S) and `law` (K, A) are in the order of time; one row serves for all
     times, one column for all cells. `blocked` is (S,), or (1,) where no cell is; `values` and `plus` are
     (rows, columns), or one row that serves for all. `out` (K, rows, columns) takes the values of every time,
-    (1, rows, columns) those of the first alone, `chosen` (rows, columns) the actions one step before it; an
+    (1, rows, columns) only those of the first, `chosen` (rows, columns) the actions one step before it; an
     empty array stands for what is not asked.
     """
     rows, columns = max(out.shape[1], chosen.shape[0]), values.shape[1]

@@ -9,7 +9,7 @@ PLACE = np.uint64  # of a state: indices that cannot be negative spare the loops
 
 @jit
 def _push(successors, probabilities, action, mass, here, count, ahead, there):
-    """Move the `count` masses at `here` to `ahead`; list in `there` where they can be, and return how many.
+    """Move the `count` masses at `here` to `ahead`; list occupied states in `there`, return their number.
 
     Where they can be nearly everywhere, all places are listed: that is quicker than to tell which are new.
     `there` has room for one more, since a place is written before it is known to be new.
@@ -45,7 +45,7 @@ def _push(successors, probabilities, action, mass, here, count, ahead, there):
 def _prune(tolerance, reward, mass, here, count):
     """Drop masses below the tolerance, unless all are, and scale up the rest.
 
-    Return how many stay, the mass that went, and the mean of `reward` before (0 where it is empty).
+    Return the number of states kept, the mass removed, and its mean `reward` before (0 for an empty reward).
     """
     if count * tolerance > 0.5:
         largest = 0.0
@@ -199,7 +199,7 @@ def _expect_ahead(u, first, last, cells, masses, values, total):
 def fill_in(first, last, stride, values):
     """Interpolate (T + 1, S, C) `values` between every `stride`-th time from first to last.
 
-    Their last column is 1 where values are known; where one of two is, that one is taken.
+    Their last column is 1 if values are known; if only one of two neighbours is known, it is copied.
     """
     states, columns = values.shape[1:]
     for before in range(first, last, stride):

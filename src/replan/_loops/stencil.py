@@ -34,7 +34,7 @@ def expect(rows, columns, blocked, slip, law, values):
 
 @jit
 def expect_at(rows, columns, blocked, slip, law, values, plus, cells):
-    """(C, A) expectation of values + plus for some cells alone; an empty `plus` stands for none."""
+    """(C, A) expectation of values + plus for a subset of cells; an empty `plus` is zero."""
     field = 0 if slip.size == 1 else 1
     out, ahead = np.empty((cells.size, ACTIONS)), np.empty(ACTIONS)
     for i in range(cells.size):

@@ -1,4 +1,4 @@
-"""A regret certificate: from estimates and drift bounds alone, regret is at most this.
+"""A regret certificate: an upper bound on regret that follows from estimates and drift bounds.
 
 It bounds the regret in every world that fits the estimates and bounds, so also in the true one.
 docs/certificates.md derives it.
@@ -162,7 +162,7 @@ def _nearby(robot: Mission, known: Premises) -> tuple[Mission, Premises]:
 def promised(world: World, bound: Array, contradiction: str | None) -> dict[str, Any]:
     """The bound as fields of a certificate; infinite if the estimates contradict the drift bounds.
 
-    It is of all states (S,) or of the start alone (1,).
+    It has all states (S,) or only the start (1,).
     """
     bound = bound if contradiction is None else np.full(bound.shape, np.inf)
     whole = len(bound) == world.states

@@ -28,7 +28,7 @@ from replan.schedule.rule import Context, Decision, Need, Rule, register
 
 
 def given_away(context: Context, steps: int) -> Array:
-    """(X,) the most that a robot that saw x at the last update can have given away after so many steps."""
+    """(X,) the most that a robot that saw x at the last update can have lost after `steps` steps."""
     key = (_Blind, context.drift_bounds.tobytes())
     if key not in context.cache:
         context.cache[key] = _Blind(context)

@@ -90,7 +90,7 @@ def overlap_profile(chains: Chains, first: Policies, second: Policies, *, longes
 
 
 def diameter(best: Oracle) -> float:
-    """D; infinite where some state cannot reach the target surely."""
+    """Return D; infinite if some state may never reach the target."""
     world = best.world
     targets = best.values[: world.horizon].argmax(axis=1)
     times = held_hitting_times(world.kernel(world.horizon - 1), int(targets[-1]))
@@ -137,7 +137,7 @@ def _times_by_action(kernel: Kernel, ahead: Array, target: int) -> Array:
 
 
 def _times_of_policy(kernel: Kernel, times: Array, target: int) -> Array | None:
-    """(S,) expected times of the policy that looks best; None where it may never arrive."""
+    """(S,) expected times of the policy that looks best; None if it may never arrive."""
     general = kernel.general()
     states = np.arange(general.states)
     policy = _times_by_action(kernel, times, target).argmin(axis=1)

@@ -64,7 +64,7 @@ class ParameterRange:
         self.counts = (first.states,) * (self.horizon + 1)
 
     def within(self, nested: Reach) -> Self:
-        """Return the set for some of the states alone."""
+        """Return the set restricted to a subset of states."""
         part = copy(self)
         part.counts, part.successors = nested.counts, nested.successors(self.successors)
         part._tables = tuple(table[nested.states] for table in self._tables)
@@ -186,7 +186,7 @@ class MixtureRange(ParameterRange):
         self._kinds = kinds.reshape(both.shape[:2])  # (S, A) rows with the same number are equal
 
     def within(self, nested: Reach) -> Self:
-        """Return the set for some of the states alone."""
+        """Return the set restricted to a subset of states."""
         part = super().within(nested)
         part._kinds = self._kinds[nested.states]
         return part
@@ -239,7 +239,7 @@ class SlipRange(ParameterRange):
         self.moves, self.law = grid.destinations(), grid.law
 
     def within(self, nested: Reach) -> Self:
-        """Return the set for some of the states alone."""
+        """Return the set restricted to a subset of states."""
         part = super().within(nested)
         part.moves = nested.successors(self.moves)
         return part

@@ -119,7 +119,7 @@ class Premises:
         return self.family
 
     def parameters(self) -> dict[int, float]:
-        """The parameter of every estimate, by its time; raises `NoStructure` where there is none."""
+        """The parameter of every estimate, by its time; raises `NoStructure` if one has none."""
         family, parameters = self.required_family, dict[int, float]()
         for estimate in self.estimates:
             parameter = family.share_of(estimate.kernel)
@@ -164,7 +164,7 @@ def possible_successors(kernel: Kernel, declared: ArrayLike | None = None) -> tu
 
 
 def cells_around(kernel: SlipKernel) -> Indices:
-    """(S, A) the cells that moves lead to where none is blocked."""
+    """(S, A) the cells that moves lead to if none is blocked."""
     return SlipKernel(kernel.shape, 0.0).destinations()
 
 

@@ -28,7 +28,7 @@ from replan.schedule.spending import FIRST_UPDATE
 PATIENCE = 4  # budgets in a row that certify no less than a smaller one end the search
 NO_GAIN = 1e-6
 WITHIN_REACH = 2.0  # a certificate that exceeds the amount by this factor is not mended by moving times
-NEARBY = 3  # an update time is moved to one of so many free steps on either side
+NEARBY = 3  # free steps on either side to which an update time is moved
 Times = tuple[int, ...]
 
 

@@ -135,7 +135,7 @@ class RowBoxes:
             self.bounds(t)
 
     def within(self, nested: Reach) -> RowBoxes:
-        """Return the set for some of the states alone."""
+        """Return the set restricted to a subset of states."""
         part = copy(self)
         part.counts, part.successors = nested.counts, nested.successors(self.successors)
         part.entries = self.entries[nested.states]

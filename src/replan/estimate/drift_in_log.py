@@ -189,7 +189,7 @@ def _successors(seen: Transitions, destination: Indices) -> tuple[Indices, Array
 
 
 def _moves_to(goal: int, successors: Indices) -> Array:
-    """(S,) moves to the goal along successors; one more than the most where there is no way."""
+    """(S,) moves to the goal along successors; the largest number plus 1 if there is no path."""
     moves = np.full(len(successors), np.inf)
     moves[goal] = 0
     for _ in range(len(successors)):

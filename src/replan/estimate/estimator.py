@@ -25,14 +25,14 @@ EXACT_ROWS = 1e-12
 
 @dataclass(frozen=True)
 class Observation:
-    """A look at the state, with the transition that led to it where it was seen."""
+    """A look at the state, with the transition that led to it if it was seen."""
 
     time: int
     """t of the update."""
     state: int
     """s_t."""
     previous_state: int | None = None
-    """s_{t-1}, where it was seen."""
+    """s_{t-1}, if it was seen."""
     previous_action: int | None = None
     """a_{t-1}."""
     commanded: tuple[int, ...] = ()

@@ -21,8 +21,8 @@ from replan.model.kernel import Array, Indices
 
 COLUMNS = ("t", "s", "a", "next")
 MOST_STEPS = 10_000_000  # times are steps, not seconds: drift bounds are summed over each of them
-GAP = 2.5  # a pause of more than so many steps is a gap
-NEAR = 0.6  # a row tells the state at a step that is at most so many steps away
+GAP = 2.5  # a pause of more steps is a gap
+NEAR = 0.6  # a row tells the state of a step that is at most this many steps away
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
 
 

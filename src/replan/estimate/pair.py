@@ -110,7 +110,7 @@ def solve_pair(
     """Maximise the likelihood of `outcomes` (K,), slots 0..width-1, seen at the sorted `times` (K,).
 
     cumulative (T,) holds the summed drift bounds, so that cumulative[u] - cumulative[t] bounds the drift
-    from t to u. `earlier`, the solution for the first observations alone, is where the search then starts.
+    from t to u. The search starts from `earlier`, the solution of the first observations.
     """
     if not len(times):
         raise InputError("there are no observations")
@@ -147,7 +147,7 @@ def solve_pair(
 
 
 def _pooled(outcomes: Indices, node: Indices, nodes: int, width: int) -> PairSolution:
-    """Return the optimum where there is one node, or one successor ever seen: the frequencies."""
+    """Return the frequencies, the optimum for a single node or a single successor."""
     share = np.bincount(outcomes, minlength=width) / len(outcomes)
     log_likelihood = float(np.log(share[outcomes]).sum())
     return PairSolution(node, np.tile(share, (nodes, 1)), np.zeros((nodes + 1, width)), log_likelihood, 0.0)
@@ -269,6 +269,6 @@ def pooled_wanted(nominal: Array, displacements: Indices, possible: np.ndarray, 
 def _coordinates(seen: Indices, wanted: Array, *, grouped: bool) -> tuple[Indices, Array]:
     """(k,) the coordinate of each successor and (m,) how many successors each coordinate stands for."""
     label = np.zeros_like(wanted) if grouped else wanted.copy()
-    label[seen] = 2.0 + np.arange(len(seen))  # wanted is at most 1: a label of its own
+    label[seen] = 2.0 + np.arange(len(seen))  # wanted is at most 1, so labels are distinct
     _, coordinate, share = np.unique(label, return_inverse=True, return_counts=True)
     return coordinate, share.astype(float)

@@ -62,7 +62,7 @@ class Future:
     kernel: KernelAt = field(repr=False)
     """t -> the kernel expected at t, from tau on."""
     planned: bool = True
-    """Whether plans are made for it; if not, it counts in look-ahead alone."""
+    """Whether plans are made for it; if not, it counts only in look-ahead."""
     revealed: int | None = None
     """Time from which on its drift bounds differ from those of a world that stays; None: they do not."""
 

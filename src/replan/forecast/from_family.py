@@ -96,7 +96,7 @@ class FromFamily(Forecast):
         return np.concatenate([self._stated[:known], np.tile(held, (len(self._stated) - known, 1))])
 
     def _belief(self, evidence: Evidence, bounds: Array) -> Array:
-        """(H,) weights by the estimate and the one before it, the nominal kernel where there was none."""
+        """(H,) weights by the estimate and the one before it, or the nominal kernel if there was none."""
         then, before = evidence.earlier or (1, evidence.nominal)
         here, there = self.family.locate(evidence.kernel), self.family.locate(before)
         allowed = bounds[max(then - 1, 0) : evidence.since].sum(axis=0)

@@ -5,7 +5,7 @@ In a built-in setting the given future is the true one. `ForecastFault` makes it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -17,18 +17,15 @@ from replan.model.combination import combine
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
 
-Foretell = Callable[[Evidence, int], Kernel]
-"""(evidence, t) -> the kernel foretold for t."""
-
 
 @dataclass(frozen=True)
 class ForecastFault:
     """Ways in which a given forecast is wrong, applied in this order."""
 
     late: int = 0
-    """The kernel foretold for t is that of max(t - late, tau - 1)."""
+    """The kernel predicted for t is that of max(t - late, tau - 1)."""
     error: float = 0.0
-    """The change foretold since the update is (1 + error) times that."""
+    """The change predicted since the update is (1 + error) times that."""
     noise: float = 0.0
     """Every entry is multiplied by exp(noise N), N standard normal and the same for a time at all updates."""
     seed: int = 0
@@ -41,16 +38,16 @@ class ForecastFault:
             raise InputError("the error of a forecast must be finite, its noise 0 or more")
 
     def apply(self, kernel: KernelAt, evidence: Evidence, time: int) -> Kernel:
-        """Return what is foretold for `time` where `kernel` is right."""
-        foretold = kernel(max(time - self.late, evidence.since) if self.late else time)
+        """Return the prediction for `time` if `kernel` is right."""
+        predicted = kernel(max(time - self.late, evidence.since) if self.late else time)
         if self.error:
-            foretold = combine([foretold, evidence.kernel], [1 + self.error, -self.error])
+            predicted = combine([predicted, evidence.kernel], [1 + self.error, -self.error])
         if self.noise:
-            lists = foretold.general()
+            lists = predicted.general()
             draw = np.random.default_rng((self.seed, time)).standard_normal(lists.probabilities.shape)
             noisy = lists.probabilities * np.exp(self.noise * draw)
-            foretold = GeneralKernel.of_merged(lists.successors, noisy / noisy.sum(axis=2, keepdims=True))
-        return foretold
+            predicted = GeneralKernel.of_merged(lists.successors, noisy / noisy.sum(axis=2, keepdims=True))
+        return predicted
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class Given(Forecast):
         return (self._right(t) for t in range(horizon))
 
     def course(self, evidence: Evidence) -> KernelAt:
-        """t -> the kernel foretold at the update."""
+        """t -> the kernel predicted at the update."""
         if self.fault == ForecastFault():
             return self._right
         return lru_cache(maxsize=None)(lambda t: self.fault.apply(self._right, evidence, t))

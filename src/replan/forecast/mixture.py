@@ -1,11 +1,11 @@
-"""`mixture`: several models of the drift, weighed by how well each foretold what was then seen.
+"""`mixture`: several models of the drift, weighed by how well each predicted what was then seen.
 
 The models: the world stays as it is; it returns to the nominal kernel; where a family of models is declared,
 each of its parameters rises, falls or swings, else the world goes on as it moved, turns back, becomes more
 random or swaps its actions; and it moves as given from outside.
-Where nothing moves, one of the parameters may jump. At an update each model says what it would have foretold
-at the update before; the closer that comes to the estimate, the more it weighs. Weights depend on these two
-estimates and their times alone, from fixed priors, so that evaluation stays exact.
+Where nothing moves, one of the parameters may jump. At an update each model says what it would have predicted
+at the update before; the closer that comes to the estimate, the more it weighs. Weights depend only on these
+two estimates and their times, from fixed priors, so that evaluation stays exact.
 
 Between updates drift bounds come in. The models then move by as much as these allow, that the world stays is
 believed less, and a rule that has settled on a time reconsiders it (`surprise`). Within a family drift goes
@@ -66,14 +66,14 @@ TIMES = 3  # at which it may come, evenly spaced over the rest of the mission
 
 @dataclass(frozen=True)
 class Mixture(Forecast):
-    """Weigh models of the drift by how well they foretold the last estimate."""
+    """Weigh models of the drift by how well they predicted the last estimate."""
 
     given: Given | None = None
     """A further model, from outside."""
     family: Family | None = field(default=None, repr=False)
     """Family whose parameters move; None: the one that the world declares, if it does."""
     sharpness: float = 3.0
-    """By how many powers of e a model that foretold nothing falls behind one that foretold all."""
+    """By how many powers of e a model that predicted nothing falls behind one that predicted all."""
     floor: float = 0.02
     """Least weight of a model."""
     tolerated: float = 0.02
@@ -139,7 +139,7 @@ class Mixture(Forecast):
 
     @cached_property
     def _moves(self) -> FamilyMoves | None:
-        """The moves within the family; None without one, or where it has members that are the same kernel."""
+        """The moves within the family; None without one, or if two of its members are the same kernel."""
         try:
             return None if self.family is None else FamilyMoves(self.family)
         except SameMembers:
@@ -169,7 +169,7 @@ class Mixture(Forecast):
         return found
 
     def _swings(self, evidence: Evidence) -> dict[str, KernelAt]:
-        """By name, the swings of each parameter that begin with a rise or a fall, where rests are known."""
+        """By name, the swings of each parameter that begin with a rise or a fall, if rests are known."""
         found, moves = {}, self._moves
         if moves is None:
             return found
@@ -193,7 +193,7 @@ class Mixture(Forecast):
         return dict(zip(members, weights / weights.sum(), strict=True))
 
     def _misses(self, evidence: Evidence, members: Mapping[str, KernelAt]) -> np.ndarray:
-        """(M,) distance of the kernel foretold from the one seen, in units of the change seen; at most 1."""
+        """(M,) distance of the predicted kernel from the one seen, in units of the change seen; at most 1."""
         if evidence.earlier is None:
             return np.zeros(len(members))
         then, kernel = evidence.earlier
@@ -202,8 +202,8 @@ class Mixture(Forecast):
             return np.zeros(len(members))
         before = (0, evidence.nominal) if then > 1 else None
         at_the_time = self._members(replace(evidence, time=then, kernel=kernel, earlier=before))
-        foretold = [at_the_time.get(name, constant(kernel))(evidence.since) for name in members]
-        return np.minimum([_distance(each, evidence.kernel) / moved for each in foretold], 1.0)
+        predicted = [at_the_time.get(name, constant(kernel))(evidence.since) for name in members]
+        return np.minimum([_distance(each, evidence.kernel) / moved for each in predicted], 1.0)
 
 
 def _equals_estimate(course: KernelAt, evidence: Evidence) -> bool:
@@ -222,7 +222,7 @@ def sudden_changes(
 ) -> tuple[Future, ...]:
     """Return one future for each time and direction in which a probability changes by more than `least`.
 
-    All directions have the same share of the chance of a jump; where nothing can move, there is no future.
+    All directions have the same share of the chance of a jump; if nothing can move, there is no future.
     """
     now, end, kernel = len(evidence.drift_bounds), evidence.horizon, evidence.kernel
     chance = 1 - (1 - CHANCE) ** ((end - now) / end)

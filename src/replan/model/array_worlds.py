@@ -79,7 +79,7 @@ def from_arrays(
     steps = _kernels(kernels)
     horizon = horizon if horizon is not None else len(steps)
     if horizon < 2:
-        raise InputError("one kernel alone needs a horizon of at least 2")
+        raise InputError("a single kernel needs a horizon of at least 2")
     if len(steps) not in (1, horizon):
         raise InputError(f"{len(steps)} kernels do not fit a horizon of {horizon}: give 1 or {horizon}")
     parts = _rewards(rewards, steps[0].states, steps[0].actions, horizon)
@@ -207,11 +207,13 @@ def _kernels(kernels) -> list[Kernel]:
     if isinstance(kernels, (list, tuple)) and not kernels:
         raise InputError("there must be at least one kernel, not an empty list")
     if isinstance(kernels, (list, tuple)) and not isinstance(kernels[0], np.ndarray):
+        from scipy.sparse import issparse
+
         if isinstance(kernels[0], Kernel):
             return list(kernels)
-        if isinstance(kernels[0], (list, tuple)) and kernels[0] and hasattr(kernels[0][0], "tocsr"):
+        if isinstance(kernels[0], (list, tuple)) and kernels[0] and issparse(kernels[0][0]):
             return [GeneralKernel.from_sparse(step) for step in kernels]
-        if hasattr(kernels[0], "tocsr"):
+        if issparse(kernels[0]):
             return [GeneralKernel.from_sparse(kernels)]
     dense = np.asarray(kernels, dtype=float)
     if dense.ndim == 3:

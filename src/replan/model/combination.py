@@ -52,7 +52,7 @@ def stack_kernels(kernels: Sequence[Kernel]) -> tuple[Indices, Array]:
 
 
 def _differing_in_slip_alone(kernels: Sequence[Kernel]) -> list[SlipKernel]:
-    """Return the kernels where they are of one grid and differ in slip alone, else none."""
+    """Return the kernels if they differ only in the slip of one grid, else an empty list."""
     grids = [kernel for kernel in kernels if isinstance(kernel, SlipKernel)]
     same = len(grids) == len(kernels) and all(grids[0].differs_in_slip_alone(other) for other in grids)
     return grids if same else []

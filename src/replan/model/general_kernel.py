@@ -153,7 +153,7 @@ class GeneralKernel:
     def induction(
         self, steps: int, reward: Array | None, plus: Array | None, tolerance: float
     ) -> tuple[Array, Indices]:
-        """(S,) values after so many backups from zero, and (S,) the greedy action one step before."""
+        """(S,) values after `steps` backups from zero, and (S,) the greedy action one step before."""
         values, chosen = np.empty(self.states), np.empty(self.states, dtype=np.int64)
         _loops.general.induction(
             steps, self.successors, self.probabilities, NO_REWARD if reward is None else reward,

@@ -1,4 +1,4 @@
-"""Part of a large world as a world of its own: the states that a robot can reach.
+"""The states of a large world that a robot can reach, as a smaller world.
 
 Values, bounds and distributions of a robot t steps after its start depend on the states to which t steps can
 lead, and on no others. A part that holds these, and those to which the steps of a plan made there can lead,

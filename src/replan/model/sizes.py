@@ -75,7 +75,7 @@ DEFAULT_SIZES = Sizes()
 
 
 def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
-    """Raise `InputError` if so many floats and indices do not fit into free memory.
+    """Raise `InputError` if that many floats and indices do not fit into free memory.
 
     The message ends with `instead`, which names work that would fit.
     """
@@ -87,7 +87,7 @@ def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
 
 
 def require_pairs(states: int, tables: float, purpose: str) -> None:
-    """Raise `InputError` if so many tables of all pairs of states do not fit into memory."""
+    """Raise `InputError` if that many tables of all pairs of states do not fit into memory."""
     fit = int((SHARE * free_bytes() / NUMBER / tables) ** 0.5)
     require_memory(
         tables * states**2, f"{purpose}, all pairs of {states} states,", f": about {fit} states would fit"

@@ -52,11 +52,11 @@ class SlipKernel:
     shape: tuple[int, int]
     """Rows and columns."""
     slip: Array
-    """(S,) probability of a slip, or (1,) where it is the same everywhere."""
+    """(S,) probability of a slip, or (1,) if it is the same everywhere."""
     law: Array
     """(A,) slip law: probability of each move, given a slip."""
     blocked: np.ndarray
-    """(S,) bool: blocked cells; (1,) False where there are none."""
+    """(S,) bool: blocked cells; (1,) False if there are none."""
 
     actions = len(ACTIONS)
 
@@ -105,7 +105,7 @@ class SlipKernel:
         return out.reshape(-1, self.actions)
 
     def expect_at(self, values: Array, plus: Array | None, states: Indices) -> Array:
-        """(C, A) `expect` of values + plus for some states alone."""
+        """(C, A) `expect` of values + plus for a subset of states."""
         more = NOTHING if plus is None else plus
         return _loops.stencil.expect_at(*self._grid, values, more, states)
 
@@ -133,7 +133,7 @@ class SlipKernel:
         return chosen
 
     def induction(self, steps: int, plus: Array | None, tolerance: float) -> tuple[Array, Indices]:
-        """(S,) values after so many backups from zero, and (S,) the greedy action one step before."""
+        """(S,) values after `steps` backups from zero, and (S,) the greedy action one step before."""
         values: Array | None = None
         for _ in range((steps - 1) // STEPS_PER_PASS):
             after = np.empty(self.states)
@@ -232,7 +232,7 @@ class SlipKernel:
         chosen: Indices = NONE_CHOSEN,
         tolerance: float = 0.0,
     ) -> None:
-        """Write values after so many backups of `values` (None: 0) to `out`, greedy actions to `chosen`."""
+        """Write values after `steps` backups of `values` (None: 0) to `out`, greedy actions to `chosen`."""
         in_bands(
             _loops.grid_passes.induction,
             self.shape[0],

@@ -161,7 +161,7 @@ class World:
     def local_drift_bounds(self) -> Array:
         """(T-1, S, A) epsilon_t(s, a): the largest entrywise change of each row of the kernel.
 
-        Where bounds are stated, those of each step are scaled to them; where nothing changes in a step, they
+        Stated bounds scale those of each step; if nothing changes in a step, they
         hold everywhere.
         """
         local = local_drift_bounds(self.kernel, self.horizon)
