@@ -1,0 +1,140 @@
+"""An agent that is saved and restored after any step goes on as if nothing had happened, to the last bit.
+
+With every estimator, forecast, rule and execution, also after updates whose plan came too late: the estimator
+has learned then, and the old plan stays in force.
+"""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from replan import Agent, DriftBoundedMLE, FamilyFilter, PooledSlip, SimulatedRobot, TrueKernel, make_mission
+from replan.schedule.registry import make_rule
+from replan.worlds.settings import parse_setting
+
+WORLDS = {
+    "rover": {
+        "world": "rover",
+        "n": 3,
+        "horizon": 9,
+        "drift": {"kind": "piecewise", "slip": 0.1, "quiet": 0.01, "bursts": [[0.2, 0.6, 0.06]]},
+    },
+    "thin-ice": {"world": "thin-ice", "horizon": 9},
+}
+FORECASTS = ("frozen", "trend", "mixture", "given", "family", "family-ahead")
+RULES = (
+    "periodic",
+    "lookahead",
+    "drift-threshold",
+    "self-triggered",
+    "random",
+    "regret-guided",
+    "fixed-rate",
+)
+
+
+def late(kind):
+    """The estimator with updates whose plan comes too late: it learns, and the caller gets nothing."""
+
+    class Late(kind):
+        misses: frozenset = frozenset()
+
+        def estimate(self, observation):
+            kernel = super().estimate(observation)
+            if observation.time in self.misses:
+                raise TimeoutError("too late")
+            return kernel
+
+    return Late
+
+
+def make_estimator(name, world, misses):
+    bounds, nominal = world.drift_bounds, world.kernel(0)
+    made = {
+        "true": lambda: late(TrueKernel)(world),
+        "pooled": lambda: late(PooledSlip)(nominal, bounds),
+        "bounded": lambda: late(DriftBoundedMLE)(nominal, bounds),
+        "family": lambda: late(FamilyFilter)(world.family, bounds, start=nominal),
+    }[name]()
+    object.__setattr__(made, "misses", misses)
+    return made
+
+
+def drawn_case(seed):
+    """A mission with everything drawn, as a function that makes its agent anew each time."""
+    rng = np.random.default_rng(seed)
+    world = rng.choice(list(WORLDS))
+    data = {**WORLDS[world], "planning_horizon": int(rng.integers(1, 6)), "budget": int(rng.integers(2, 6))}
+    mission = make_mission(
+        parse_setting(data), execution=str(rng.choice(["map", "belief"])), forecast=str(rng.choice(FORECASTS))
+    )
+    if rng.random() < 0.3:
+        mission = replace(mission, world=replace(mission.world, stated_bounds=np.full(8, 0.05)))
+    estimators = ["true", "family"] + (["pooled", "bounded"] if world == "rover" else [])
+    estimator, rule = str(rng.choice(estimators)), make_rule(str(rng.choice(RULES)))
+    misses = frozenset(np.flatnonzero(rng.random(9) < 0.3).tolist())
+
+    def agent():
+        learner = make_estimator(estimator, mission.world, misses)
+        return Agent.on(mission, rule, estimator=learner, seed=seed, trial=False)
+
+    return mission, agent
+
+
+def fly(agent, robot):
+    """Take the remaining steps; their actions."""
+    actions = []
+    while not agent.done:
+        if agent.due().update:
+            agent.update(robot.look())
+        actions.append(agent.act())
+        robot.do(actions[-1])
+    return actions
+
+
+def robot_at(mission, seed, actions):
+    robot = SimulatedRobot(mission.world, seed=seed)
+    for action in actions:
+        robot.do(action)
+    return robot
+
+
+def check_saves(seed, path):
+    """Save after every step of a mission, restore in a new agent and compare; the number of saves."""
+    mission, make_agent = drawn_case(seed)
+    agent, robot = make_agent(), SimulatedRobot(mission.world, seed=seed)
+    agent.start(robot.look())
+    taken, points = [], []
+    while not agent.done:
+        if agent.due().update:
+            agent.update(robot.look())
+        agent.save(path)
+        restored = make_agent()
+        restored.restore(path)
+        for ours, theirs in zip(
+            (agent.plan, *agent.plan.later), (restored.plan, *restored.plan.later), strict=True
+        ):
+            np.testing.assert_array_equal(ours.policy, theirs.policy)
+            np.testing.assert_array_equal(ours.q_values, theirs.q_values)
+        np.testing.assert_array_equal(agent.estimate, restored.estimate)
+        points.append((len(taken), restored))
+        taken.append(agent.act())
+        robot.do(taken[-1])
+    for step, restored in points:
+        assert fly(restored, robot_at(mission, seed, taken[:step])) == taken[step:]
+    return len(points)
+
+
+@pytest.mark.filterwarnings("ignore:replan")
+@pytest.mark.parametrize("seed", range(24))
+def test_a_restored_agent_has_the_same_plan_and_takes_the_same_actions(seed, tmp_path):
+    assert check_saves(seed, tmp_path / "agent.npz") == 9
+
+
+@pytest.mark.slow
+def test_ten_thousand_saves(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert sum(check_saves(seed, tmp_path / "agent.npz") for seed in range(100, 1220)) > 10_000
