@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,11 +14,15 @@ import typer
 from replan.commands import CommandAnswer, Output, plain
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
+from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.execute.timeline import Timeline, make_timeline
-from replan.report.schedule_file import check_schedule_file, write_schedule
+from replan.results.table import write_csv, write_whole
 from replan.schedule.rule import Decision, Need
 
+COLUMNS = ("update", "t", "reason", "score", "threshold")
+FORMS = (".csv", ".yaml", ".yml", ".json")
+"""Columns and endings of the file that --out names."""
 LISTED_HORIZON = 1_000
 """Steps up to which the JSON answer lists every decision, beyond only those of updates unless --verbose."""
 
@@ -59,7 +65,7 @@ class ScheduleAnswer(CommandAnswer):
         """Write the updates to the file that was asked for."""
         if self.out is not None:
             updates = [each for each in self.decisions() if each["update"]]
-            write_schedule(self.out, plain(self.head()), plain(updates))
+            _write(self.out, plain(self.head()), plain(updates))
 
     def lines(self) -> list[str]:
         mission, spent = self.named.mission, ""
@@ -88,8 +94,8 @@ def schedule(
     verbose: VerboseOption = False,
 ) -> ScheduleAnswer:
     """Print the update times of one mission with the given seed, and the reason of every decision."""
-    if out is not None:
-        check_schedule_file(out)
+    if out is not None and out.suffix not in FORMS:
+        raise InputError(f"--out must end in one of {', '.join(FORMS)}, not {out.name}")
     named = NamedMission.from_options(mission)
     listed = verbose or named.mission.horizon <= LISTED_HORIZON
     with output.waiting() as doing:
@@ -113,3 +119,21 @@ def _why(decision: Decision) -> str:
     terms = {name: f"{value:.4g}" for name, value in decision.terms.items() if value}
     missing = ", ".join(f"{name} {value}" for name, value in terms.items() if value not in mentioned)
     return decision.reason + (f"   ({missing})" if missing else "")
+
+
+def _write(path: Path, head: Mapping[str, Any], updates: Sequence[Mapping[str, Any]]) -> Path:
+    """Write one row for each update; YAML and JSON begin with `head`, which says what was run."""
+    rows = [
+        {"update": number, **{name: each[name] for name in COLUMNS[1:]}}
+        for number, each in enumerate(updates, start=1)
+    ]
+    if path.suffix == ".csv":
+        return write_csv(path, rows)
+    if path.suffix == ".json":
+        return write_whole(path, json.dumps({**head, "updates": rows}, indent=2) + "\n")
+    lines = [f"{name}: {json.dumps(value)}" for name, value in head.items()]  # JSON values are YAML too
+    lines.append("updates:" if rows else "updates: []")
+    for row in rows:
+        first, *others = (f"{name}: {json.dumps(value)}" for name, value in row.items())
+        lines += [f"  - {first}", *(f"    {each}" for each in others)]
+    return write_whole(path, "\n".join(lines) + "\n")

@@ -7,7 +7,7 @@ from math import inf, isfinite
 from pathlib import Path
 
 from replan.errors import InputError
-from replan.report.benchmark_profile import NOTE, profile_svg, result_words
+from replan.report.benchmark_page import NOTE, profile_svg, result_words
 from replan.report.page.assemble import assemble, figure_panel, table_panel
 from replan.report.page.headline import headline
 from replan.report.page.run_tables import cells_table, rule_table
