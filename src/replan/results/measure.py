@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 SQL_TYPES = {float: "double", int: "integer", str: "text"}
@@ -83,8 +84,7 @@ class Measure:
     @classmethod
     def columns(cls) -> list[Column]:
         """Return the columns of the measure."""
-        hints = get_type_hints(cls, include_extras=True)
-        return [_column(each.name, hints[each.name]) for each in fields(cls)]  # pyright: ignore[reportArgumentType]
+        return _columns(cls)
 
     def row(self) -> dict[str, Any]:
         """Return the values by column, data as JSON; values that are missing are left out."""
@@ -98,12 +98,18 @@ class Measure:
 
 def result_columns() -> dict[str, Column]:
     """Return the columns of all measures by name."""
-    return {each.name: each for kind in Measure.kinds for each in kind.columns()}
+    return {each.name: each for kind in Measure.kinds for each in _columns(kind)}
 
 
 def canonical(data: Any) -> str:
     """Return JSON that is the same for the same data."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+
+@cache
+def _columns(kind: Any) -> list[Column]:
+    hints = get_type_hints(kind, include_extras=True)
+    return [_column(each.name, hints[each.name]) for each in fields(kind)]
 
 
 def _column(name: str, hint: Any) -> Column:

@@ -73,13 +73,12 @@ class Store:
         with store._speaking(), store.transaction():
             for name, columns in TABLES.items():
                 store.execute(f"create table if not exists {name} ({columns})")
-                more = (
-                    [f"{each.name} {each.type}" for each in result_columns().values()]
-                    if name == "results"
-                    else []
-                )
-                for column in [*columns.replace(" primary key", "").split(", "), *more]:
-                    store.execute(f"alter table {name} add column if not exists {column}")
+                wanted = dict(each.split(" ", 1) for each in columns.replace('"', "").split(", "))
+                if name == "results":
+                    wanted |= {each.name: each.type for each in result_columns().values()}
+                known = store.types(name)
+                for column in [column for column in wanted if column not in known]:
+                    store.execute(f"alter table {name} add column {column} {wanted[column]}")
             store.execute("insert or ignore into meta values ('format', ?)", [str(FORMAT)])
         return store
 

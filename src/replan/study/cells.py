@@ -252,15 +252,15 @@ def _shown(value: Any) -> str:
 
 
 def _require_distinct(found: list[Entry]) -> None:
-    """Refuse two different cells under one key, and two different settings under one name."""
+    """Refuse different cells under one key, different settings or different robots under one name."""
     keys: set[RecordKey] = set()
     settings: dict[tuple[str, str], str] = {}
+    robots: dict[tuple[str, str], tuple[str, Variant]] = {}
     for entry in found:
         key, cell = entry.key, entry.cell
-        if key in keys:
+        robot = (key.rule, Variant.of(vars(key)))
+        if key in keys or robots.setdefault((key.setting, key.name), robot) != robot:
             raise InputError(f"{key.label} on {key.setting} stands twice in the study: give one a `name`")
         keys.add(key)
         if settings.setdefault((key.setting, key.forecast), cell.setting) != cell.setting:
-            raise InputError(
-                f"two different settings are called {key.setting} in the study: give one a `name`"
-            )
+            raise InputError(f"two different settings are called {key.setting}: give one a `name`")
