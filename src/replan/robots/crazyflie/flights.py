@@ -55,14 +55,30 @@ DRAWN_LAYOUT = 8  # whose flights are kept for the figure: the rules end differe
 
 @dataclass(frozen=True)
 class FlightScene:
-    """A layout in its wind, and the grid model and execution of the drone that flies there."""
+    """A layout in its wind, and the grid model and execution of the drone that flies there.
+
+    Parameters
+    ----------
+    density : {"none", "sparse", "dense"}
+        Density of the poles.
+    number : int
+        Number of the layout.
+    execution : {"map", "belief"}
+        How the drone acts between updates.
+    trial : int
+        Number of the wind over the layout.
+    cuts : {1, 3}
+        States of the grid model are whole cells, or cells cut 3 x 3.
+    forecast : ForecastParameters, optional
+        What the drone expects of the wind; by default that it stays as it is.
+    """
 
     density: Density
-    number: int  # of the layout
+    number: int
     execution: Execution = "map"
-    trial: int = 0  # of the wind
-    cuts: int = 1  # of a cell in the grid model
-    forecast: ForecastParameters | None = None  # of the grid model's kernels; None: that they stay
+    trial: int = 0
+    cuts: int = 1
+    forecast: ForecastParameters | None = None
 
     @property
     def wind(self) -> Wind:
@@ -84,11 +100,21 @@ class FlightScene:
 
 @dataclass(frozen=True)
 class Job:
-    """A flight to be flown."""
+    """A flight to be flown.
+
+    Parameters
+    ----------
+    scene : FlightScene
+        Layout, wind, grid model and execution.
+    rule : Rule
+        The rule that decides when to update.
+    draws : int
+        Seed of a rule that draws its times.
+    """
 
     scene: FlightScene
     rule: Rule
-    draws: int = 0  # seed of a rule that draws its times
+    draws: int = 0
 
 
 @dataclass(frozen=True)
