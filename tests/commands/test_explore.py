@@ -1,6 +1,9 @@
 """`replan explore` refuses in one line what it cannot open."""
 
 import socket
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -52,3 +55,25 @@ def test_a_port_in_use_is_one_line(capsys):
         port = taken.getsockname()[1]
         assert run(["explore", "two-burst", "--no-browser", "--port", str(port)]) == 2
     assert f"port {port} cannot be used" in capsys.readouterr().err
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_sigterm_ends_the_server_too():
+    pytest.importorskip("marimo")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["explore", "two-burst", "--no-browser", "--port", str(port)]
+    with subprocess.Popen([sys.executable, "-m", "replan.cli", *words], stdout=subprocess.DEVNULL) as command:
+        for _ in range(300):
+            if listens(port) or command.poll() is not None:
+                break
+            time.sleep(0.2)
+        assert listens(port)
+        command.terminate()
+        command.wait(60)
+    assert not listens(port)

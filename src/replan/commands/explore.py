@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -34,7 +35,17 @@ def explore(
     app = Path(str(package.__file__)).parent / "app.py"
     command = [sys.executable, "-m", "marimo", "run", str(app), "--host", HOST, "--port", str(port)]
     command += ["--no-token", *([] if browser else ["--headless"]), "--", "--open", source]
-    return PlainAnswer({"setting": setting}, [], subprocess.run(command, check=False).returncode)
+    return PlainAnswer({"setting": setting}, [], _serve(command))
+
+
+def _serve(command: list[str]) -> int:
+    """Run the server until it ends; SIGTERM ends it too."""
+    with subprocess.Popen(command) as server:
+        before = signal.signal(signal.SIGTERM, lambda *_: server.terminate())
+        try:
+            return server.wait()
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _check_port(port: int) -> None:
