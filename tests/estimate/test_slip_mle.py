@@ -40,7 +40,7 @@ def intervals(slips, updates, missions, evidence, seed=0):
         estimator = PooledSlip(GROUND, bounds, evidence=evidence)
         for observation in fly(rng, slips, updates):
             estimator.estimate(observation)
-        rows.append([estimator.slips[0].low, estimator.slips[0].slip, estimator.slips[0].high])
+        rows.append([estimator.slips[0].low, estimator.slips[0].value, estimator.slips[0].high])
     return np.array(rows)
 
 
@@ -95,7 +95,7 @@ def test_without_drift_the_estimate_is_the_frequency():
     for t in range(10):  # from cell 13, right: 14 unless it slips, here up to cell 1
         estimator.estimate(Observation(t + 1, 1 if t in slipped else 14, 13, 0, (0,)))
     # A slip is seen with probability 0.8 rho, so rho = 0.2 / 0.8.
-    assert estimator.slips[0].slip == pytest.approx(0.25, abs=1 / CELLS)
+    assert estimator.slips[0].value == pytest.approx(0.25, abs=1 / CELLS)
 
 
 def test_the_kernel_is_the_grid_with_the_estimated_slip():
@@ -103,7 +103,7 @@ def test_the_kernel_is_the_grid_with_the_estimated_slip():
     for observation in fly(np.random.default_rng(3), np.full(40, 0.3), UPDATES):
         kernel = estimator.estimate(observation)
     assert isinstance(kernel, SlipKernel)
-    assert kernel.slip == pytest.approx([estimator.slips[0].slip])
+    assert kernel.slip == pytest.approx([estimator.slips[0].value])
     assert kernel.shape == GROUND.shape
 
 
@@ -123,7 +123,7 @@ def test_each_class_of_terrain_learns_from_its_own_cells():
         )  # class 1 slips all the time
     assert estimator.slips[0].high < 0.3 < estimator.slips[1].low
     assert estimator.estimate(Observation(70, 5)).slip[[13, 20]] == pytest.approx(
-        [s.slip for s in estimator.slips]
+        [s.value for s in estimator.slips]
     )
 
 

@@ -167,6 +167,10 @@ class ParameterRange:
         """(2, S, A) the values at both ends of the interval."""
         return np.ascontiguousarray(np.broadcast_to(cost, (2, *cost.shape)))
 
+    def middle(self, t: int, reward: Array, nominal: Array) -> Array:
+        """Return `nominal`: every answer is tried."""
+        return nominal[: self.counts[t]]
+
     def rows(self, t: int) -> tuple[Indices, Array, Array]:
         """(S, k) possible successors, (S, A, k) least and greatest probabilities."""
         count = self.counts[t]
@@ -221,10 +225,6 @@ class MixtureRange(ParameterRange):
             self.successors[: self.counts[t]], self.tables(t, cell), rows, begins, reward, apart
         )
 
-    def middle(self, t: int, reward: Array, nominal: Array) -> Array:
-        """Return `nominal`: every answer is tried."""
-        return nominal[: self.counts[t]]
-
 
 class SlipRange(ParameterRange):
     """An `Uncertainty` whose kernels are one slip per time, within its drift of every estimate."""
@@ -267,7 +267,3 @@ class SlipRange(ParameterRange):
         if reward.any():
             return _loops.parameter_range.slip_pairs_with_reward(*grid, reward, apart)
         return _loops.parameter_range.slip_pairs(*grid, apart)
-
-    def middle(self, t: int, reward: Array, nominal: Array) -> Array:
-        """Nothing: every answer is tried."""
-        return nominal[: self.counts[t]]

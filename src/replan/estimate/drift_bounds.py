@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.estimate.estimator import Estimator, Observation
-from replan.estimate.slip_evidence import CONFIDENCE, NO_EVIDENCE, SlipEstimate, SlipModel, stretches
+from replan.estimate.slip_evidence import CONFIDENCE, NO_EVIDENCE, ParameterEstimate, SlipModel, stretches
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 
@@ -95,7 +95,7 @@ class OnlineDriftBounds:
         self._model = SlipModel(nominal)
         self._steepness = float(nominal.steepness().max())
         self._last: tuple[int, int] | None = None
-        self.averages: list[SlipEstimate] = []  # of each interval, `time` being its last step
+        self.averages: list[ParameterEstimate] = []  # of each interval, `time` being its last step
         self.centres: list[float] = []  # the mean time of each interval
 
     def observe(self, seen: Observation) -> Array:
@@ -132,7 +132,7 @@ class OnlineDriftBounds:
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Continue from the arrays of `save`."""
         self.averages = [
-            SlipEstimate(int(time), (low + high) / 2, low, high, confidence)
+            ParameterEstimate("slip", int(time), (low + high) / 2, low, high, confidence)
             for time, low, high, confidence in arrays["averages"].tolist()
         ]
         self.centres = arrays["centres"].tolist()

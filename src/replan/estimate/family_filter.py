@@ -8,7 +8,6 @@ to the state now. Between steps theta moves within its drift bound (`replan.esti
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,31 +17,13 @@ from replan.errors import InputError
 from replan.estimate.drift_bounds import check_drift_bounds
 from replan.estimate.estimator import Observation
 from replan.estimate.movement import Movement
-from replan.estimate.slip_evidence import CONFIDENCE, UNLIKELY, Stretch, stretches
+from replan.estimate.slip_evidence import CONFIDENCE, UNLIKELY, ParameterEstimate, Stretch, stretches
 from replan.estimate.slip_mle import EvidenceKind, check_options
 from replan.model.family import Family
 from replan.model.general_kernel import prepare_kernel
 from replan.model.kernel import Array, Kernel
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class ParameterEstimate:
-    """The mean of a parameter at `time` and an interval that holds it with probability `confidence`."""
-
-    name: str
-    """Name of the parameter."""
-    time: int
-    """t."""
-    value: float
-    """Mean."""
-    low: float
-    """Lower end of the interval."""
-    high: float
-    """Upper end of the interval."""
-    confidence: float = CONFIDENCE
-    """Probability that the interval holds the parameter."""
 
 
 class FamilyFilter:

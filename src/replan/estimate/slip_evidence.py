@@ -141,19 +141,21 @@ def slip_evidence(destinations: Indices, law: Array, stretch: Stretch) -> SlipEv
 
 
 @dataclass(frozen=True)
-class SlipEstimate:
-    """The most likely slip at `time` and an interval that holds it with probability `confidence`."""
+class ParameterEstimate:
+    """The estimate of a parameter at `time` and an interval that holds it with probability `confidence`."""
 
+    name: str
+    """Name of the parameter."""
     time: int
     """t."""
-    slip: float
-    """Most likely slip."""
+    value: float
+    """Mean, or most likely value."""
     low: float
     """Lower end of the interval."""
     high: float
     """Upper end of the interval."""
     confidence: float = CONFIDENCE
-    """Probability that the interval holds the slip."""
+    """Probability that the interval holds the parameter."""
 
     @property
     def width(self) -> float:
@@ -176,16 +178,19 @@ class SlipProfile:
         moved = 0.0 if self.centre is None else abs(centre - self.centre)
         return SlipProfile(_spread(self.values, moved) + evidence.profile, centre)
 
-    def at(self, time: int, drift: Array, *, prior: float, confidence: float = CONFIDENCE) -> SlipEstimate:
+    def at(
+        self, time: int, drift: Array, *, prior: float, confidence: float = CONFIDENCE
+    ) -> ParameterEstimate:
         """Return the slip at a time after the evidence; of equally likely ones the nearest to `prior`."""
         if self.centre is None:
-            return SlipEstimate(time, prior, 0.0, 1.0, confidence)
+            return ParameterEstimate("slip", time, prior, 0.0, 1.0, confidence)
         profile = _spread(self.values, drift[time] - self.centre)
         kept = np.flatnonzero(profile >= profile.max() - np.log(2 / (1 - confidence)))
         best = np.flatnonzero(profile >= profile.max() - 1e-9)
         half = 0.5 / CELLS
         slip = float(np.clip(prior, GRID[best[0]], GRID[best[-1]]))
-        return SlipEstimate(time, slip, float(GRID[kept[0]] - half), float(GRID[kept[-1]] + half), confidence)
+        low, high = float(GRID[kept[0]] - half), float(GRID[kept[-1]] + half)
+        return ParameterEstimate("slip", time, slip, low, high, confidence)
 
 
 NO_EVIDENCE = SlipProfile(np.zeros(CELLS))

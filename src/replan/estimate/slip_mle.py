@@ -19,7 +19,7 @@ from replan.estimate.slip_evidence import (
     CELLS,
     CONFIDENCE,
     NO_EVIDENCE,
-    SlipEstimate,
+    ParameterEstimate,
     SlipModel,
     SlipProfile,
     Stretch,
@@ -96,7 +96,7 @@ class PooledSlip:
                 drift = self._drift[terrain].up_to(observation.time - 1, 0, 0)
                 self._profiles[terrain] = self._profiles[terrain].add(evidence, drift)
         self.slips = self._slips_at(max(observation.time - 1, 0))
-        slip = np.array([estimate.slip for estimate in self.slips])
+        slip = np.array([estimate.value for estimate in self.slips])
         return self.nominal.with_slip(slip if len(slip) == 1 else slip[self.terrain])
 
     def save(self) -> dict[str, np.ndarray]:
@@ -120,7 +120,7 @@ class PooledSlip:
         self._last = (int(last[0]), int(last[1])) if last.size else None
         self.slips = self._slips_at(max(self._last[0] - 1, 0) if self._last else 0)
 
-    def _slips_at(self, time: int) -> tuple[SlipEstimate, ...]:
+    def _slips_at(self, time: int) -> tuple[ParameterEstimate, ...]:
         return tuple(
             profile.at(time, drift.up_to(time, 0, 0), prior=prior, confidence=self.confidence)
             for profile, drift, prior in zip(self._profiles, self._drift, self._prior, strict=True)
