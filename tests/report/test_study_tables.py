@@ -8,7 +8,7 @@ import pytest
 from replan.cli import run as replan
 from replan.errors import InputError
 from replan.report.page.run_page import sentence
-from replan.report.study_tables import write_study_tables
+from replan.report.study_tables import regret_tables, write_study_tables
 from replan.results.run import read_run
 from replan.results.store import Store
 from replan.study.cells import entries, settings_rows
@@ -156,3 +156,14 @@ def test_the_headline_does_not_depend_on_the_order_of_the_forecasts(two_forecast
     regrets = {(each["rule"], each["forecast"]): each["exact_regret"] for each in two_forecasts[0].records}
     best = min(regrets, key=lambda key: regrets[key])
     assert best[1] == "given" and f"{best[0]}, given loses least of 4 rules" in sentence(two_forecasts[0])
+
+
+def test_with_prices_the_best_objective_is_not_called_the_least_regret(tmp_path):
+    axis = {"base": "two-burst", "vary": {"n": [4], "horizon": [15], "price": [0.05]}}
+    run = computed({"settings": [axis], "rules": ["lookahead"], "measure": ["exact", "optimum"]}, tmp_path)
+    tables = {table.title.split(": ")[1].split(",")[0]: table for table in regret_tables(run)}
+    assert list(tables["exact regret"].columns) == ["setting", "lookahead"]
+    priced = tables["exact regret plus the price of the updates"]
+    assert list(priced.columns) == ["setting", "lookahead", "best possible"]
+    (row,) = priced.cells
+    assert float(row[2].text) <= float(row[1].text)

@@ -50,6 +50,10 @@ def _regret_table(title: str, records: Sequence[Record], key: str) -> Table:
         list(dict.fromkeys(record[name] for record in records)) for name in ("setting", "rule")
     )
     rules.sort(key=lambda rule: rule == BEST_POSSIBLE)
+    if (
+        BEST_POSSIBLE not in found.columns and BEST_POSSIBLE in rules
+    ):  # with prices it is not the least regret
+        rules.remove(BEST_POSSIBLE)
     notes = []
     if lost:
         notes.append("`failed`: see the failures of the run.")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +14,6 @@ from replan.certificates.certificate import Tightening, certify
 from replan.certificates.in_advance import certify_ahead
 from replan.certificates.legs import times_taken
 from replan.certificates.regret_bound import theorem
-from replan.estimate.drift_bounds import MISSPECIFICATIONS
 from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate
@@ -23,7 +21,6 @@ from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
 from replan.evaluation.rollouts import rollout, sampled_regret
-from replan.evaluation.scale import never_updating
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
@@ -31,51 +28,14 @@ from replan.results.measure import Measure
 from replan.schedule.rule import Decision, Need, Rule
 from replan.study.candidates import distinct_schedules
 from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
-from replan.study.protocol import Bench, bootstrap_interval
+from replan.study.protocol import Stage, bootstrap_interval
 from replan.worlds.mars_rover import PiecewiseDrift, Rover
-from replan.worlds.settings import Setting, make_mission, parse_setting
+from replan.worlds.settings import Setting
 
 if TYPE_CHECKING:
     from replan.study.cells import Cell
 
 BOXES = Tightening(both_ends=False, one_kernel=False, structure=False)
-
-
-@dataclass(frozen=True)
-class Stage(Bench):
-    """A mission with what all cells of its setting and execution share; a worker keeps the last few."""
-
-    setting: Setting
-
-    @cached_property
-    def held_out_returns(self) -> Callable[[int, int], Array]:
-        """The oracle's returns on `count` seeds from `first` on."""
-        return lru_cache(maxsize=2)(lambda first, count: self.oracle_returns(np.arange(first, first + count)))
-
-    @cached_property
-    def never(self) -> float:
-        """The regret of a robot that never updates."""
-        return never_updating(self.mission, best=self.best)
-
-    @cached_property
-    def stated(self) -> Callable[[str], Mission]:
-        """The mission with its stated drift bounds replaced by that misspecification of them."""
-        return lru_cache(maxsize=4)(lambda bounds: with_stated_bounds(self.mission, bounds))
-
-
-@lru_cache(maxsize=4)
-def stage_of(setting: str, execution: str) -> Stage:
-    """Return the stage of a setting in JSON."""
-    parsed = parse_setting(json.loads(setting))
-    return Stage(make_mission(parsed, execution=execution), parsed)  # pyright: ignore[reportArgumentType]
-
-
-def with_stated_bounds(mission: Mission, bounds: str) -> Mission:
-    """Return the mission with its stated drift bounds replaced; "right" changes nothing."""
-    if bounds == "right":
-        return mission
-    stated = np.asarray(MISSPECIFICATIONS[bounds](mission.world.drift_bounds))
-    return replace(mission, world=replace(mission.world, stated_bounds=stated))
 
 
 @dataclass(frozen=True)
@@ -284,7 +244,7 @@ class CandidateRegrets(Measure, name="candidates"):
 
 @dataclass(frozen=True)
 class BestPossible(Measure, name="optimum"):
-    """The least regret that exists, of feedback and of fixed times. It is measured in place of a rule."""
+    """The least regret that exists, or with a price the best objective. It is measured in place of a rule."""
 
     parameters: dict[str, Any] | None = None
     exact_regret: float | None = None
@@ -298,10 +258,12 @@ class BestPossible(Measure, name="optimum"):
     def of(cls, trial: Stage) -> Self:
         """Return the optimum of a stage."""
         best, priced = optimum(trial.mission), trial.mission.spending.price is not None
-        fixed = {
+        found = {
+            "feedback_regret": best.feedback_regret,
             "fixed_regret": best.fixed_regret,
             "fixed_times": best.fixed_times,
             "fixed_label": best.fixed_label,
         }
         spent = _spent(best.oracle_return, best.feedback_updates, best.feedback_objective) if priced else {}
-        return cls({}, best.feedback_regret, best.oracle_return, fixed, **spent)
+        regret = None if priced else best.feedback_regret  # the best objective has not the least regret
+        return cls({}, regret, best.oracle_return, found, **spent)

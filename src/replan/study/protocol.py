@@ -4,21 +4,25 @@ measured on another, and the two are disjoint.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from replan.estimate.drift_bounds import MISSPECIFICATIONS
 from replan.evaluation.exact import priced_regret
 from replan.evaluation.rollouts import oracle_rollout, rollout
+from replan.evaluation.scale import never_updating
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, oracle
 from replan.schedule.registry import make_rule, registered_rule, rule_parameters
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules
+from replan.worlds.settings import Setting, make_mission, parse_setting
 
 HELD_OUT_SEEDS = np.arange(1000)
 VALIDATION_SEEDS = np.arange(1_000_000, 1_000_500)
@@ -75,6 +79,43 @@ class Bench:
     def oracle_returns(self, seeds: Indices) -> Array:
         """(N,) the oracle's on these seeds."""
         return oracle_rollout(self.mission.world, seeds, best=self.best, ties=self.mission.robot.ties)
+
+
+@dataclass(frozen=True)
+class Stage(Bench):
+    """A mission with what all cells of its setting and execution share; a worker keeps the last few."""
+
+    setting: Setting
+
+    @cached_property
+    def held_out_returns(self) -> Callable[[int, int], Array]:
+        """The oracle's returns on `count` seeds from `first` on."""
+        return lru_cache(maxsize=2)(lambda first, count: self.oracle_returns(np.arange(first, first + count)))
+
+    @cached_property
+    def never(self) -> float:
+        """The regret of a robot that never updates."""
+        return never_updating(self.mission, best=self.best)
+
+    @cached_property
+    def stated(self) -> Callable[[str], Mission]:
+        """The mission with its stated drift bounds replaced by that misspecification of them."""
+        return lru_cache(maxsize=4)(lambda bounds: with_stated_bounds(self.mission, bounds))
+
+
+@lru_cache(maxsize=4)
+def stage_of(setting: str, execution: str) -> Stage:
+    """Return the stage of a setting in JSON."""
+    parsed = parse_setting(json.loads(setting))
+    return Stage(make_mission(parsed, execution=execution), parsed)  # pyright: ignore[reportArgumentType]
+
+
+def with_stated_bounds(mission: Mission, bounds: str) -> Mission:
+    """Return the mission with its stated drift bounds replaced; "right" changes nothing."""
+    if bounds == "right":
+        return mission
+    stated = np.asarray(MISSPECIFICATIONS[bounds](mission.world.drift_bounds))
+    return replace(mission, world=replace(mission.world, stated_bounds=stated))
 
 
 def choose(

@@ -21,8 +21,8 @@ from replan.results.measure import Measure, canonical
 from replan.results.store import Columns, by_column
 from replan.schedule.rule import Decision, Rule
 from replan.study.cells import Cell, version_of
-from replan.study.measures import BestPossible, RuleColumns, Scale, Stage, Trial, stage_of
-from replan.study.protocol import Choice, choose, parameters
+from replan.study.measures import BestPossible, RuleColumns, Scale, Trial
+from replan.study.protocol import Choice, Stage, choose, parameters, stage_of
 from replan.study.rule_source import given_rule
 
 Batch = tuple[Cell, ...]
