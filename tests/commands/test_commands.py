@@ -130,7 +130,7 @@ def test_a_schedule_tells_each_term_once(replan):
     assert lines and all(line.count("accumulated") == 1 for line in lines)
     _, out, _ = replan("schedule", "two-burst", "--rule", "self-triggered", "--set", "threshold=0.1")
     assert "score 0.1088 reaches 0.1: forecast drift\n" in out
-    assert "budget forces an update: 1 left, 1 steps to go   (drift 0.0784)" in out
+    assert "budget forces an update: 1 left, 1 step to go   (drift 0.0784)" in out
 
 
 @pytest.mark.parametrize(

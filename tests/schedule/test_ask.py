@@ -107,7 +107,8 @@ class Never(Rule):
 )
 def test_an_update_is_forced_when_as_many_are_left_as_steps(context, time, left, must):
     at = context(time=time, budget_left=left)  # T = 11
-    reason = f"budget forces an update: {left} left, {left} steps to go" if must else "never"
+    steps = "1 step" if left == 1 else f"{left} steps"
+    reason = f"budget forces an update: {left} left, {steps} to go" if must else "never"
     assert decision_at(Never(), at, None) == Decision(must, reason)
     free = context(time=time, budget_left=left, exact=False)
     assert decision_at(Never(), free, None) == Decision(False, "never")

@@ -42,7 +42,7 @@ def settled(spending: Spending, *, time: int, last_update: int, left: int) -> De
 
 def forced(left: int, steps: int) -> str:
     """Return the reason of an update that the budget forces."""
-    return f"budget forces an update: {left} left, {steps} steps to go"
+    return f"budget forces an update: {left} left, {steps} step{'s' if steps != 1 else ''} to go"
 
 
 def next_updates(rule: Rule, context_at: ContextAt, states: Indices) -> Array:
