@@ -23,8 +23,7 @@ from replan.results.table import Table
 from replan.robots.crazyflie.flight_report import table_3
 from replan.study import definition
 from replan.study.definition import Study
-from replan.study.progress import counted
-from replan.study.runner import run_study
+from replan.study.runner import counted, run_study
 
 OF_TABLE_1 = {
     "all": "Tables 1 and 2, both figures, the page",

@@ -22,9 +22,8 @@ from replan.results.run import Run, read_run
 from replan.results.store import Store
 from replan.robots.crazyflie.flight_report import table_3
 from replan.study import definition
-from replan.study.progress import counted
 from replan.study.rule_source import find_rule
-from replan.study.runner import RunSummary, run_study
+from replan.study.runner import RunSummary, counted, run_study
 from replan.worlds.settings import PAPER_SETTINGS
 
 FAILURES_SHOWN = 20

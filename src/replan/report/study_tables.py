@@ -49,11 +49,9 @@ def _regret_table(title: str, records: Sequence[Record], key: str) -> Table:
     settings, rules = (
         list(dict.fromkeys(record[name] for record in records)) for name in ("setting", "rule")
     )
+    shown = {*found.columns, *(rule for _, rule in lost)}
+    rules = [rule for rule in rules if rule in shown or rule != BEST_POSSIBLE]  # with prices it has no regret
     rules.sort(key=lambda rule: rule == BEST_POSSIBLE)
-    if (
-        BEST_POSSIBLE not in found.columns and BEST_POSSIBLE in rules
-    ):  # with prices it is not the least regret
-        rules.remove(BEST_POSSIBLE)
     notes = []
     if lost:
         notes.append("`failed`: see the failures of the run.")

@@ -161,10 +161,6 @@ class Table:
         for note in self.notes:
             console.print(note, markup=False, highlight=False, soft_wrap=piped)
 
-    def write(self, folder: Path, name: str) -> None:
-        """Write NAME.md and NAME.tex."""
-        write_tables(folder, name, [self])
-
 
 def in_markdown(text: str) -> str:
     """Return text that a Markdown table shows as it is: no sign of it is read as markup."""

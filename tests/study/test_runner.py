@@ -7,7 +7,7 @@ import pytest
 
 from replan.study.cells import entries
 from replan.study.definition import parse_study
-from replan.study.progress import ProgressLine, Tally
+from replan.study.runner import ProgressLine, Tally
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result
 
