@@ -43,7 +43,7 @@ SIDE = GRID * CELL_SIZE
 @table_of("table3-report", "table3-report")
 def table_3(run: Run, beside: Mapping[str, Run] | None = None) -> list[Table]:
     """Return one table for each density."""
-    flown = [record for record in run.records if record["flights"] is not None]
+    flown = [record for record in run.records if record.get("flights") is not None]
     return [
         _density_table(density, records, run.data[records[0]["setting"]])
         for (density,), records in group(flown, lambda each: run.data[each["setting"]]["density"]).items()
