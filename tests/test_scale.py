@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.scale import definition, measure, row
 
-from replan.study.runner import Report
+from replan.study.runner import RunSummary
 
 CASE = {
     "workers": 2,
@@ -27,7 +27,7 @@ def test_a_stopped_study_is_told_by_the_cells_that_it_finished(of, cells, shown)
 
 
 def test_a_study_that_fails_is_not_told_as_a_measurement(monkeypatch):
-    failed = Report("run", 16, 0, 15, 1, [("two-burst", "periodic", "no")], stopped=False, seconds=1.0)
+    failed = RunSummary("run", 16, 0, 15, 1, [("two-burst", "periodic", "no")], stopped=False, seconds=1.0)
     monkeypatch.setattr("replan.study.runner.run_study", lambda *_, **__: failed)
     with pytest.raises(AssertionError, match="failed=1"):
         measure(16, 1, "local")

@@ -21,6 +21,7 @@ from replan.schedule.registry import RULES
 from replan.study import definition
 from replan.study.axes import Range, RuleAxis, SettingAxis
 from replan.study.definition import Seeds, Study, load_study
+from replan.worlds.parameters import WORLDS
 from stand_in_robot import StandInRobot
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -30,8 +31,8 @@ SHOWN = ("text", "csv", "latex", "math")  # never run
 
 @pytest.fixture
 def registered_rules():
-    """Rules that a page registers are forgotten after it."""
-    with patch.dict(RULES):
+    """Rules and worlds that a page registers are forgotten after it."""
+    with patch.dict(RULES), patch.dict(WORLDS):
         yield
 
 

@@ -1,5 +1,7 @@
 """Settings: the built-in ones are the paper's, and what is wrong with a file is said in one line."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
@@ -188,7 +190,16 @@ def test_a_mission_takes_the_kind_of_a_forecast():
         make_mission(setting, forecast="mixtur")  # pyright: ignore[reportArgumentType]
 
 
+@patch.dict(WORLDS)
 def test_a_registered_world_can_be_named_by_settings():
+    @register_world("corridor")
+    class Other(WorldParameters):
+        horizon: int = 9
+
+        def build(self):
+            return rover(2, np.full(self.horizon, 0.1))
+
+    assert make_mission(parse_setting({"world": "corridor", "planning_horizon": 4, "budget": 2})).horizon == 9
 
     @register_world("corridor")
     class Corridor(WorldParameters):
@@ -204,7 +215,6 @@ def test_a_registered_world_can_be_named_by_settings():
     assert make_mission(setting).world.states == 9
     with pytest.raises(InputError, match=r"^setting: unknown key 'lenght'$"):
         parse_setting({**data, "lenght": 3})
-    WORLDS.pop("corridor")
 
 
 def notes(**changed):

@@ -114,10 +114,13 @@ def world_types() -> dict[str, type[WorldParameters]]:
     return dict(sorted(WORLDS.items()))
 
 
-@cache
 def setting_type(name: str) -> type[Setting]:
     """Return the class of the settings of a world."""
-    kind: Any = WORLDS[name]
+    return _setting_type(name, WORLDS[name])
+
+
+@cache
+def _setting_type(name: str, kind: Any) -> type[Setting]:
     fields: dict[str, Any] = {"world": (Literal[name], ...)}
     return create_model(f"{kind.__name__}Setting", __base__=(kind, Setting), __module__=__name__, **fields)
 
