@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from tests.execute.loop import Deciding, Faulty, events, fly, with_robot
 from tests.tiny_worlds import tiny_missions
 
-from replan import Agent, InputError, Periodic, Spending, TrueKernel, load_setting, make_mission, make_rule
+from replan import (
+    Agent,
+    InputError,
+    Periodic,
+    PooledSlip,
+    Spending,
+    TrueKernel,
+    load_setting,
+    make_mission,
+    make_rule,
+)
 from replan.execute.snapshot import Event
 from replan.forecast.base import Frozen
 from replan.schedule.lookahead import Lookahead
@@ -257,3 +267,19 @@ def test_only_rules_that_need_the_current_kernel_are_refused_where_it_is_not_kno
     agent_without_a_world(mission, knowledge=blind)
     with pytest.raises(InputError, match="the rule lazy-value needs current_kernel"):
         agent_without_a_world(mission, rule=make_rule("lazy-value"), knowledge=blind)
+
+
+def test_a_second_start_begins_a_new_mission_for_the_estimator_too(mission):
+    def first_estimate():
+        agent.start(0)
+        agent.act()
+        agent.update(1, previous=0)
+        return agent.plan.kernel.slip.copy()
+
+    learner = PooledSlip(mission.world.kernel(0), mission.world.drift_bounds)
+    agent = Agent.on(mission, Periodic(), estimator=learner)
+    before = first_estimate()
+    while not agent.done:
+        agent.update(agent.time % 5)
+        agent.act()
+    np.testing.assert_array_equal(first_estimate(), before)

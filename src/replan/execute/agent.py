@@ -123,12 +123,12 @@ class Agent:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What the robot is told."""
+        """The knowledge of the robot."""
         return self.task.knowledge
 
     @property
     def robot(self) -> Robot:
-        """How the robot acts, estimates, forecasts and plans."""
+        """The robot, with its estimator, forecast and planner."""
         return self.task.robot
 
     @property

@@ -1,4 +1,4 @@
-"""What a mission and an agent share: updates, contexts and the books are made here and nowhere else."""
+"""The part that a mission and an agent share: it makes updates, contexts and the books of a mission."""
 
 from __future__ import annotations
 

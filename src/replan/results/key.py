@@ -1,7 +1,7 @@
 """The key of a result: everything that tells two results of a study apart.
 
-Cells, the store, CSV files, tables and the page follow the fields of `Variant` and `RecordKey`. A new way in
-which robots of a study differ is one more field of `Variant`.
+Cells, the store, CSV files, tables and the page follow the fields of `Variant` and `RecordKey`. CONTRIBUTING
+says what else a new way in which robots of a study differ touches.
 """
 
 from __future__ import annotations

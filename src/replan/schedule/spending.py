@@ -113,7 +113,7 @@ class Spending:
         return "updated at this time already" if last_update == time else None
 
     def paid(self, updates: float) -> float:
-        """Return the price of so many updates."""
+        """Return the price of a number of updates."""
         return (self.price or 0.0) * updates
 
     def check_times(self, times: Iterable[int], horizon: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ kernels and gives the expected rewards exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -158,15 +158,6 @@ def likeliest(estimate: Any) -> Indices:
     return estimate if estimate.ndim == 1 else np.asarray(estimate.argmax(axis=1)).reshape(-1)
 
 
-def stack_rows(parts: Sequence[Any]) -> Any:
-    """Return arrays of rows one below the other, sparse where they are."""
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts)
-    from scipy.sparse import vstack
-
-    return vstack(parts, format="csr")
-
-
 def certain_rows(states: Indices, size: int) -> Any:
     """(R, S) sparse rows of robots that know where they are."""
     from scipy.sparse import csr_array
@@ -219,8 +210,6 @@ class SkipStep:
     """(R, S) distribution of the true state one step later."""
     reward: Array
     """(R,) expected reward of the step."""
-    estimate: Any = None
-    """Estimate of the propagation at `time`."""
 
 
 def skip_interval(
@@ -244,23 +233,9 @@ def skip_interval(
         estimate = propagation.begin(states)
         before = np.zeros((len(states), kernel(begin).states))
         before[np.arange(len(states)), states] = 1.0
-    return continue_interval(kernel, reward, propagation, before, estimate, begin=begin, end=end)
-
-
-def continue_interval(
-    kernel: Callable[[int], Kernel],
-    reward: Callable[[int], Reward],
-    propagation: Propagation,
-    before: Array,
-    estimate: Any,
-    *,
-    begin: int,
-    end: int,
-) -> Iterator[SkipStep]:
-    """Yield the steps begin..end-1 of robots with (R, S) distributions `before` and that estimate."""
     for t in range(begin, end):
         actions = propagation.act(estimate, t)
         after = kernel(t).push(before, actions)
-        yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after), estimate)
+        yield SkipStep(t, actions, before, after, reward(t).along(before, actions, after))
         estimate = propagation.advance(estimate, actions, t)
         before = after

@@ -37,7 +37,7 @@ ColumnMaker = Callable[[Run], list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Report:
-    """What is made of the run of a study."""
+    """Tables and figures that are made from the run of a study."""
 
     tables: dict[str, TableMaker] = field(default_factory=dict)
     """By the name of their file."""
