@@ -19,7 +19,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.all: $(VENV)/.core
-	$(PIP) -e '.[study,gym,ray,crazyflow,cflib,app,mcap,ros,test,lint,docs]'
+	$(PIP) -e '.[study,gym,ray,crazyflow,cflib,app,mcap,ros,field,nature,test,lint,docs]'
 	@touch $@
 
 # A browser for the page's tests: Debian's, where this machine may install it.

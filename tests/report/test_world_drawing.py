@@ -6,12 +6,13 @@ import xml.etree.ElementTree as tree
 import numpy as np
 import pytest
 
-from replan import load_setting, make_mission, rover
+from replan import Reward, World, constant, load_setting, make_mission, rover
 from replan.evaluation.placement import fast_drift_intervals
 from replan.explore import model, panels
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.world_drawing import CELL, LOOKS, GridDrawing
 from replan.schedule.periodic import Periodic
+from replan.worlds.flow_grid import FlowGrid, goal_distance
 
 
 def ground(name):
@@ -38,6 +39,22 @@ def test_water_holes_and_melting_ice_are_drawn():
     assert len(ground("nsbridge-05").costly) == 22  # the holes
     patches = ground("terrain-hard")
     assert 0 < len(patches.drifting) < patches.rows * patches.columns
+
+
+def test_a_flow_is_drawn_as_arrows_and_its_land_as_walls():
+    land = np.arange(12) == 5
+    moves = np.zeros((12, 1, 2))
+    moves[:, 0] = 0.0, 0.5  # to the east
+    moves[7, 0] = 1.0, 0.0  # to the south, twice as far
+    kernel = FlowGrid((3, 4), land).kernel(moves, np.zeros((1, 2)))
+    reward = Reward(next_state=-9.0 * goal_distance((3, 4), 11))
+    drawn = GridDrawing.of(World(5, constant(kernel), constant(reward), grid=(3, 4)))
+    assert drawn.walls == (5,) and drawn.goals == (11,) and drawn.costly == ()
+    assert drawn.arrows[0] == pytest.approx((0.0, 0.4)) and drawn.arrows[7] == pytest.approx((0.8, 0.0))
+    assert set(drawn.arrows) == set(range(12)) - {5}
+    assert "carried at the start" in drawn.legend()
+    paths = tree.fromstring(f"<svg>{drawn.svg()}</svg>").findall("path")
+    assert sum("stroke-opacity:0.6" in path.attrib["style"] for path in paths) == 11
 
 
 @pytest.mark.parametrize("name", ["two-burst", "thin-ice-mild", "terrain-hard", "nsbridge-05"])

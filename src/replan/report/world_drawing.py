@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replan.model.kernel import Kernel
 from replan.model.slip import SlipKernel
 from replan.model.world import World
-from replan.report.style import BLUE, GREEN, ORANGE, PURPLE, QUIET, SKY, VERMILLION
+from replan.report.style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILLION
+from replan.worlds.flow_grid import FlowKernel
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
 CELL = 36
@@ -21,6 +23,8 @@ LINES_UP_TO = 2_500
 """Cells beyond which no lines are drawn between them."""
 SEARCHED = 20_000_000
 """States times steps up to which cells are searched for drift."""
+LONGEST_ARROW = 0.8
+"""Length, in cells, of the arrow where drifting goes farthest."""
 STAR = "M0-15.8 4.1-5.2 15.5-4.9 6.9 2.3 9.8 13.2 0 6.9-9.8 13.2-6.9 2.3-15.5-4.9-4.1-5.2Z"
 
 
@@ -46,6 +50,7 @@ LOOKS = {
     "wall": Look("wall", QUIET, "■"),
     "costly to enter": Look("cost", SKY, "■"),
     "drifts most": Look("drift", PURPLE, "■"),
+    "carried at the start": Look("ink", INK, "→"),
 }
 ALWAYS = ("true path", "believed path", "update", "start")
 
@@ -62,25 +67,28 @@ class GridDrawing:
     costly: tuple[int, ...]
     drifting: dict[int, float]
     """Greatest drift of each cell over that of the whole world, if cells differ."""
+    arrows: dict[int, tuple[float, float]]
+    """Rows and columns, drawn to scale, by which the flow carries a vehicle that drifts at t = 0."""
 
     @classmethod
     def of(cls, world: World) -> GridDrawing | None:
-        """Return what is drawn of a world; None where its states are not cells."""
+        """Return the drawing of a world; None if its states are not cells."""
         if world.grid is None:
             return None
         rewards, kernel = world.reward(0).next_state, world.kernel(0)
         goals = costly = np.zeros(world.states, dtype=bool)
         if rewards is not None and np.ptp(rewards) > 0:
             goals = rewards == rewards.max()
-            costly = rewards < -sum(world.grid) / DISTANCE_SCALE
-        walls = kernel.blocked if isinstance(kernel, SlipKernel) else np.zeros(world.states, dtype=bool)
+            if not isinstance(kernel, FlowKernel):
+                costly = rewards < -sum(world.grid) / DISTANCE_SCALE
         return cls(
             *world.grid,
             start=world.start,
             goals=_cells(goals),
-            walls=_cells(walls),
+            walls=_cells(_walls(kernel)),
             costly=_cells(costly),
             drifting=_drifting(world),
+            arrows=_arrows(kernel),
         )
 
     def legend(self) -> dict[str, Look]:
@@ -90,6 +98,7 @@ class GridDrawing:
             "wall": self.walls,
             "costly to enter": self.costly,
             "drifts most": self.drifting,
+            "carried at the start": self.arrows,
         }
         names = [*ALWAYS, *(name for name, cells in shown.items() if cells)]
         return {name: LOOKS[name] for name in names}
@@ -103,7 +112,8 @@ class GridDrawing:
             for state, share in self.drifting.items()
         ]
         squares += [self._square(state, LOOKS["goal"].css, 0.25) for state in self.goals]
-        return "".join([*squares, self._lines(), self._start(), *map(self._star, self.goals)])
+        signs = [*map(self._arrow, self.arrows), self._start(), *map(self._star, self.goals)]
+        return "".join([*squares, self._lines(), *signs])
 
     def centre(self, state: int) -> tuple[float, float]:
         """Return the middle of a cell."""
@@ -134,6 +144,19 @@ class GridDrawing:
             f'style="fill:none;stroke:{LOOKS["start"].css};stroke-width:2"/>'
         )
 
+    def _arrow(self, state: int) -> str:
+        x, y = self.centre(state)
+        down, right = (CELL * part for part in self.arrows[state])
+        tip_x, tip_y = x + right / 2, y + down / 2
+        barbs = "".join(
+            f"M{tip_x:.1f} {tip_y:.1f}l{-0.3 * right - side * down:.1f} {-0.3 * down + side * right:.1f}"
+            for side in (0.2, -0.2)
+        )
+        return (
+            f'<path d="M{x - right / 2:.1f} {y - down / 2:.1f}L{tip_x:.1f} {tip_y:.1f}{barbs}" '
+            f'style="fill:none;stroke:{LOOKS["carried at the start"].css};stroke-opacity:0.6"/>'
+        )
+
     def _star(self, state: int) -> str:
         x, y = self.centre(state)
         return f'<path d="{STAR}" transform="translate({x:g} {y:g})" style="fill:{LOOKS["goal"].css}"/>'
@@ -150,6 +173,23 @@ def legend_html(ground: GridDrawing) -> str:
 
 def _cells(chosen: np.ndarray) -> tuple[int, ...]:
     return tuple(np.flatnonzero(chosen).tolist())
+
+
+def _walls(kernel: Kernel) -> np.ndarray:
+    """(S,) bool: cells that are never entered."""
+    if isinstance(kernel, FlowKernel):
+        return kernel.land
+    return kernel.blocked if isinstance(kernel, SlipKernel) else np.zeros(kernel.states, dtype=bool)
+
+
+def _arrows(kernel: Kernel) -> dict[int, tuple[float, float]]:
+    """Return rows and columns of the arrow of each cell; none for worlds without a flow."""
+    if not isinstance(kernel, FlowKernel) or kernel.states > LINES_UP_TO:
+        return {}
+    length = np.linalg.norm(kernel.drift, axis=1)
+    drawn = np.flatnonzero(~kernel.land & (length > 0.02 * length.max()))
+    scaled = kernel.drift * LONGEST_ARROW / max(length.max(), 1e-300)
+    return {int(state): (float(scaled[state, 0]), float(scaled[state, 1])) for state in drawn}
 
 
 def _drifting(world: World) -> dict[int, float]:

@@ -114,19 +114,21 @@ class CellMap:
         Parts outside the map are left out. Where the path goes from one cell to another over a corner, the
         cell in between that is free is taken.
         """
-        path = np.asarray(path, dtype=float).reshape(-1, 2)
-        if not len(path):
-            return np.empty(0, dtype=np.int64)
-        pieces = [path[:1]]
-        for begin, end in pairwise(path):
-            count = max(int(np.ceil(np.linalg.norm(end - begin) / (self.cell / 4))), 1)
-            pieces.append(begin + (end - begin) * (np.arange(1, count + 1) / count)[:, None])
-        visited = self.states_at(np.concatenate(pieces))
+        visited = self.states_at(self.points_along(path))
         visited = visited[visited >= 0]
         if not len(visited):
             return visited
         visited = visited[np.concatenate([[True], np.diff(visited) != 0])]
         return np.array(list(self._by_edges(visited.tolist())), dtype=np.int64)
+
+    def points_along(self, path: ArrayLike) -> Array:
+        """(m, 2) points of a path of (n, 2) positions, a quarter of a cell apart at most."""
+        path = np.asarray(path, dtype=float).reshape(-1, 2)
+        pieces = [path[:1]]
+        for begin, end in pairwise(path):
+            count = max(int(np.ceil(np.linalg.norm(end - begin) / (self.cell / 4))), 1)
+            pieces.append(begin + (end - begin) * (np.arange(1, count + 1) / count)[:, None])
+        return np.concatenate(pieces)
 
     def policy_along(self, way: ArrayLike, otherwise: Indices) -> Indices:
         """(S,) the policy that follows a way of cells, with the policy `otherwise` off it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from replan.errors import InputError, did_you_mean
+from replan.errors import InputError, did_you_mean, nearest
 from replan.model.world import World
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -99,15 +99,18 @@ def register_world(name: str) -> Callable[[WorldType], WorldType]:
     return register
 
 
-def one_line(error: ValidationError) -> str:
-    """Return the first fault that pydantic found as one line that names the key."""
+def one_line(error: ValidationError, *, known: Iterable[str] = ()) -> str:
+    """Return the first fault that pydantic found as one line that names the key.
+
+    `known` are keys, of which those like an unknown one are suggested.
+    """
     fault: Any = error.errors(include_url=False)[0]
     place = list(fault["loc"])
     path = [part for k, part in enumerate(place) if part not in _tags or (k > 0 and part == place[k - 1])]
     key = ".".join(str(part) for part in path)
     kind, value = fault["type"], fault.get("input")
     if kind == "extra_forbidden":
-        return f"unknown key {key!r}"
+        return f"unknown key {key!r}{nearest(str(path[-1]), known)}"
     if kind == "missing":
         return f"missing key {key!r}"
     if kind == "union_tag_not_found":

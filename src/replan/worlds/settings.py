@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, create_model, field_validator, mode
 from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
 from replan.execute.robot import Robot
-from replan.forecast.base import Frozen
+from replan.forecast.base import Forecast, Frozen
 from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.spending import Spending
@@ -217,7 +217,7 @@ def make_mission(
     setting: Setting,
     *,
     execution: Execution = "map",
-    forecast: ForecastParameters | ForecastKind | None = None,
+    forecast: Forecast | ForecastParameters | ForecastKind | None = None,
     world: World | None = None,
     **spending: Any,
 ) -> Mission:
@@ -229,7 +229,7 @@ def make_mission(
         The setting, from `load_setting`.
     execution : {"map", "belief"}
         How the robot acts between updates.
-    forecast : ForecastParameters or str, optional
+    forecast : Forecast, ForecastParameters or str, optional
         What the robot expects, in place of the setting's forecast.
     world : World, optional
         A world in place of the setting's.
@@ -250,11 +250,13 @@ def make_mission(
                 f"there is no forecast {forecast!r}{did_you_mean(forecast, get_args(ForecastKind))}"
             )
         forecast = ForecastParameters(kind=forecast)
-    world, forecast = world or setting.build(), forecast or setting.forecast
+    world, forecast = world or setting.build(), forecast or setting.forecast or Frozen()
+    if isinstance(forecast, ForecastParameters):
+        forecast = forecast.build(world)
     robot = Robot(
         planning_horizon=setting.planning_horizon,
         ties=Ties.parse(setting.ties),
         execution=execution,
-        forecast=Frozen() if forecast is None else forecast.build(world),
+        forecast=forecast,
     )
     return Mission(world, robot, setting.spending)

