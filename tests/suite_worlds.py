@@ -68,7 +68,7 @@ def small_suite():
         yield worlds
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def compute(tmp_path_factory):
     """Computes a study in this process."""
     return lambda study: computed(study, tmp_path_factory.mktemp("run") / study.name)

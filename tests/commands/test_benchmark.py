@@ -39,7 +39,7 @@ def card(scored, tmp_path):
 
 def test_a_rule_of_ones_own_gets_a_card_and_a_page_beside_the_reference_rules(scored):
     found = read_card(scored / "card.json")
-    assert found.tuning.on == "tune" and found.source is not None
+    assert found.stated_by_author.tuning.on == "tune" and found.source is not None
     page = (scored / "out" / "report.html").read_text()
     assert "<svg" in page and "mine" in page and "worst tenth" in page
     assert all(each.name in page for each in reference_cards())
@@ -51,6 +51,7 @@ def test_verify_says_whose_code_it_runs_and_names_what_differs(card, own_rule, c
     assert run(["benchmark", "verify", str(card), "--run-source"]) == 0
     said = capsys.readouterr()
     assert "running the source that" in said.err and "holds" in said.out
+    assert "stated by the author, not recomputed: tuning on tune, mean score" in said.out
     entry = read_card(card).worlds[0]
     card.write_text(card.read_text().replace(str(entry.regret), str(round(entry.regret + 0.001, 8)), 1))
     status, found = answer(capsys, "verify", card, "--rule", f"{own_rule}:Mine")

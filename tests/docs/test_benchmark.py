@@ -17,7 +17,8 @@ def test_the_leaderboard_is_made_from_the_cards():
 
 def test_every_registered_rule_has_a_card_and_every_card_is_of_this_suite():
     cards = reference_cards()
-    assert set(rule_source.RULES) <= {card.rule for card in cards}
+    for_localised = {"even", "last-moment", "gain"}  # they are scored where robots see where they are
+    assert set(rule_source.RULES) - for_localised <= {card.rule for card in cards}
     assert {card.suite.hash for card in cards} == {suite_hash()}
     assert {card.suite.version for card in cards} == {VERSION}
     assert all(card.hash == card.content_hash() for card in cards)

@@ -11,6 +11,7 @@ from replan.suite import suite_worlds
 from replan.suite.benchmark import make_card
 from replan.suite.catalogue import EXECUTIONS
 from replan.suite.score import mean_score, score_matrix
+from replan.suite.verification import verify_card
 
 pytestmark = pytest.mark.usefixtures("small_suite")
 
@@ -26,7 +27,7 @@ def test_a_card_holds_the_exact_regret_of_every_world(compute):
     for world in suite_worlds("test"):
         for kind in EXECUTIONS:
             assert card.regrets[world.name, kind] == pytest.approx(world.even[kind], abs=1e-8)
-    assert (card.name, card.rule, card.needs, card.tuning, card.source) == (
+    assert (card.name, card.rule, card.needs, card.stated_by_author.tuning, card.source) == (
         "periodic",
         "periodic",
         ["budget"],
@@ -51,8 +52,9 @@ def test_tuning_takes_the_best_mean_score_on_the_tune_part_for_all_worlds(comput
     means = {rule.every: mean_score(scores_of(rule)) for rule in source.kind.candidates()}
     best = max(means, key=lambda every: means[every])
     assert card.parameters == {"every": best}
-    assert card.tuning.candidates == 3
-    assert card.tuning.mean_score == pytest.approx(means[best], abs=1e-6)
+    tuning = card.stated_by_author.tuning
+    assert tuning.candidates == 3
+    assert tuning.mean_score == pytest.approx(means[best], abs=1e-6)
     world = suite_worlds("test")[2]
     assert card.regrets[world.name, "map"] == pytest.approx(
         regret(world.mission(), source.make(every=best)), abs=1e-8
@@ -62,7 +64,7 @@ def test_tuning_takes_the_best_mean_score_on_the_tune_part_for_all_worlds(comput
 def test_a_card_holds_the_source_of_a_rule_of_ones_own(compute, own_rule):
     card = make_card(find_rule(f"{own_rule}:Mine"), {}, compute)
     assert card.source == own_rule.read_text()
-    assert card.rule == f"{own_rule}:Mine" and card.name == "mine"
+    assert card.rule == "my_rule.py:Mine" and card.name == "mine"
 
 
 def test_best_offset_is_tuned_on_its_own_world_and_says_so(compute):
@@ -93,6 +95,20 @@ def test_a_rule_in_two_files_is_refused(own_rule):
     own_rule.write_text("import beside\n" + own_rule.read_text())
     (own_rule.parent / "beside.py").write_text("")
     with pytest.raises(InputError, match=r"beside\.py"):
+        make_card(find_rule(f"{own_rule}:Mine"), {}, lambda study: pytest.fail("it was scored"))
+
+
+def test_a_rule_with_nan_among_its_terms_is_scored(compute, own_rule):
+    text = own_rule.read_text().replace('"it is time")', '"it is time", terms={"lost": float("nan")})')
+    assert "nan" in text
+    own_rule.write_text(text)
+    card = make_card(find_rule(f"{own_rule}:Mine"), {}, compute)
+    assert verify_card(card, compute, rule=f"{own_rule}:Mine") == []
+
+
+def test_a_rule_whose_score_is_nan_is_one_line(own_rule):
+    own_rule.write_text(own_rule.read_text().replace('"it is time")', '"it is time", score=float("nan"))'))
+    with pytest.raises(InputError, match=r"^mine: the rule mine: its score is not a number at t=2$"):
         make_card(find_rule(f"{own_rule}:Mine"), {}, lambda study: pytest.fail("it was scored"))
 
 

@@ -1,5 +1,7 @@
 """The card does not depend on where its cells were computed."""
 
+from contextlib import closing
+
 import pytest
 
 from replan.results.run import read_run
@@ -12,9 +14,8 @@ from replan.suite.cards import TIMES
 
 def computing(engine, folder):
     def compute(study):
-        report = run_study(
-            study, "", folder / study.name, engine=lambda: make_engine(engine, workers=1), quiet=True
-        )
+        with closing(make_engine(engine, workers=1)) as workers:
+            report = run_study(study, "", folder / study.name, engine=workers, quiet=True)
         assert report.failures == []
         return read_run(folder / study.name)
 

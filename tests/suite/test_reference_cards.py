@@ -3,7 +3,7 @@
 import pytest
 
 from replan.suite import reference_cards
-from replan.suite.benchmark import verify_card
+from replan.suite.verification import verify_card
 
 
 @pytest.mark.slow

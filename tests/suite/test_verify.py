@@ -7,20 +7,24 @@ import pytest
 
 from replan import InputError
 from replan.study.rule_source import find_rule
-from replan.suite.benchmark import make_card, verify_card
-from replan.suite.cards import parse_card, read_card
+from replan.suite.benchmark import make_card
+from replan.suite.cards import AuthorStatement, Tuning, parse_card, read_card
+from replan.suite.verification import verify_card
+from suite_worlds import OWN_RULE
 
 pytestmark = pytest.mark.usefixtures("small_suite")
 
 
-@pytest.fixture
-def card(compute):
+@pytest.fixture(scope="module")
+def card(small_suite, compute):
     return make_card(find_rule("periodic"), {}, compute)
 
 
-@pytest.fixture
-def own_card(compute, own_rule):
-    return make_card(find_rule(f"{own_rule}:Mine"), {"every": "4"}, compute)
+@pytest.fixture(scope="module")
+def own_card(small_suite, compute, tmp_path_factory):
+    path = tmp_path_factory.mktemp("rule") / "my_rule.py"
+    path.write_text(OWN_RULE)
+    return make_card(find_rule(f"{path}:Mine"), {"every": "4"}, compute)
 
 
 def changed(card, pattern: str, replacement: str):
@@ -50,14 +54,79 @@ def test_a_regret_changed_by_one_digit_names_its_world(card, compute, decimal):
     assert entry.name in line and entry.execution in line
 
 
-def test_a_change_too_small_for_recomputation_still_breaks_the_hash(card, compute):
-    (line,) = verify_card(changed(card, r'("name": )"periodic"', r'\1"even"'), compute)
+def test_a_change_of_what_the_author_states_breaks_the_hash(card, compute):
+    (line,) = verify_card(changed(card, r'("numba": )"[^"]*"', r'\1"9.9"'), compute)
     assert "hash" in line
+
+
+def nothing_computed(study):
+    pytest.fail("nothing need be computed")
+
+
+def sealed_again(card, **changes):
+    return card.model_copy(update=changes).sealed()
+
+
+def stated(card, **changes) -> AuthorStatement:
+    return card.stated_by_author.model_copy(update=changes)
+
+
+def test_a_renamed_card_that_was_sealed_again_does_not_hold(own_card, own_rule):
+    renamed = sealed_again(own_card, name="mine, tuned")
+    (line,) = verify_card(renamed, nothing_computed, rule=f"{own_rule}:Mine")
+    assert line == "the card is named 'mine, tuned', its rule and parameters 'mine every=4'"
+
+
+def test_an_invented_tuning_that_was_sealed_again_does_not_hold(own_card, own_rule):
+    for candidates, fault in ((50, "has 3 candidates, the card says 50"), (3, "not among the rule's")):
+        tuning = Tuning(on="tune", candidates=candidates, mean_score=0.99)
+        invented = sealed_again(
+            own_card, name="mine, tuned", stated_by_author=stated(own_card, tuning=tuning)
+        )
+        (line,) = verify_card(invented, nothing_computed, rule=f"{own_rule}:Mine")
+        assert fault in line
+    everywhere = stated(own_card, tuning=Tuning(on="own world"))
+    card = sealed_again(own_card, parameters={}, stated_by_author=everywhere)
+    (line,) = verify_card(card, nothing_computed, rule=f"{own_rule}:Mine")
+    assert "is tuned on no world of its own" in line
+
+
+def test_parameters_that_a_card_leaves_out_do_not_hold(own_card, own_rule):
+    (line,) = verify_card(
+        sealed_again(own_card, parameters={}, name="mine"), nothing_computed, rule=f"{own_rule}:Mine"
+    )
+    assert line == 'the card lists the parameters {}, the rule has {"every":3}'
+
+
+def test_a_decoy_in_place_of_the_source_does_not_hold(own_card, own_rule):
+    decoy = sealed_again(own_card, source=own_card.source.replace("self.every", "7"))
+    for options in ({"rule": f"{own_rule}:Mine"}, {"run_source": True}):
+        (line,) = verify_card(decoy, nothing_computed, **options)
+        assert "the source that the card holds is not that of its hash" in line
+
+
+def test_another_rule_than_the_card_names_does_not_hold(card, own_card, own_rule):
+    (line,) = verify_card(own_card, nothing_computed, rule=f"{own_rule}:Plain")
+    assert "the card is of my_rule.py:Mine, not of" in line
+    (line,) = verify_card(card, nothing_computed, rule="random")
+    assert line == "the card is of periodic, not of random"
+    (line,) = verify_card(sealed_again(own_card, source=None, source_sha256=None), nothing_computed)
+    assert line == "the card lacks the source of my_rule.py:Mine, which does not come with replan"
+    (line,) = verify_card(sealed_again(own_card, rule="periodic"), nothing_computed, run_source=True)
+    assert "the card holds a source, but names periodic" in line
+
+
+def test_the_name_of_a_rule_of_ours_cannot_be_taken(own_rule):
+    own_rule.write_text(
+        own_rule.read_text().replace("    every: int", '    name = "lookahead"\n    every: int')
+    )
+    with pytest.raises(InputError, match="a rule named lookahead comes with replan"):
+        make_card(find_rule(f"{own_rule}:Mine"), {}, nothing_computed)
 
 
 def test_another_suite_is_one_line(card, compute):
     other = changed(card, card.suite.hash, "0" * 64)
-    (line,) = verify_card(other, lambda study: pytest.fail("nothing need be computed"))
+    (line,) = verify_card(other, nothing_computed)
     assert "suite" in line and "000000000000" in line
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,8 +24,9 @@ from replan.results.table import write_whole
 from replan.schedule.registry import parse_parameters
 from replan.study.definition import Study
 from replan.study.rule_source import find_rule
-from replan.suite.benchmark import incomparable, make_card, verify_card
-from replan.suite.cards import read_card, reference_cards
+from replan.suite.benchmark import make_card
+from replan.suite.cards import Card, read_card, reference_cards
+from replan.suite.verification import incomparable, verify_card
 from replan.worlds.forecasts import ForecastKind
 
 SCORE = "score"
@@ -99,10 +101,28 @@ def verify(
         with TemporaryDirectory() as folder:
             compute = _computing(Path(folder), engine, quiet=output.as_json)
             findings = verify_card(card, compute, rule=rule, run_source=run_source)
-        facts.append({"card": str(path), "holds": not findings, "findings": findings})
-        holds = f"holds: {len(card.worlds)} regrets of {card.name} recomputed"
-        lines += [f"{path}: {finding}" for finding in findings or [holds]]
+        stated = card.stated_by_author.model_dump()
+        facts.append(
+            {"card": str(path), "holds": not findings, "findings": findings, "stated_by_author": stated}
+        )
+        lines += [f"{path}: {line}" for line in findings or _what_holds(card)]
     return PlainAnswer({"cards": facts}, lines, int(not all(each["holds"] for each in facts)))
+
+
+def _what_holds(card: Card) -> list[str]:
+    """Return what was recomputed of a card that holds, and what was not."""
+    stated = card.stated_by_author
+    tuning = "no tuning"
+    if stated.tuning is not None:
+        score = "" if stated.tuning.mean_score is None else f", mean score {stated.tuning.mean_score:.4f}"
+        tuning = f"tuning on {stated.tuning.on}{score}"
+    versions = ", ".join(f"{name} {version}" for name, version in stated.versions.items())
+    return [
+        f"holds: {len(card.worlds)} regrets of {card.name} recomputed; "
+        "name, source, needs and parameters are those of the rule",
+        f"stated by the author, not recomputed: {tuning}; {versions}; "
+        f"{1000 * stated.decision_seconds:.3g} ms a decision",
+    ]
 
 
 def leaderboard(
@@ -132,7 +152,8 @@ def _computing(folder: Path, engine: EngineOptions, *, quiet: bool) -> Callable[
 
     def compute(study: Study) -> Run:
         engine.require_alone(study)
-        return computed_run(study, "", folder / study.name, engine=engine, quiet=quiet)
+        with closing(engine.make()) as workers:
+            return computed_run(study, "", folder / study.name, engine=workers, quiet=quiet)
 
     return compute
 

@@ -65,9 +65,8 @@ def summary_record(card: Card) -> dict[str, Any]:
         "rule": card.rule,
         "needs": card.needs,
         "parameters": card.parameters,
-        "tuning": None if card.tuning is None else card.tuning.model_dump(),
         "forecast": card.forecast,
-        "decision_seconds": card.decision_seconds,
+        "stated_by_author": card.stated_by_author.model_dump(),
         "mean_score": mean_score(card_scores(card)),
         "scores": found,
     }
@@ -163,7 +162,7 @@ def _ranking(title: str, cards: Sequence[Card], *, name: str, notes: Sequence[st
                 number(both.median.value, ".2f"),
                 number(both.worst_tenth.value, ".2f"),
                 number(both.worse.value, ".0%"),
-                number(1000 * card.decision_seconds, ".3g"),
+                number(1000 * card.stated_by_author.decision_seconds, ".3g"),
             ]
         )
     return Table(title, (*columns, *STATISTICS, "ms"), rows, notes, labels=2, name=name)
@@ -212,9 +211,10 @@ def _regret_cells(card: Card, world: SuiteWorld, execution: Any) -> list[TableCe
 def _made(card: Card) -> str:
     chosen = ", ".join(f"{key} {value}" for key, value in card.parameters.items() if value is not None)
     origin = "parameters: " + (chosen or "none")
-    if card.tuning is not None and card.tuning.candidates is not None:
-        origin += f" (best of {card.tuning.candidates} on the tune part)"
-    took = f"names an update in {1000 * card.decision_seconds:.3g} ms"
+    stated = card.stated_by_author
+    if stated.tuning is not None and stated.tuning.candidates is not None:
+        origin += f" (best of {stated.tuning.candidates} on the tune part)"
+    took = f"names an update in {1000 * stated.decision_seconds:.3g} ms"
     return f"Knows {_known(card)}; {origin}; {took}. Suite {VERSION}, hash {card.suite.hash[:12]}."
 
 

@@ -1,21 +1,17 @@
-"""The benchmark of one rule: it is checked, tuned if asked, measured by a study, and gets a card.
-
-Verification compares what a card states with what this machine computes.
-"""
+"""The benchmark of one rule: it is checked, tuned if asked, measured by a study, and gets a card."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluation.rule_checks import check_rule, require_valid_rule
 from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission
 from replan.results.run import Run
@@ -25,11 +21,11 @@ from replan.schedule.spending import FIRST_UPDATE
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
 from replan.study.protocol import parameters
-from replan.study.rule_source import RuleSource, find_rule
+from replan.study.rule_source import RULES, RuleSource
 from replan.study.versions import versions
-from replan.suite.cards import OWN_WORLD, TOLERANCE, Card, Tuning, expected_entries, world_regrets
-from replan.suite.catalogue import EXECUTIONS, VERSION, Part, suite_hash, suite_worlds
-from replan.suite.families import FAMILIES
+from replan.suite.cards import OWN_WORLD, AuthorStatement, Card, Tuning, world_regrets
+from replan.suite.catalogue import EXECUTIONS, Part, suite_worlds
+from replan.suite.fresh_check import check_missions, first_fault
 from replan.suite.score import Regrets, mean_score, score_matrix
 from replan.worlds.forecasts import ForecastKind
 
@@ -55,45 +51,59 @@ def make_card(
     forecast : what the robot expects of the steps ahead
     """
     require_one_file(source)
+    require_own_name(source)
     if tune and given:
         raise InputError("--tune chooses all parameters: leave --set out")
-    rule = source.make(**given)
-    missions = check_missions(forecast)
-    require_valid_rule(rule, *missions)
-    tuning = own_tuning(source)
+    rule, tuning = source.make(**given), own_tuning(source)
+    require_no_fault(source, rule, forecast)
     if tune:
         rule, tuning = tuned(source, rule, compute, forecast)
+        require_no_fault(source, rule, forecast)
     chosen = parameters(rule)
     regrets = measured(source.name, chosen, tuning, compute, forecast)
     return Card(
-        name=card_name(rule, given, tune, forecast),
-        rule=source.name,
+        name=card_name(rule, tuning, forecast),
+        rule=shown_name(source),
         source=source.text,
         source_sha256=source_digest(source),
         needs=sorted(rule.needs),
         parameters={} if tuning is not None and tuning.on == OWN_WORLD else chosen,
-        tuning=tuning,
         forecast=forecast,
         worlds=world_regrets(regrets),
-        versions=versions(),
-        decision_seconds=decision_seconds(rule, missions),
+        stated_by_author=AuthorStatement(
+            tuning=tuning,
+            versions=versions(),
+            decision_seconds=decision_seconds(rule, forecast),
+        ),
     ).sealed()
 
 
-def card_name(rule: Rule, given: dict[str, Any], tune: bool, forecast: ForecastKind) -> str:
-    """Return the name that tables show: the rule, the given parameters, and all that is not usual."""
-    words = " ".join([rule.name, *(f"{key}={value}" for key, value in given.items())])
-    return ", ".join([words, *(["tuned"] if tune else []), *([forecast] if forecast != "frozen" else [])])
+def card_name(rule: Rule, tuning: Tuning | None, forecast: ForecastKind) -> str:
+    """Return the name that tables show: the rule, given parameters, and all that is not usual."""
+    words = [rule.name] if tuning else [rule.name, *(f"{key}={value}" for key, value in _unusual(rule))]
+    tuned = ["tuned"] if tuning and tuning.on == "tune" else []
+    return ", ".join([" ".join(words), *tuned, *([forecast] if forecast != "frozen" else [])])
 
 
-def check_missions(forecast: ForecastKind) -> list[Mission]:
-    """Return the smallest world of each drawn family of the test part, with alternating executions."""
-    missions = []
-    for index, family in enumerate(FAMILIES):
-        found = (world for world in suite_worlds("test") if world.family == family)
-        worlds = [world.mission(EXECUTIONS[index % len(EXECUTIONS)], forecast) for world in found]
-        missions.append(min(worlds, key=lambda mission: mission.world.states * mission.horizon))
-    return missions
+def _unusual(rule: Rule) -> Iterator[tuple[str, Any]]:
+    """Yield the parameters that are not the class's defaults."""
+    defaults = {field.name: field for field in fields(rule)} if is_dataclass(rule) else {}
+    for key, value in parameters(rule).items():
+        factory = defaults[key].default_factory
+        if value != (defaults[key].default if factory is MISSING else factory()):
+            yield key, value
+
+
+def shown_name(source: RuleSource) -> str:
+    """Return the name of a rule without the folder of its file."""
+    place, colon, name = source.name.rpartition(":")
+    return f"{Path(place).name}{colon}{name}" if source.in_file else source.name
+
+
+def require_no_fault(source: RuleSource, rule: Rule, forecast: ForecastKind) -> None:
+    """Raise `InputError` that names the first fault of a rule, if the check finds one."""
+    if fault := first_fault(source, set_values(parameters(rule)), forecast):
+        raise InputError(f"{rule.name}: {fault}")
 
 
 def require_one_file(source: RuleSource) -> None:
@@ -102,6 +112,12 @@ def require_one_file(source: RuleSource) -> None:
         raise InputError(
             f"{source.name} imports {beside[0].name} beside it; a card holds one file: join them"
         )
+
+
+def require_own_name(source: RuleSource) -> None:
+    """Refuse a rule of the user's own that takes the name of one that comes with replan."""
+    if source.text is not None and source.kind.name in RULES:
+        raise InputError(f"{source.name}: a rule named {source.kind.name} comes with replan: rename it")
 
 
 def own_tuning(source: RuleSource) -> Tuning | None:
@@ -144,89 +160,19 @@ def set_values(chosen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def decision_seconds(rule: Rule, missions: Sequence[Mission]) -> float:
-    """Return the median time in which the rule names the update after the first one."""
-    seconds = []
-    for mission in missions:
+def decision_seconds(rule: Rule, forecast: ForecastKind) -> float:
+    """Return the median time in which the rule names the update after the first one, compiled beforehand."""
+
+    def seconds(mission: Mission) -> float:
         progress, start = mission.progress(FIRST_UPDATE, mission.limit - 1), np.array([mission.world.start])
+        _ = mission.task.knowledge.drift, mission.task.forecast  # computed once for a mission
         began = time.perf_counter()
         UpdateTimes(mission, rule)(progress, start)
-        seconds.append(time.perf_counter() - began)
-    return round(median(seconds), 6)
+        return time.perf_counter() - began
 
-
-def verify_card(
-    card: Card, compute: Compute, *, rule: str | None = None, run_source: bool = False
-) -> list[str]:
-    """Return what is wrong with a card, one line each; an empty list if it holds.
-
-    Parameters
-    ----------
-    compute : runs a study and returns its records
-    rule : where the card's rule is found on this machine, for one that does not come with replan
-    run_source : run the source text that the card holds
-    """
-    if findings := list(incomparable(card)):
-        return findings
-    findings = _computed(card, compute, rule=rule, run_source=run_source)
-    if not findings and card.hash != card.content_hash():
-        findings = ["the card was changed after it was made: its hash does not fit"]
-    return findings
-
-
-def _computed(card: Card, compute: Compute, *, rule: str | None, run_source: bool) -> list[str]:
-    """Return the differences from what the rule does here."""
-    if card.source is None or rule is not None:
-        return list(_recomputed(card, find_rule(rule or card.rule), compute))
-    if not run_source:
-        raise InputError(
-            f"{card.rule} does not come with replan: give --rule file.py:Class, or --run-source to run the "
-            "card's own"
-        )
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "card_rule.py"
-        file.write_text(card.source, encoding="utf-8")
-        return list(_recomputed(card, find_rule(f"{file}:{card.rule.rpartition(':')[2]}"), compute))
-
-
-def incomparable(card: Card) -> Iterator[str]:
-    """Yield why a card cannot be recomputed as a whole."""
-    if (card.suite.version, card.suite.hash) != (VERSION, suite_hash()):
-        yield (
-            f"the card is of suite {card.suite.version} {card.suite.hash[:12]}, "
-            f"this replan has {VERSION} {suite_hash()[:12]}"
-        )
-        return
-    listed = [(world.name, world.execution) for world in card.worlds]
-    if lacking := [entry for entry in expected_entries() if entry not in set(listed)]:
-        yield f"the card lacks {lacking[0][0]}, {lacking[0][1]}, and {len(lacking) - 1} more"
-    elif len(listed) != len(list(expected_entries())):
-        yield "the card lists worlds that are not in the test part, or one twice"
-
-
-def _recomputed(card: Card, source: RuleSource, compute: Compute) -> Iterator[str]:
-    """Yield the differences between the rule of this machine and the card."""
-    if source_digest(source) != card.source_sha256:
-        found, stated = _short(source_digest(source)), _short(card.source_sha256)
-        yield f"the source of {source.name} is not the card's: {found}, not {stated}"
-        return
-    rule = source.make(**set_values(card.parameters))
-    if sorted(rule.needs) != card.needs:
-        needs = ", ".join(sorted(rule.needs)) or "nothing"
-        yield f"the rule needs {needs}, the card says {', '.join(card.needs) or 'nothing'}"
-    yield from (
-        f"check_rule: {finding}" for finding in check_rule(rule, *check_missions(card.forecast), most=1)
-    )
-    found = measured(source.name, card.parameters, card.tuning, compute, card.forecast)
-    wrong = [key for key, regret in card.regrets.items() if not abs(found[key] - regret) <= TOLERANCE]
-    for name, execution in wrong[:1]:
-        stated, computed = card.regrets[name, execution], found[name, execution]
-        more = f"; {len(wrong) - 1} more worlds differ" if len(wrong) > 1 else ""
-        yield f"{name}, {execution}: the card says {stated:.8f}, recomputed {computed:.8f}{more}"
-
-
-def _short(digest: str | None) -> str:
-    return "no source" if digest is None else digest[:12]
+    for mission in check_missions(forecast):
+        seconds(mission)
+    return round(median(seconds(mission) for mission in check_missions(forecast)), 6)
 
 
 def _study(rule: str, part: Part, axis: dict[str, Any], forecast: ForecastKind, *, measure: str) -> Study:

@@ -1,7 +1,8 @@
 """Result cards: the exact regret of one rule on every world of the test part, and all that made it.
 
 A card is a JSON file. Regrets are rounded to 8 decimals. Its `hash` covers everything but times, so that a
-card which was changed by accident says so; that it is true is shown by recomputing it.
+card which was changed by accident says so; that it is true is shown by recomputing it. Statements that cannot
+be recomputed stand apart, as `stated_by_author`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -28,7 +29,8 @@ DECIMALS = 8
 TOLERANCE = 2e-8
 """Greatest difference of a regret on a card from the recomputed one."""
 OWN_WORLD = "own world"
-TIMES = {"decision_seconds"}
+TIMES = {"stated_by_author": {"decision_seconds"}}
+"""Fields that differ between two runs, as pydantic excludes them."""
 
 
 class SuiteName(StrictModel):
@@ -41,11 +43,21 @@ class SuiteName(StrictModel):
 class Tuning(StrictModel):
     """The choice of a card's parameters."""
 
-    on: str
+    on: Literal["tune", "own world"]
     """`tune`: one set for all worlds, on the tune part; `own world`: a set for each world, on that world."""
     candidates: int | None = None
     mean_score: float | None = None
     """Mean score of the chosen set on the tune part."""
+
+
+class AuthorStatement(StrictModel):
+    """Statements of the author of a card, which verification does not recompute."""
+
+    tuning: Tuning | None = None
+    """None: the parameters are the class's defaults, or were given."""
+    versions: dict[str, str]
+    decision_seconds: float
+    """Median time in which the rule names its next update, over one world of each family."""
 
 
 class WorldRegret(StrictModel):
@@ -63,28 +75,25 @@ class Card(StrictModel):
     """Shown in tables."""
     suite: SuiteName = Field(default_factory=SuiteName)
     rule: str
-    """As it was typed: a registered name, file.py:Class or package.module:Class."""
+    """A registered name, file.py:Class without the folder, or package.module:Class."""
     source: str | None = None
     """Text of the file that defines a rule of the user's own."""
     source_sha256: str | None = None
     needs: list[str]
     """Names of the needs that the rule declares."""
     parameters: dict[str, Any]
-    tuning: Tuning | None = None
-    """None: the parameters are the class's defaults, or were given."""
     forecast: ForecastKind = "frozen"
     """Forecast of the steps ahead."""
     worlds: list[WorldRegret]
-    versions: dict[str, str]
-    decision_seconds: float
-    """Median time in which the rule names its next update, over one world of each family."""
+    stated_by_author: AuthorStatement
     hash: str = ""
     """SHA-256 of everything above but times."""
 
     @property
     def own_world(self) -> bool:
         """Whether the rule was tuned on the worlds that it is scored on."""
-        return self.tuning is not None and self.tuning.on == OWN_WORLD
+        tuning = self.stated_by_author.tuning
+        return tuning is not None and tuning.on == OWN_WORLD
 
     @property
     def regrets(self) -> Regrets:
@@ -93,7 +102,7 @@ class Card(StrictModel):
 
     def content_hash(self) -> str:
         """Return the hash that the card should state."""
-        content = self.model_dump(mode="json", exclude={"hash", *TIMES})
+        content = self.model_dump(mode="json", exclude={"hash": True, **TIMES})
         return hashlib.sha256(canonical(content).encode()).hexdigest()
 
     def sealed(self) -> Card:
