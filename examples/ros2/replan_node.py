@@ -18,14 +18,17 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav2_msgs.srv import IsPathValid
-from nav_msgs.msg import Path
+from nav_msgs.msg import OccupancyGrid, Path
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 
+from replan.robots.planar_transforms import TransformTree
+from replan.robots.ros2.local_costmap import occupancy_of
 from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService, load_scheduler
 
 THREADS = 8  # an answer holds one until the planner's own check has answered through another
@@ -36,6 +39,8 @@ DEFAULTS = {
     "planner": "/is_path_valid",
     "plan_topic": "/plan",
     "pose_topic": "/amcl_pose",
+    "costmap_topic": "/local_costmap/costmap",
+    "map_frame": "map",
     "patience": 5.0,
     "decision_limit": 0.05,
     "planner_limit": 0.05,
@@ -73,11 +78,24 @@ class ReplanNode(Node):
         self.create_subscription(Path, given["plan_topic"], self._on_path, 10, callback_group=group)
         often = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
         self.create_subscription(PoseWithCovarianceStamped, given["pose_topic"], self._on_pose, often)
+        if given["costmap_topic"]:
+            self._tree, self._map_frame = TransformTree(), given["map_frame"]
+            self.create_subscription(OccupancyGrid, given["costmap_topic"], self._on_costmap, often)
+            self.create_subscription(TFMessage, "/tf", self._on_transforms, 100)
+            self.create_subscription(TFMessage, "/tf_static", self._on_transforms, kept)
         self.create_timer(min(1.0, scheduler.setting.step_seconds), self.scheduler.tick)
 
     def _on_pose(self, message) -> None:
         position, covariance = message.pose.pose.position, np.array(message.pose.covariance)
         self.scheduler.on_pose((position.x, position.y), covariance.reshape(6, 6)[:2, :2])
+
+    def _on_transforms(self, message) -> None:
+        self._tree.add(message.transforms)
+
+    def _on_costmap(self, message) -> None:
+        frame, stamp = self._tree.pose(message.header.frame_id, within=self._map_frame), message.header.stamp
+        if frame is not None:
+            self.scheduler.on_costmap(occupancy_of(message, frame), stamp.sec + stamp.nanosec * 1e-9)
 
     def _on_path(self, message) -> None:
         points = [(pose.pose.position.x, pose.pose.position.y) for pose in message.poses]

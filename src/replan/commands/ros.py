@@ -28,6 +28,9 @@ def serve(
     planner: Annotated[str, typer.Option(help="The planner's own check; '': none.")] = "/is_path_valid",
     plan_topic: Annotated[str, typer.Option(help="Topic of paths.")] = "/plan",
     map_topic: Annotated[str, typer.Option(help="Topic of the map, in place of the setting's file.")] = "",
+    costmap_topic: Annotated[
+        str, typer.Option(help="Topic of the local costmap; '': none.")
+    ] = "/local_costmap/costmap",
     pose_from: Annotated[
         Literal["pose", "tf", "odometry"], typer.Option(help="Source of the pose.")
     ] = "pose",
@@ -74,8 +77,17 @@ def serve(
         )
 
     names = Names(
-        service, planner, plan_topic, map_topic, pose_topic, odometry_topic, pose_from, map_frame, base_frame
-    )  # pyright: ignore[reportArgumentType]
+        service=service,
+        planner=planner,
+        plan=plan_topic,
+        map=map_topic,
+        costmap=costmap_topic,
+        pose=pose_topic,
+        odometry=odometry_topic,
+        pose_from=pose_from,  # pyright: ignore[reportArgumentType]
+        map_frame=map_frame,
+        base_frame=base_frame,
+    )
     bus = Bus(domain, localhost=localhost or None)
     robot = Ros2Scheduler(
         bus,

@@ -19,6 +19,7 @@ T = 71  # 1.5 times as many
 
 
 def scheduler(setting, cells, rule=None, **options):
+    options = {"execution": "map"} | options
     return Nav2Scheduler(setting, rule or FixedTimes((1, 10, 20, 30)), cells=cells, **options)
 
 

@@ -170,9 +170,10 @@ def test_what_is_given_takes_precedence(load):
     assert load(execution="map").execution == "map"
 
 
-def test_without_the_section_it_looks_ahead_from_the_likeliest_cell(load):
+def test_without_the_section_the_robot_is_localised_and_replans_at_the_last_moment(load):
     scheduler = load(TEXT)
-    assert (scheduler.rule.name, scheduler.execution) == ("lookahead", "map")
+    assert (scheduler.rule.name, scheduler.execution) == ("last-moment", "localised")
+    assert load(TEXT, execution="belief").rule.name == "lookahead"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class CflibCraft:
         self.was_found_flying = False
 
     def connect(self, patience: float, watch: Callable[[], None]) -> None:
-        """Open the link and start the log; `watch`, called meanwhile, may raise."""
+        """Open the link and start the log. `watch` is called while waiting and may raise."""
         why = self._link.connect(patience, watch)
         if why is not None:
             raise FlightAborted(f"no Crazyflie at {self._link.uri}: {why}")
@@ -111,7 +111,7 @@ class CflibCraft:
         return self._sample
 
     def next_sample(self, watch: Callable[[], None] = lambda: None, patience: float = 3.0) -> Sample:
-        """The first state that comes in from now on; `watch`, called meanwhile, may raise."""
+        """Return the next state that arrives. `watch` is called while waiting and may raise."""
         before, until = self._sample, self._clock.now() + patience
         while self._sample is before:
             watch()

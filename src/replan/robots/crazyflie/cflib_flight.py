@@ -26,9 +26,20 @@ from replan.robots.crazyflie.craft import (
 from replan.robots.crazyflie.flight import FlightAborted, FlightLog
 from replan.robots.crazyflie.guard import Guard
 from replan.robots.crazyflie.landing import Landing
-from replan.robots.crazyflie.layouts import CELL_SIZE, GRID, START, Wind, cells_at, centres, state_of
+from replan.robots.crazyflie.layouts import (
+    CELL_SIZE,
+    GRID,
+    HEIGHT,
+    MOVE_SECONDS,
+    START,
+    WALL,
+    Wind,
+    cells_at,
+    centres,
+    state_of,
+)
 
-WALL = CELL_SIZE / 2  # m; no setpoint is nearer to the grid's edge
+CLIMB_SECONDS = 2.0
 ZERO_LENGTH = 0.01  # m; a shorter move is skipped
 RAMP_SHARE = 0.6  # of a move's time; the rest is for settling
 WIND_STIFFNESS = 0.44  # N/m: what a steady force moves the drone by, measured in the simulator
@@ -44,9 +55,6 @@ class CflibFlight:
         self,
         uri: str,
         *,
-        height: float = 0.5,
-        climb_speed: float = 0.25,
-        move_seconds: float = 2.0,
         wind: Wind | None = None,
         limits: FlightLimits | None = None,
         patience: float = 5.0,
@@ -58,9 +66,6 @@ class CflibFlight:
         """
         self.uri = uri
         self.limits = limits or FlightLimits()
-        self._height = height
-        self._climb_seconds = height / climb_speed
-        self._move_seconds = move_seconds
         self._wind = wind
         self._patience = patience
         self._clock = clock or FlightClock()
@@ -88,9 +93,9 @@ class CflibFlight:
         finally:
             self._guard.start()  # from here on every way out is a landing
         x, y = map(float, centres(state_of(START)))
-        self._ramp = Ramp((x, y, 0.0), (x, y, self._height), self._clock.now(), self._climb_seconds)
-        self._wait(self._climb_seconds + self._move_seconds)
-        if (reached := craft.latest().position[2]) < 0.6 * self._height:
+        self._ramp = Ramp((x, y, 0.0), (x, y, HEIGHT), self._clock.now(), CLIMB_SECONDS)
+        self._wait(CLIMB_SECONDS + MOVE_SECONDS)
+        if (reached := craft.latest().position[2]) < 0.6 * HEIGHT:
             raise FlightAborted(f"no take-off: still at {reached:.2f} m")
 
     def localise(self, which: Sequence[int]) -> Array:
@@ -116,8 +121,8 @@ class CflibFlight:
         self._knows_place = False
         if math.dist(told[:2], (x, y)) < ZERO_LENGTH:
             return
-        self._ramp = Ramp(told, (x, y, self._height), self._clock.now(), RAMP_SHARE * self._move_seconds)
-        self._wait(self._move_seconds)
+        self._ramp = Ramp(told, (x, y, HEIGHT), self._clock.now(), RAMP_SHARE * MOVE_SECONDS)
+        self._wait(MOVE_SECONDS)
 
     def stop(self, reason: str) -> None:
         """Break the flight off; the guard lands at once, whatever the caller is doing."""
@@ -136,7 +141,7 @@ class CflibFlight:
 
     @property
     def tracking(self) -> Tracking | None:
-        """How closely the drone followed its setpoints; None before take-off."""
+        """Tracking error of the flight; None before take-off."""
         return None if self._guard is None else self._guard.tracking
 
     def log(self) -> FlightLog:

@@ -133,7 +133,7 @@ class FlightLimits:
 
 @dataclass(frozen=True)
 class Tracking:
-    """How closely a drone followed its setpoints."""
+    """Tracking error of a drone: how closely it followed its setpoints."""
 
     farthest: float = 0.0  # m from its setpoint
     excursions: int = 0  # times that it was off course for too long

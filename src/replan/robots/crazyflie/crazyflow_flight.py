@@ -26,8 +26,10 @@ from replan.robots.crazyflie.layouts import (
     FORCES_PER_MOVE,
     GRID,
     GUST_DEVIATION,
+    HEIGHT,
     MOVE_SECONDS,
     START,
+    WALL,
     Wind,
     cells_at,
     centres,
@@ -36,9 +38,6 @@ from replan.robots.crazyflie.layouts import (
 )
 from replan.robots.crazyflie.physics import Physics
 from replan.robots.crazyflie.world import Calibration
-
-HEIGHT = 0.5  # m
-WALL = CELL_SIZE / 2  # m; the walls are felt, so a setpoint stays this far from them
 
 REACHES = {1: 1, 3: 2}  # the most cells that wind adds to a move
 FORCES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06)  # N

@@ -106,7 +106,7 @@ class Flight(Protocol):
 
     @property
     def tracking(self) -> Tracking | None:
-        """How closely the drone followed its setpoints; None if nobody watched that."""
+        """Tracking error of the flight; None if it was not measured."""
         ...
 
     def land(self) -> None:
@@ -178,7 +178,7 @@ def fly(
 
 
 class _Signals:
-    """Signals stop a flight and are only noted during its landing. Other threads leave them alone."""
+    """Let signals stop a flight; during its landing they are only recorded. Does nothing in other threads."""
 
     def __init__(self, flight: Flight) -> None:
         self._flight = flight

@@ -91,7 +91,7 @@ def _messages(flown: Flown, layout: Layout, drone: int) -> list[tuple[float, str
                 "reason": event.why,
                 "score": decision.score if decision else None,
                 "threshold": decision.threshold if decision else None,
-                "terms": dict(decision.terms) if decision else {},
+                "terms": decision.finite_terms if decision else {},
             }
             found.append((seconds, "/updates", update))
     seconds = float(log.times[-1])

@@ -14,7 +14,7 @@ from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Plan
-from replan.results.measure import ColumnFormat, Measure
+from replan.results.measure import ColumnFormat, JointMeasure, Measure
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.robots.crazyflie.flight import (
     COLLISION_LENGTH,
@@ -164,7 +164,7 @@ def fly_one(job: Job, *, link: str | None = None, progress: OnMove | None = None
 
 
 @dataclass(frozen=True)
-class Flights(Measure, name="flight"):
+class Flights(JointMeasure, name="flight"):
     """The measure `flight` of studies: the layouts of a density, flown in simulated physics."""
 
     flights: list[dict[str, Any]] | None = None

@@ -87,7 +87,7 @@ class Guard(threading.Thread):
     def _look_and_stream(self) -> None:
         try:
             setpoint = self._setpoint()
-            if found := self._look(setpoint):  # another thread may set `trouble` meanwhile
+            if found := self._look(setpoint):  # another thread may set `trouble` at any time
                 self.trouble = found
             if self.trouble is None and setpoint is not None:
                 self._may_fly = True
@@ -97,7 +97,7 @@ class Guard(threading.Thread):
 
     @property
     def tracking(self) -> Tracking:
-        """How closely the drone has followed its setpoints."""
+        """Tracking error so far."""
         return self._course.tracking
 
     def _look(self, setpoint: Setpoint | None) -> str | None:
@@ -142,7 +142,7 @@ class Guard(threading.Thread):
 
 
 class CourseWatch:
-    """Compares where a drone is with where it should be, with hysteresis."""
+    """Compares a drone's position with its setpoint, with hysteresis."""
 
     def __init__(self, limits: FlightLimits) -> None:
         self._limits = limits

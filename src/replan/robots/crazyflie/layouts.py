@@ -36,6 +36,8 @@ OBSTACLES: dict[Density, int] = {"none": 0, "sparse": 14, "dense": 29}  # poles:
 
 GRID = 12
 CELL_SIZE = 0.30  # m
+WALL = CELL_SIZE / 2  # m; the walls are felt, so a setpoint stays this far from them
+HEIGHT = 0.5  # m, of flights
 POLE_RADIUS = 0.05  # m
 DRONE_RADIUS = 0.07  # m, cf2x: 46 mm arm and 23.5 mm propeller
 SAFETY_MARGIN = 0.05  # m

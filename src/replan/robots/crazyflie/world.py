@@ -30,7 +30,6 @@ from replan.model.kernel import Array, Indices, constant
 from replan.model.reward import Reward
 from replan.model.slip import MOVES
 from replan.model.world import World
-from replan.planning.ties import Ties
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,
     GRID,
@@ -190,16 +189,14 @@ def crazyflie_mission(
     wind: Wind,
     *,
     execution: Execution = "map",
-    ties: Ties | None = None,
     budget: int = BUDGET,
-    planning_horizon: int = PLANNING_HORIZON,
     cuts: int = 1,
     table: Calibration | None = None,
     collision_cost: float = COLLISION_COST,
 ) -> Mission:
     """Return the paper's mission, n/T/H/B = 12/60/7/6, on one layout and wind."""
     world = crazyflie_world(layout, wind, cuts=cuts, table=table, collision_cost=collision_cost)
-    robot = Robot(planning_horizon=planning_horizon, ties=ties or Ties(), execution=execution)
+    robot = Robot(planning_horizon=PLANNING_HORIZON, execution=execution)
     return Mission(world, robot, Spending.exactly(budget))
 
 

@@ -175,7 +175,7 @@ def _command(message: Any, logged: int) -> tuple[float, float, float]:
 
 
 def _pose(message: Any, logged: int, tree: TransformTree, map_frame: str, base_frame: str) -> list:
-    """Return (time, x, y, yaw) in the map's frame, or nothing where that frame is not connected."""
+    """Return (time, x, y, yaw) in the map's frame, or nothing if that frame is not connected."""
     if message.__msgtype__ == "tf2_msgs/msg/TFMessage":
         pose = tree.pose(base_frame, within=map_frame)
         return [] if pose is None else [(logged * 1e-9, pose.x, pose.y, pose.yaw)]

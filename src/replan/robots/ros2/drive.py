@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,14 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.execute.agent import Agent
+from replan.execute.robot import Robot, plan_by_induction
 from replan.execute.snapshot import read_attached
-from replan.model.kernel import Array, Indices
+from replan.model.kernel import Array, Indices, Kernel
+from replan.model.slip import SlipKernel
+from replan.planning.backward_induction import Plan
+from replan.planning.ties import Ties
+from replan.robots.ros2.floor import KnownFloor
+from replan.robots.ros2.ways import FastestWays, PathInForce, plan_of
 from replan.schedule.rule import Decision
 from replan.worlds.cell_map import CellMap
 
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
     from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
 
 FILE = "drive.npz"
-_PLAIN = ("start", "goal", "moves", "began", "asked", "paths", "beyond_budget")
+_PLAIN = ("start", "goal", "moves", "began", "asked", "paths", "beyond_budget", "seen_at")
 
 
 @dataclass(frozen=True)
@@ -46,10 +52,50 @@ class Drive:
     began: float  # seconds
     path: ReceivedPath
     way: Indices  # cells of the path in force
+    floor: KnownFloor | None = field(default=None, repr=False)  # of a localised robot
+    force: PathInForce | None = field(default=None, repr=False)  # its path, beside the fastest way
+    seen_at: int = -1  # step at which a localised robot saw its cell last
     due: Decision | None = None  # the decision that made an update due
     asked: float | None = None  # when "replan" was last answered, None if not since the last path
     paths: int = 1  # that have come, the first one included
     beyond_budget: int = 0  # of these, paths after the budget was spent
+
+    def follow(self, way: Indices) -> Indices | None:
+        """Put a path in force; return the (S,) moves of a localised robot: the fastest ones off its path."""
+        self.way = way
+        if self.floor is None:
+            return None
+        self.floor.path = frozenset(way.tolist())
+        ways = FastestWays.on(self.floor.kernel, self.goal)
+        self.force = PathInForce.found_on(self.cells, way, ways)
+        return self.force.policy(ways.policy)
+
+
+def robot_that_sees(robot: Robot, drive: Drive, dry: Kernel) -> Robot:
+    """Return a localised robot with the floor as it comes to know it, and ways as a planner finds them.
+
+    Its planner keeps to the path in force where that is still as good as it was.
+    """
+    assert isinstance(dry, SlipKernel)
+    drive.floor = KnownFloor(dry)
+    drive.follow(drive.way)
+
+    def planner(kernel: Any, reward, time: int, horizon: int, ties: Ties) -> Plan:
+        assert drive.force is not None
+        ways = FastestWays.on(kernel, drive.goal)
+        return plan_of(ways, drive.force.new_policy(ways), time, ties)
+
+    return replace(robot, estimator=drive.floor, planner=planner)
+
+
+def blind_robot(robot: Robot, drive: Drive, dry: Kernel) -> Robot:
+    """Return a robot that follows the path in force, and its own plans off it."""
+
+    def planner(kernel: Kernel, reward, time: int, horizon: int, ties: Ties) -> Plan:
+        made = plan_by_induction(kernel, reward, time, horizon, ties)
+        return replace(made, policy=drive.cells.policy_along(drive.way, made.policy))
+
+    return replace(robot, planner=planner)
 
 
 def save(drive: Drive | None, folder: str | Path) -> None:
@@ -67,6 +113,7 @@ def save(drive: Drive | None, folder: str | Path) -> None:
         "points": drive.path.points,
         "stamp": drive.path.stamp,
         "map": [cells.cell, cells.shape, cells.origin, cells.inflation],
+        "slowness": None if drive.force is None else drive.force.slowness,
         "blocked": np.packbits(cells.blocked).tobytes().hex(),
     }
     drive.agent.save(file, attached=attached)
@@ -91,7 +138,10 @@ def restore(scheduler: Nav2Scheduler, folder: str | Path) -> bool:
         start, goal, moves, began = (saved[name] for name in _PLAIN[:4])
         drive = scheduler.make_drive(path, way, began, cells=cells, start=start, goal=goal, moves=moves)
         drive.due = None if saved["due"] is None else Decision(**saved["due"])
-        drive.asked, drive.paths, drive.beyond_budget = (saved[name] for name in _PLAIN[4:])
+        drive.asked, drive.paths, drive.beyond_budget, drive.seen_at = (saved[name] for name in _PLAIN[4:])
+        if drive.floor is not None:
+            slowness = np.asarray(saved["slowness"], dtype=float)
+            drive.force = PathInForce(cells, way, slowness.reshape(len(way)))
     except (ValueError, LookupError, TypeError) as error:
         raise InputError(f"{file}: not a saved mission ({error})") from None
     drive.agent.restore(file)

@@ -4,6 +4,10 @@ A mission begins with the first path to a new goal, and ends at the goal or afte
 time for one cell of the map, so that decisions follow the clock. Each new path is an update, whoever asked
 for it: the path is the plan in force until the next one comes; with a forecast that moves, the plan in force
 is the one made on the forecast. An update that is due stays due until a path comes.
+
+A localised robot, the default, gives its pose at every question. It learns at no update which cells within
+the range of its sensors are blocked and how slippery the floor is (`floor`), and weighs its path against the
+one that its planner would find now (`ways`). Otherwise it is blind between updates, as the paper's is.
 """
 
 from __future__ import annotations
@@ -16,18 +20,18 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.execute.agent import Agent
-from replan.execute.robot import plan_by_induction
-from replan.model.kernel import Array, Indices, Kernel
-from replan.planning.backward_induction import Plan
-from replan.planning.ties import Ties
-from replan.robots.ros2.drive import Drive, ReceivedPath
+from replan.model.kernel import Array, Indices
+from replan.robots.ros2.drive import Drive, ReceivedPath, blind_robot, robot_that_sees
+from replan.robots.ros2.local_costmap import cells_shown
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.worlds.cell_map import CellMap
+from replan.worlds.map_file import OccupancyMap
 from replan.worlds.map_world import Map
 from replan.worlds.settings import Setting, make_mission
 
 PATIENCE = 5.0  # seconds
+DETOURS = 2.0  # times as many steps as other missions have: a localised robot may have to turn back
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Nav2Scheduler:
         setting: Setting,
         rule: Rule,
         *,
-        execution: Execution = "map",
+        execution: Execution = "localised",
         patience: float = PATIENCE,
         cells: CellMap | None = None,
         **agent_options: Any,
@@ -64,6 +68,7 @@ class Nav2Scheduler:
         self.changes = 0  # grows whenever there is something new to save
         self._options = agent_options
         self._position: tuple[Array, Array | None] | None = None  # x, y and their covariance
+        self._costmap: OccupancyMap | None = None
         self._try_out()
 
     def on_map(self, cells: CellMap) -> None:
@@ -76,6 +81,14 @@ class Nav2Scheduler:
             np.asarray(position, dtype=float),
             None if covariance is None else np.asarray(covariance, dtype=float),
         )
+
+    def on_costmap(self, costmap: OccupancyMap) -> None:
+        """Take a local costmap in the frame of the map; cells outside of it stay as last seen."""
+        self._costmap = costmap
+        drive = self.drive
+        if drive is not None and drive.floor is not None:
+            points = drive.cells.points_along(drive.path.points)
+            drive.floor.see(*cells_shown(costmap, drive.cells, points, drive.way))
 
     def on_path(self, points: ArrayLike, now: float, *, stamp: float = 0.0) -> Verdict:
         """Take a path of (n, 2) x, y: a new mission if it leads to a new goal, else an update."""
@@ -158,19 +171,16 @@ class Nav2Scheduler:
         trial: bool = False,
     ) -> Drive:
         """Return a mission that has not started yet; `trial` as in `Agent`."""
-        world = self.setting.world_on(cells, start=start, goal=goal, moves=moves)
+        sees = self.execution == "localised"
+        world = self.setting.world_on(cells, start=start, goal=goal, moves=moves * (DETOURS if sees else 1))
         budget = self.setting.budget
         limit = None if budget is None else min(budget, world.horizon - 1)
         setting = self.setting.model_copy(update={"budget": limit})
         mission = make_mission(setting, world=world, execution=self.execution)
-
-        def planner(kernel: Kernel, reward, time: int, horizon: int, ties: Ties) -> Plan:
-            made = plan_by_induction(kernel, reward, time, horizon, ties)
-            return replace(made, policy=cells.policy_along(drive.way, made.policy))
-
         drive = Drive(cells, start, goal, moves, now, path, way)
         if not mission.robot.forecast.moves:
-            mission = replace(mission, robot=replace(mission.robot, planner=planner))
+            make = robot_that_sees if sees else blind_robot
+            mission = replace(mission, robot=make(mission.robot, drive, world.kernel(0)))
         drive.agent = Agent.on(mission, self.rule, trial=trial, **self._options)
         return drive
 
@@ -194,8 +204,10 @@ class Nav2Scheduler:
         if not np.isfinite(cells.moves_to(goal)[start]):
             start = int(way[0])
         drive = self.make_drive(path, way, now, cells=cells, start=start, goal=goal, moves=len(way) - 1)
-        drive.agent.start(start)
+        drive.agent.start(start, policy=drive.follow(way))
         self.drive = drive
+        if self._costmap is not None:
+            self.on_costmap(self._costmap)
         self.changes += 1
         return Verdict(False, "a mission has begun")
 
@@ -203,11 +215,12 @@ class Nav2Scheduler:
         drive = self.drive
         assert drive is not None
         self._advance(now)
-        drive.path, drive.way = path, way
+        drive.path = path
+        policy = drive.follow(way)
         drive.paths += 1
         if drive.agent.budget_left == 0:
             drive.beyond_budget += 1
-        drive.agent.update(self._look(drive, int(way[0])))
+        drive.agent.update(self._look(drive, int(way[0])), policy=policy)
         drive.due = drive.asked = None
         self.changes += 1
         return self.peek(now)
@@ -218,13 +231,30 @@ class Nav2Scheduler:
         assert drive is not None
         agent = drive.agent
         step = int((now - drive.began) / self.setting.step_seconds + 1e-9)
+        step = min(step, agent.horizon - 1)
+        if agent.robot.sees:
+            while agent.time < step:
+                agent.act()
+            decision = agent.due(self._seen(drive))
+            drive.due = drive.due or (decision if decision.update else None)
+            return decision
         while True:
             decision = agent.due()
             if decision.update and drive.due is None:
                 drive.due = decision
-            if agent.time >= min(step, agent.horizon - 1):
+            if agent.time >= step:
                 return decision
             agent.act()
+
+    def _seen(self, drive: Drive) -> int | None:
+        """Return the cell of a localised robot at the first question of a step; None if it is unknown."""
+        if drive.seen_at == drive.agent.time:
+            return None
+        state = self._state(drive.cells, -1)
+        if state < 0:
+            return None
+        drive.seen_at = drive.agent.time
+        return state
 
     def _end_if_over(self, now: float) -> None:
         drive = self.drive
@@ -251,6 +281,11 @@ class Nav2Scheduler:
     def _look(self, drive: Drive, otherwise: int) -> int | Array:
         """Return the robot's cell, or the probabilities of cells where the pose has a covariance."""
         position, covariance = self._position or (None, None)
-        if position is None or covariance is None or int(drive.cells.states_at(position)) < 0:
+        if (
+            drive.agent.robot.sees
+            or position is None
+            or covariance is None
+            or int(drive.cells.states_at(position)) < 0
+        ):
             return self._state(drive.cells, otherwise)
         return drive.cells.distribution_at(position, covariance)

@@ -16,9 +16,9 @@ from replan.errors import InputError
 from replan.robots.planar_transforms import TransformTree, pose_of
 from replan.robots.ros2 import messages
 from replan.robots.ros2.dds import Bus, Call
+from replan.robots.ros2.local_costmap import occupancy_of
 from replan.robots.ros2.messages import REQUESTS, RESPONSES, TYPE_HASHES, Distro, Nav2, shape_of
 from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService
-from replan.worlds.map_file import OccupancyMap
 
 PoseSource = Literal["pose", "tf", "odometry"]
 OLDEST: Nav2 = "1.3"
@@ -33,6 +33,7 @@ class Names:
     planner: str = "/is_path_valid"
     plan: str = "/plan"
     map: str = ""
+    costmap: str = "/local_costmap/costmap"
     pose: str = "/amcl_pose"
     odometry: str = "/odom"
     pose_from: PoseSource = "pose"
@@ -98,9 +99,11 @@ class Ros2Scheduler:
         self.bus.subscribe(names.plan, messages.Path, self._on_path)
         if names.map:
             self.bus.subscribe(names.map, messages.OccupancyGrid, self._on_map, latched=True)
+        if names.costmap:
+            self.bus.subscribe(names.costmap, messages.OccupancyGrid, self._on_costmap, reliable=False)
         if names.pose_from == "pose":
             self.bus.subscribe(names.pose, messages.PoseWithCovarianceStamped, self._on_pose, reliable=False)
-        else:
+        if names.pose_from != "pose" or names.costmap:
             for topic, latched in (("/tf", False), ("/tf_static", True)):
                 self.bus.subscribe(
                     topic,
@@ -147,20 +150,21 @@ class Ros2Scheduler:
         self.service.on_path(points, messages.seconds_of(message.header.stamp))
 
     def _on_map(self, message: Any) -> None:
-        info = message.info
-        origin = pose_of(info.origin)
         try:
-            occupancy = OccupancyMap.from_grid(
-                message.data,
-                width=info.width,
-                height=info.height,
-                resolution=info.resolution,
-                origin=(origin.x, origin.y, origin.yaw),
-            )
+            self.service.on_map(occupancy_of(message))
         except InputError as error:
             self._trouble(f"a map that cannot be used: {error}")
+
+    def _on_costmap(self, message: Any) -> None:
+        frame = self._tree.pose(message.header.frame_id, within=self.names.map_frame)
+        if frame is None:
             return
-        self.service.on_map(occupancy)
+        try:
+            costmap = occupancy_of(message, frame)
+        except InputError as error:
+            self._trouble(f"a costmap that cannot be used: {error}")
+            return
+        self.service.on_costmap(costmap, messages.seconds_of(message.header.stamp))
 
     def _on_request(self, call: Call) -> None:
         if not self._refuse_other_shapes(call):

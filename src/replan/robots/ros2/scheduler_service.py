@@ -73,17 +73,19 @@ class SchedulerService:
                 raise InputError(f"the {name} must be positive, not {limit}")
         self.scheduler, self.clock = scheduler, clock
         self.decision_limit, self.planner_limit = decision_limit, planner_limit
-        self.trouble = ""  # what is wrong beside the mission, for diagnostics
+        self.trouble = ""  # a problem outside the mission, for diagnostics
         self.calls = 0
         self._snapshot, self._publish = snapshot, publish
         self.resumed = snapshot is not None and restore(scheduler, snapshot)
         self._saved = scheduler.changes
         self._pose: tuple[Any, Any] | None = None
+        self._costmap: tuple[OccupancyMap, float] | None = None
+        self._shown: tuple[OccupancyMap, float] | None = None  # the costmap that the scheduler has
         self._last: SchedulerReport | None = None
         self._worker = Worker()
 
     def on_pose(self, position: ArrayLike, covariance: ArrayLike | None = None) -> None:
-        """Take the robot's x, y and their (2, 2) covariance, as often as they come."""
+        """Store the robot's x, y and their (2, 2) covariance; called for every message."""
         self._pose = (position, covariance)
 
     def on_path(self, points: ArrayLike, stamp: float) -> None:
@@ -93,6 +95,10 @@ class SchedulerService:
     def on_map(self, occupancy: OccupancyMap) -> None:
         """Take a map."""
         self._post(lambda now: self.scheduler.on_map(self.scheduler.setting.cut(occupancy)))
+
+    def on_costmap(self, costmap: OccupancyMap, stamp: float) -> None:
+        """Take a local costmap in the frame of the map; called for every message."""
+        self._costmap = (costmap, stamp)
 
     def tick(self) -> None:
         """Let time pass; call it about once a step."""
@@ -130,10 +136,15 @@ class SchedulerService:
         """Return whether a decision could be made in time, and the state of the mission."""
         try:
             return True, self._worker.run(
-                lambda: self._work(self.scheduler.status), lambda status: status, timeout=self.decision_limit
+                lambda: self._work(self._status), lambda status: status, timeout=self.decision_limit
             )
         except DeadlineExceeded:
             return False, {"reason": f"no decision within {self.decision_limit:g} s"}
+
+    def _status(self, now: float) -> dict[str, Any]:
+        """Return the state of the mission, and when the costmap is from."""
+        seen = {} if self._shown is None else {"costmap": self._shown[1]}
+        return self.scheduler.status(now) | seen
 
     def settle(self, seconds: float = 10.0) -> None:
         """Wait until all that came before is done and saved."""
@@ -143,9 +154,12 @@ class SchedulerService:
         self._worker.post(lambda: self._work(job))
 
     def _work(self, job: Callable[[float], Any]) -> Any:
-        """Do a job in the worker's thread; save and report what it changed."""
+        """Run a job in the worker's thread, then save and report its changes."""
         if self._pose is not None:
             self.scheduler.on_pose(*self._pose)
+        if self._costmap is not None and self._costmap is not self._shown:
+            self._shown = self._costmap
+            self.scheduler.on_costmap(self._shown[0])
         try:
             return job(self.clock())
         except Exception as error:
@@ -161,7 +175,7 @@ class SchedulerService:
         return said
 
     def _after(self) -> None:
-        """Save what has changed and report it."""
+        """Save changes and report them."""
         try:
             if self._snapshot is not None and self._saved != self.scheduler.changes:
                 save(self.scheduler.drive, self._snapshot)
@@ -196,7 +210,8 @@ def load_scheduler(
     """Return the scheduler of a TOML file with `world = "map"`.
 
     `rule`, `parameters` and `execution` take precedence over the file's. Without `read_map` the scheduler
-    waits for a map.
+    waits for a map. Robots are localised and replan at the last moment, blind ones look ahead, unless
+    something else is said.
     """
     setting = load_setting(path)
     if not isinstance(setting, Map):
@@ -204,10 +219,10 @@ def load_scheduler(
     section = tomllib.loads(Path(path).read_text()).get("scheduler", {})
     if unknown := sorted(set(section) - _KEYS):
         raise InputError(f"{path}: unknown key 'scheduler.{unknown[0]}'")
-    execution = execution or section.get("execution", EXECUTIONS[0])
+    execution = execution or section.get("execution", "localised")
     if execution not in EXECUTIONS:
         raise InputError(f"execution must be {' or '.join(EXECUTIONS)}, not {execution!r}")
-    name = rule or section.get("rule", "lookahead")
+    name = rule or section.get("rule", "last-moment" if execution == "localised" else "lookahead")
     chosen = parameters if rule or parameters else section.get("parameters", {})
     return Nav2Scheduler(
         setting,

@@ -1,0 +1,114 @@
+"""The floor as a robot comes to know it at no update: blocked cells that it sees, slip that it feels.
+
+Cells within the range of its sensors are free or blocked as they are seen; the others stay as last seen. Slip
+is learned from every step along the path: was the commanded move made? A step tells of the floor near by, so
+each cell has its own belief, and a step counts for all cells within `NEAR` of it. Floor is dry at first, that
+is, as slippery as the setting says, but for a small probability; and what was felt fades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from replan.errors import InputError
+from replan.estimate.estimator import Observation
+from replan.model.general_kernel import prepare_kernel
+from replan.model.kernel import Array, Indices
+from replan.model.slip import MOVES, SlipKernel
+
+NEAR = 2  # cells
+SPILLS = np.linspace(0.1, 0.9, 9)  # slips that floor can have beside that of dry floor
+SPILLED = 0.05  # probability of any of them where nothing was felt
+FADES = 0.02  # share of a belief that goes back to that of floor where nothing was felt, in one step
+NOTICED = 0.05  # change of a cell's slip from which it is passed on
+
+
+class KnownFloor:
+    """Estimator of a grid on which cells get blocked or slippery at times and places that nobody tells."""
+
+    def __init__(self, dry: SlipKernel) -> None:
+        self.dry = dry
+        self.path: frozenset[int] = frozenset()
+        """Cells on which the commanded move is known: those of the path that the robot follows."""
+        self._dry_slip = np.broadcast_to(dry.slip, (dry.states,)).copy()
+        self._blocked = np.broadcast_to(dry.blocked, (dry.states,)).copy()
+        self._felt: dict[int, Array] = {}  # (10,) belief about the slip of each cell near which something was
+        self._kernel = SlipKernel(dry.shape, self._dry_slip, law=dry.law, blocked=self._blocked)
+        prepare_kernel(self._kernel)
+
+    @property
+    def kernel(self) -> SlipKernel:
+        """The floor as it is known."""
+        return self._kernel
+
+    def see(self, states: ArrayLike, blocked: ArrayLike) -> None:
+        """Take in whether cells within the range of the sensors are blocked."""
+        states, blocked = np.asarray(states, dtype=np.int64), np.asarray(blocked, dtype=bool)
+        if (self._blocked[states] != blocked).any():
+            self._blocked[states] = blocked
+            self._renew(self._kernel.slip)
+
+    def estimate(self, observation: Observation) -> SlipKernel:
+        """Learn from the step and return the floor as it is known; the same object if nothing has changed."""
+        before, action = observation.previous_state, observation.previous_action
+        if before in self.path and action is not None:
+            self._feel(before, action, observation.state)
+        return self._kernel
+
+    def _feel(self, before: int, action: int, after: int) -> None:
+        """Learn the slip near a cell from a step; one that no slip explains is passed over."""
+        beside = self._beside(before)
+        by_slip = float(self.dry.law[beside == after].sum())
+        if beside[action] != after and by_slip == 0:
+            return
+        slip = self._kernel.slip.copy()
+        for cell in self._near(before):
+            dry = self._dry_slip[cell]
+            values = np.concatenate([[dry], SPILLS])
+            prior = np.concatenate([[1 - SPILLED], np.full(len(SPILLS), SPILLED / len(SPILLS))])
+            belief = (1 - FADES) * self._felt.get(cell, prior) + FADES * prior
+            belief = belief * ((beside[action] == after) * (1 - values) + by_slip * values)
+            self._felt[cell] = belief / belief.sum()
+            mean = float(self._felt[cell] @ values)
+            if abs(mean - slip[cell]) >= NOTICED:
+                slip[cell] = mean
+        if not np.array_equal(slip, self._kernel.slip):
+            self._renew(slip)
+
+    def _beside(self, state: int) -> Indices:
+        """(A,) the cell that each move leads to."""
+        cells = np.clip(np.divmod(state, self.dry.shape[1]) + MOVES, 0, np.array(self.dry.shape) - 1)
+        beside = cells @ np.array([self.dry.shape[1], 1])
+        return np.where(self._blocked[beside], state, beside)
+
+    def _near(self, state: int) -> Iterator[int]:
+        rows, columns = self.dry.shape
+        i, j = divmod(state, columns)
+        for k in range(max(i - NEAR, 0), min(i + NEAR + 1, rows)):
+            for m in range(max(j - NEAR, 0), min(j + NEAR + 1, columns)):
+                yield k * columns + m
+
+    def _renew(self, slip: Array) -> None:
+        self._kernel = SlipKernel(self.dry.shape, slip, law=self.dry.law, blocked=self._blocked.copy())
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return the cells seen blocked, the slip in use, and the beliefs of cells near which it has been."""
+        cells = sorted(self._felt)
+        beliefs = [self._felt[cell] for cell in cells]
+        return {
+            "blocked": self._blocked.copy(),
+            "slip": self._kernel.slip,
+            "cells": np.array(cells, dtype=np.int64),
+            "beliefs": np.array(beliefs).reshape(len(cells), len(SPILLS) + 1),
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Continue from the arrays of `save`."""
+        if arrays["blocked"].shape != self._blocked.shape or arrays["slip"].shape != self._blocked.shape:
+            raise InputError("the saved floor is of another map")
+        self._blocked = arrays["blocked"].astype(bool)
+        self._felt = dict(zip(arrays["cells"].tolist(), arrays["beliefs"], strict=True))
+        self._renew(arrays["slip"])
