@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from benchmarks.timing import Row, alone
@@ -33,7 +34,8 @@ def rows() -> list[Row]:
     loads, charts, redraws = [], [], []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         study, text = load_study("table1", settings=["two-burst"])
-        run_study(study, text, Path(folder), engine=LocalEngine, quiet=True)
+        with closing(LocalEngine()) as engine:
+            run_study(study, text, Path(folder), engine=engine, quiet=True)
         address = write_page(read_run(Path(folder)), folder).resolve().as_uri()
         started = playwright.chromium.launch(executable_path=browser)
         for _ in range(3):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 from benchmarks.timing import peak_megabytes
@@ -46,9 +47,8 @@ def measure(cells: int, workers: int, engine: str) -> dict[str, float]:
         path.write_text(definition(cells))
         study, text = load_study(path)
         began, cpu = time.perf_counter(), time.process_time()
-        report = run_study(
-            study, text, Path(folder) / "run", engine=lambda: make_engine(engine, workers=workers), quiet=True
-        )
+        with closing(make_engine(engine, workers=workers)) as made:
+            report = run_study(study, text, Path(folder) / "run", engine=made, quiet=True)
         wall, cpu = time.perf_counter() - began, time.process_time() - cpu
         assert report.computed and not report.failed, report
         with Store.open(Path(folder) / "run") as store:

@@ -48,6 +48,8 @@ LONGEST = [
     "test_wheel.py",
     "report/test_figures.py",
     "suite/test_verify.py",
+    "suite/test_benchmark.py",
+    "suite/test_fresh_check.py",
     "estimate/test_family_filter.py",
     "estimate/test_drift_bounded_mle.py",
 ]

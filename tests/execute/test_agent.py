@@ -100,7 +100,7 @@ def test_the_estimator_of_the_robot_is_asked_unless_another_one_is_given(mission
 
 def test_the_estimator_is_told_what_the_update_reveals(mission):
     estimator = Faulty(TrueKernel(mission.world))
-    agent = Agent.on(mission, Periodic(), estimator=estimator)
+    agent = Agent.on(mission, Periodic(), estimator=estimator, trial=False)
     fly(agent, mission)
     acted = [event.action for event in agent.log if event.what == "act"]
     assert [seen.time for seen in estimator.asked] == [1, 17, 33, 49]
@@ -110,7 +110,7 @@ def test_the_estimator_is_told_what_the_update_reveals(mission):
 
 def test_the_estimator_is_told_the_state_before_where_it_was_seen(mission):
     estimator = Faulty(TrueKernel(mission.world))
-    agent = Agent.on(mission, Periodic(), estimator=estimator)
+    agent = Agent.on(mission, Periodic(), estimator=estimator, trial=False)
     agent.start(0)
     for previous in (7, 8, None):
         agent.act()
@@ -283,3 +283,20 @@ def test_a_second_start_begins_a_new_mission_for_the_estimator_too(mission):
         agent.update(agent.time % 5)
         agent.act()
     np.testing.assert_array_equal(first_estimate(), before)
+
+
+@pytest.mark.parametrize("execution", ["map", "localised"])
+def test_a_plan_that_was_made_elsewhere_is_put_in_force_and_followed(mission, execution):
+    mission = replace(mission, robot=replace(mission.robot, execution=execution))
+    agent, up = Agent.on(mission, make_rule("periodic")), np.full(mission.world.states, 3)
+    agent.start(mission.world.start, policy=up)
+    assert agent.act() == 3
+    assert agent.update(mission.world.start)
+    assert (agent.plan.policy != 3).any(), "its own plan"
+    agent.act()
+    assert agent.update(mission.world.start, policy=up)
+    assert (agent.plan.policy == up).all()
+    with pytest.warns(UserWarning, match="policy is not"):
+        agent.act()
+        assert not agent.update(mission.world.start, policy=np.full(mission.world.states, 9))
+    assert (agent.plan.policy == up).all(), "the last plan stays in force"

@@ -83,7 +83,7 @@ def test_a_late_estimator_is_not_waited_for(mission):
 
 def test_an_estimator_is_asked_for_one_update_at_a_time_and_learns_them_in_order(mission):
     estimator = Faulty(TrueKernel(mission.world), hang_at=(1,))
-    agent = Agent.on(mission, FixedTimes((1, 2, 3, 4)), estimator=estimator, time_limit=AT_ONCE)
+    agent = Agent.on(mission, FixedTimes((1, 2, 3, 4)), estimator=estimator, time_limit=AT_ONCE, trial=False)
     state = fly(agent, mission, until=3)
     assert events(agent, "kept plan") == [1, 2]
     assert "behind the late work" in agent.log[-2].why
@@ -97,7 +97,7 @@ def test_an_estimator_is_asked_for_one_update_at_a_time_and_learns_them_in_order
 
 def test_an_agent_is_saved_and_restored_at_rest_only(mission, tmp_path):
     estimator = Faulty(TrueKernel(mission.world), hang_at=(1,))
-    agent = Agent.on(mission, FixedTimes((1, 2, 3, 4)), estimator=estimator, time_limit=AT_ONCE)
+    agent = Agent.on(mission, FixedTimes((1, 2, 3, 4)), estimator=estimator, time_limit=AT_ONCE, trial=False)
     state = fly(agent, mission, until=2)
     assert agent.busy
     for move in (agent.save, agent.restore):
@@ -173,7 +173,7 @@ def test_thousands_of_late_updates_use_three_threads():
     world = World(horizon, constant(still), constant(Reward(next_state=np.zeros(4))))
     mission = Mission(world, Robot(planning_horizon=1), Spending.exactly(horizon - 1))
     estimator, before = Faulty(mission.estimator, hang_at=(1,)), set(threading.enumerate())
-    agent = Agent.on(mission, Periodic(), estimator=estimator, time_limit=1e-6)
+    agent = Agent.on(mission, Periodic(), estimator=estimator, trial=False, time_limit=1e-6)
     agent.start(0)
     agent.act()
     for _ in range(horizon - 1):

@@ -39,7 +39,7 @@ def test_a_forecast_is_a_forecast(forecast):
 
 
 def test_an_unknown_execution_is_refused_at_once():
-    with pytest.raises(InputError, match='execution must be "map" or "belief", not \'mapp\''):
+    with pytest.raises(InputError, match='execution must be "map", "belief" or "localised", not \'mapp\''):
         Robot(planning_horizon=2, execution="mapp")
 
 

@@ -43,9 +43,9 @@ class Noting(Forecast):
 
 
 class Curious(Rule):
-    """Asks for everything."""
+    """Asks for everything that a blind robot has."""
 
-    needs = frozenset(Need)
+    needs = frozenset(Need) - {Need.RUNNING_ESTIMATE}
 
     def decide(self, context):
         return Decision(False, "never")

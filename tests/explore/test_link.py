@@ -63,7 +63,10 @@ def test_other_commands_read_the_saved_file_as_a_setting(tmp_path, capsys):
         ({"screen.times": "[1,2]"}, "2 update times given, but the budget is 4"),
         ({"screen.times": "[1,2.5,3,4]"}, "'screen.times.1' should be a valid integer, not 2.5"),
         ({"screen.times": "soon"}, "'screen.times' should be a valid list, not 'soon'"),
-        ({"screen.execution": "guess"}, "'screen.execution' should be 'map' or 'belief', not 'guess'"),
+        (
+            {"screen.execution": "guess"},
+            "'screen.execution' should be 'map', 'belief' or 'localised', not 'guess'",
+        ),
         ({"screen.rule": "dice"}, "'screen.rule' must be one of"),
         ({"screen.rule": "rules.py:Dice"}, "'screen.rule' must be one of"),
         ({"screen.points": "[0.1,7]"}, "'screen.points.1' should be less than or equal to 1, not 7"),

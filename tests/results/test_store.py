@@ -23,7 +23,9 @@ KEYS = [entry.cell.key for entry in ENTRIES]
 
 def result(key, *, samples=3):
     seeds = np.arange(samples)
-    decision = Decision(True, "due", score=1.5, threshold=1.0, terms={"drift": np.float64(1.5)})
+    decision = Decision(
+        True, "due", score=1.5, threshold=1.0, terms={"drift": np.float64(1.5), "lost": np.nan}
+    )
     return Result(
         key, 0.1, 0.1, "here:1", {"exact_regret": 0.25}, seeds, seeds * 1.0, seeds * 2.0, ((4, decision),)
     )
@@ -68,9 +70,8 @@ def test_what_is_written_can_be_asked_for(folder):
             (1, 1, 2),
             (2, 2, 4),
         ]
-        assert store.execute("select t, updated, score, terms->>'drift' from decisions") == [
-            (4, True, 1.5, "1.5")
-        ]
+        found = store.execute("select t, updated, score, terms->>'drift', terms->'lost' from decisions")
+        assert found == [(4, True, 1.5, "1.5", "null")]
         assert store.execute("select setting, label from cells order by position") == [
             ("two-burst", "periodic"),
             ("two-burst", "random"),

@@ -8,13 +8,15 @@ import pytest
 from replan.errors import InputError
 from replan.schedule.best_offset import BestOffset
 from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.lazy_value import LazyValue
 from replan.schedule.local_drift import LocalDrift
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.regret_guided import RegretGuided
+from replan.schedule.self_triggered import SelfTriggered
 
 ACCEPTED = {
     BestOffset: [{"offset": 0}, {"period": 1}],
-    DriftThreshold: [{"pace_weight": 0.0}, {"threshold": -1.0}],
+    DriftThreshold: [{"pace_weight": 0.0}, {"threshold": 0.0}],
     RegretGuided: [
         {"alpha": 0},
         {"alpha": 1},
@@ -27,8 +29,16 @@ ACCEPTED = {
 }
 REFUSED = {
     BestOffset: [{"offset": -1}, {"period": 0}],
-    DriftThreshold: [{"pace_weight": -1e-9}, {"pace_weight": nan}],
-    RegretGuided: [{"alpha": -1e-9}, {"alpha": 1 + 1e-9}, {"m": 0}, {"weights": (1, 1, 1, 1)}],
+    DriftThreshold: [{"pace_weight": -1e-9}, {"pace_weight": nan}, {"threshold": -1.0}, {"threshold": nan}],
+    LazyValue: [{"threshold": -1.0}],
+    SelfTriggered: [{"threshold": -1.0}],
+    RegretGuided: [
+        {"alpha": -1e-9},
+        {"alpha": 1 + 1e-9},
+        {"m": 0},
+        {"weights": (1, 1, 1, 1)},
+        {"threshold": -1.0},
+    ],
     Lookahead: [{"tolerance": 0.01}, {"tolerance": -1e-9}, {"effort": 0.0}],
 }
 

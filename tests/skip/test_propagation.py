@@ -25,7 +25,7 @@ def test_a_robot_begins_where_it_sees_itself():
 
 
 def test_another_way_of_acting_is_refused_by_its_name():
-    with pytest.raises(InputError, match=r'must be "map" or "belief", not .guess'):
+    with pytest.raises(InputError, match=r'must be "map", "belief" or "localised", not .guess'):
         make_propagation("guess", PLAN, KERNEL)  # type: ignore[arg-type]
 
 

@@ -17,8 +17,10 @@ from tiny_worlds import tiny_missions
 def made(mission, time, *, tolerance=0.0, every=1):
     along = stack_world(mission.world.kernel, mission.world.reward, first=time, horizon=mission.horizon)
     update, states = mission.update(time), np.arange(mission.world.states)
-    keep = np.arange(mission.horizon - time + 1) % every == 0
-    return walk_segments(along, update.propagation, states, begin=time, keep=keep, tolerance=tolerance)
+    steps = mission.horizon - time
+    actions = commands(update.propagation, states, begin=time, steps=steps, tolerance=tolerance)
+    keep = np.arange(steps + 1) % every == 0
+    return walk_segments(along, actions, states, begin=time, keep=keep, tolerance=tolerance)
 
 
 def rewards_of_both_kinds(world):

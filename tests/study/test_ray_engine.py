@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+from contextlib import closing
 
 import pytest
 
@@ -60,7 +61,8 @@ def test_two_nodes_one_of_which_dies_give_the_tables_of_the_local_engine(cluster
     study, text = load_study(path)
     engine = LosesANode(cluster, cluster.add_node(**NODE))
     assert engine.workers == 2
-    report = run_study(study, text, tmp_path / "ray", engine=lambda: engine, quiet=True)
+    with closing(engine):
+        report = run_study(study, text, tmp_path / "ray", engine=engine, quiet=True)
     assert engine.node is None, "both nodes had work, and one was killed"
     assert (report.computed, report.failed, report.missing) == (CELLS, 0, 0)
     with Store.open(tmp_path / "ray") as store:

@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import numpy as np
 import pytest
@@ -138,7 +138,8 @@ class Sabotaged(LocalEngine):
 def test_a_run_survives_a_killed_worker(tmp_path, undisturbed):
     study, text = load_study(write_study(tmp_path))
     engine = Sabotaged(workers=2)
-    report = run_study(study, text, tmp_path / "run", engine=lambda: engine, quiet=True)
+    with closing(engine):
+        report = run_study(study, text, tmp_path / "run", engine=engine, quiet=True)
     assert engine.killed is not None
     assert (report.computed, report.failed, report.missing) == (CELLS, 0, 0)
     arguments = ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "run"), "--resume", "--no-page"]

@@ -42,6 +42,20 @@ def backup(first, last, successors, probabilities, values, out):
 
 
 @jit
+def follow(first, last, successors, probabilities, reward, values, out):
+    """(S, C) the (S,) reward plus the expectation of values under one action for each state."""
+    width, columns = successors.shape[1], values.shape[1]
+    for s in range(first, last):
+        for c in range(columns):
+            out[s, c] = reward[s]
+        for k in range(width):
+            p = probabilities[s, k]
+            if p != 0.0:
+                for c in range(columns):
+                    out[s, c] += p * values[successors[s, k], c]
+
+
+@jit
 def induction(steps, successors, probabilities, reward, plus, tolerance, values, chosen):
     """`steps` backups from zero into `values`, then the first action within the tolerance of the best.
 

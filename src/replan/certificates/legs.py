@@ -55,7 +55,9 @@ def in_blocks(count: int, at_once: int) -> list[Indices]:
 
 
 def require_frozen(mission: Mission) -> None:
-    """Raise `InputError` unless the robot expects that nothing moves, as all certificates assume."""
+    """Raise `InputError` unless the robot is blind and expects that nothing moves, as certificates assume."""
+    if mission.robot.sees:
+        raise InputError("certificates are for robots that are blind between updates, not for localised ones")
     if mission.robot.forecast.moves:
         raise InputError(f"certificates are for the forecast frozen, not {mission.robot.forecast.name}")
 

@@ -18,7 +18,7 @@ import numpy as np
 from replan.certificates.legs import budgeted_times, require_frozen
 from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, printed_bound, reward_range
 from replan.certificates.mixing import Chains, diameter, overlap, overlap_profile
-from replan.execute.mission import Mission
+from replan.execute.mission import Mission, require_mission
 from replan.model.kernel import Indices
 from replan.planning.backward_induction import Oracle, oracle
 
@@ -73,6 +73,7 @@ def theorem(
     Theorem
         The bound, its terms, and the bound as the paper prints it.
     """
+    require_mission(mission)
     require_frozen(mission)
     times = budgeted_times(mission, times)
     width = reward_range(mission.world.reward, mission.horizon)

@@ -38,12 +38,12 @@ class FlightAnswer(CommandAnswer):
 
     @property
     def status(self) -> int:
-        """That of the signal that stopped the flight, or 1 if it was broken off."""
+        """Exit status: that of the signal that stopped the flight, 1 for an aborted flight, else 0."""
         return self.stopped or int(self.flown.aborted is not None)
 
     @property
     def landing(self) -> Landing:
-        """How the flight ended."""
+        """The landing, which every finished flight has."""
         assert self.flown.landing is not None, "the flight is over"
         return self.flown.landing
 

@@ -87,7 +87,7 @@ class ChosenRule:
 
     @classmethod
     def from_options(cls, options: RuleOptions, mission: Mission) -> ChosenRule:
-        """Return the rule that --times, or --rule and --set, name; validation chooses what is not given."""
+        """Return the rule of --times, or of --rule and --set; validation chooses parameters not given."""
         if (options.times is None) == (options.rule is None):
             raise InputError("give either --times or --rule")
         if options.rule is None:

@@ -41,7 +41,7 @@ VerboseOption = Annotated[
 
 @dataclass(frozen=True)
 class RobotOptions:
-    """How the robot acts and what it expects."""
+    """Options that describe the robot: its execution and its forecast."""
 
     execution: ExecutionOption = "map"
     forecast: Annotated[ForecastKind | None, typer.Option(help="What the robot expects.")] = None

@@ -6,24 +6,29 @@ and the same command goes on with it.
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from replan.commands import Output, PlainAnswer
-from replan.commands.options import EngineOptions
 from replan.errors import InputError, did_you_mean
-from replan.report.page.run_page import sentence, write_page
-from replan.report.reports import write_reproduction
+from replan.report.page.run_page import drawings, sentence, write_page
+from replan.report.page.setting_view import setting_view
+from replan.report.reports import Tables, write_reproduction
 from replan.results.run import Run, read_run
 from replan.results.store import FILE
 from replan.results.table import Table
 from replan.robots.crazyflie.flight_report import table_3
 from replan.study import definition
 from replan.study.definition import Study
+from replan.study.engine import Engine
 from replan.study.runner import counted, run_study
+
+if TYPE_CHECKING:
+    from replan.study.local import LocalEngine
 
 OF_TABLE_1 = {
     "all": "Tables 1 and 2, both figures, the page",
@@ -53,6 +58,8 @@ def reproduce(
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> PlainAnswer:
     """Write the tables and figures of a part."""
+    from replan.study import local
+
     if part not in parts():
         raise InputError(f"there is no part {part!r}{did_you_mean(part, parts())}")
     folder, study, replaced = output_folder(out), "table1" if part in OF_TABLE_1 else part, {}
@@ -62,28 +69,18 @@ def reproduce(
         replaced = {"seeds": {"first": 0, "count": seeds}}
     elif study.startswith("table3"):
         replaced = {"trial": seed} if layouts is None else {"layouts": layouts, "trial": seed}
-    engine = EngineOptions(workers=workers)
+    with closing(local.LocalEngine(workers=workers)) as engine:
 
-    def computed(name: str, **replaced: Any) -> Run:
-        loaded, text = definition.load_study(name, **replaced)
-        return computed_run(loaded, text, folder / RUNS / name, engine=engine, quiet=output.as_json)
+        def computed(name: str, **replaced: Any) -> Run:
+            loaded, text = definition.load_study(name, **replaced)
+            return computed_run(loaded, text, folder / RUNS / name, engine=engine, quiet=output.as_json)
 
-    run = computed(study, **replaced)
-    past = computed(PAST) if study == "table1" else None
-    try:
-        beside = {} if past is None else {PAST: past}
-        tables = write_reproduction(run, folder, beside=beside, figures=part not in ("table1", "table2"))
-        shown = run if study.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
-        flown = [shown] if shown.name == "table3" else [shown, _stored(folder, "table3")]
-        write_page(
-            shown,
-            folder,
-            past=past or _stored(folder, PAST),
-            beyond=_stored(folder, "beyond"),
-            more=[table for each in flown if each is not None for table in table_3(each)],
-        )
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+        run = computed(study, **replaced)
+        past = computed(PAST) if study == "table1" else None
+        try:
+            tables = _written(run, past, folder, engine, figures=part not in ("table1", "table2"))
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
     first = part if part in tables else "table1"
     lines: list[str | Table] = [each for name in tables if name.startswith(first) for each in tables[name]]
@@ -92,9 +89,22 @@ def reproduce(
     return PlainAnswer({"part": part, "out": str(folder), "files": files, "records": run.records}, lines)
 
 
+def _written(run: Run, past: Run | None, folder: Path, engine: LocalEngine, *, figures: bool) -> Tables:
+    """Write the tables and figures, while workers make the views of the page, then the page."""
+    shown = run if run.name.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
+    flown = [shown] if shown.name == "table3" else [shown, _stored(folder, "table3")]
+    beside = past or _stored(folder, PAST)
+    beyond = _stored(folder, "beyond")
+    views = [engine.start(setting_view, *each) for each in drawings(shown, past=beside, beyond=beyond)]
+    tables = write_reproduction(run, folder, beside={} if past is None else {PAST: past}, figures=figures)
+    more = [table for each in flown if each is not None for table in table_3(each)]
+    write_page(shown, folder, past=beside, beyond=beyond, more=more, views=(view.result() for view in views))
+    return tables
+
+
 @cache
 def parts() -> dict[str, str]:
-    """Return what can be asked for, each with what it makes and how long that takes."""
+    """Return the parts by name, each with its results and its running time."""
     found = {}
     for name in definition.builtin_studies():
         study = definition.study_data(name)
@@ -128,9 +138,9 @@ def output_folder(path: Path) -> Path:
     return path
 
 
-def computed_run(study: Study, text: str, store: Path, *, engine: EngineOptions, quiet: bool) -> Run:
+def computed_run(study: Study, text: str, store: Path, *, engine: Engine, quiet: bool) -> Run:
     """Compute the cells of a study that are not in the store yet, and return the run."""
-    report = run_study(study, text, store, engine=engine.make, resume=True, quiet=quiet)
+    report = run_study(study, text, store, engine=engine, resume=True, quiet=quiet)
     if report.stopped and report.missing:
         typer.echo(f"{counted(report.missing, 'cell')} to go; the same command goes on from there", err=True)
         raise typer.Exit(STOPPED)

@@ -47,7 +47,7 @@ class ScheduleAnswer(CommandAnswer):
                 "update": decision.update,
                 "score": decision.score,
                 "threshold": decision.threshold,
-                "terms": dict(decision.terms),
+                "terms": decision.finite_terms,
                 "reason": decision.reason,
             }
             for t, decision in self.trace.decisions
@@ -69,7 +69,7 @@ class ScheduleAnswer(CommandAnswer):
 
     def lines(self) -> list[str]:
         mission, spent = self.named.mission, ""
-        if mission.spending.exact:
+        if mission.task.spending_for(self.chosen.rule).exact:
             spent = f"   (all {mission.spending.limit} are spent; --at-most allows fewer)"
         return [
             *self.chosen.lines(verbose=self.verbose),
@@ -122,7 +122,7 @@ def _why(decision: Decision) -> str:
 
 
 def _write(path: Path, head: Mapping[str, Any], updates: Sequence[Mapping[str, Any]]) -> Path:
-    """Write one row for each update; YAML and JSON begin with `head`, which says what was run."""
+    """Write one row for each update; YAML and JSON begin with `head`, which names setting and rule."""
     rows = [
         {"update": number, **{name: each[name] for name in COLUMNS[1:]}}
         for number, each in enumerate(updates, start=1)

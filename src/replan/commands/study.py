@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -101,7 +102,8 @@ def run(
     loaded, text = definition.load_study(study)
     engine.require_alone(loaded)
     folder = out or Path("runs") / loaded.name
-    report = run_study(loaded, text, folder, engine=engine.make, resume=resume, quiet=output.as_json)
+    with closing(engine.make()) as workers:
+        report = run_study(loaded, text, folder, engine=workers, resume=resume, quiet=output.as_json)
     tables: list[Path] = []
     if not report.stopped:
         with output.waiting() as doing:
@@ -141,8 +143,7 @@ def compare(
         },
         where="compare",
     )
-    engine = EngineOptions(workers=workers)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, closing(EngineOptions(workers=workers).make()) as engine:
         done = computed_run(study, "", Path(folder), engine=engine, quiet=output.as_json)
     with output.waiting() as doing:
         page = write_page(done, out, doing=doing)

@@ -14,8 +14,9 @@ if find_spec("gymnasium") is None:
     raise ImportError(missing_extra("replan.environments", "gym", "gymnasium"))
 
 from replan.environments.budgeted_observation import BudgetedObservation
+from replan.environments.replanning import Replanning
 from replan.environments.world_environment import WorldEnvironment, register_environments
 
 register_environments()
 
-__all__ = ["BudgetedObservation", "WorldEnvironment"]
+__all__ = ["BudgetedObservation", "Replanning", "WorldEnvironment"]

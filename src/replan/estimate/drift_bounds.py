@@ -18,6 +18,7 @@ from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.slip_evidence import CONFIDENCE, NO_EVIDENCE, ParameterEstimate, SlipModel, stretches
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
+from replan.model.world import LARGEST_BOUND
 
 
 def check_drift_bounds(bounds: ArrayLike, *, states: int, actions: int) -> Array:
@@ -29,6 +30,8 @@ def check_drift_bounds(bounds: ArrayLike, *, states: int, actions: int) -> Array
     if wrong.any():
         step = int(np.argwhere(wrong.reshape(len(bounds), -1).any(axis=1))[0, 0]) if bounds.ndim else 0
         raise InputError(f"drift bound {step} is negative or not a number")
+    if bounds.max(initial=0.0) > LARGEST_BOUND:
+        raise InputError(f"a drift bound is {bounds.max():g}: probabilities change by 1 at most")
     return bounds
 
 

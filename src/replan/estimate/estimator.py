@@ -74,6 +74,16 @@ class TrueKernel:
         """Do nothing, since nothing is learned."""
 
 
+@dataclass(frozen=True)
+class Tracked(TrueKernel):
+    """P_{t-1} at every step of a localised robot: sensing is cheap and only planning is dear."""
+
+
+def learns_between(estimator: object) -> bool:
+    """Return whether the estimator of a localised robot is told of every step, not of updates alone."""
+    return isinstance(estimator, Tracked) or not isinstance(estimator, TrueKernel)
+
+
 def validate_number(value: Any, below: int, name: str = "state") -> int:
     """Return a whole number from 0 to below - 1 as a plain int, or raise `InputError`."""
     try:

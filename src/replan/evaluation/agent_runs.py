@@ -80,7 +80,8 @@ def run_agent(
     agent.start(robot.look())
     times, decisions, states, believed, actions = [], [], [robot.state], [], []
     for t in range(mission.horizon):
-        decision = agent.due()
+        sight = (robot.look(),) if mission.robot.sees else ()
+        decision = agent.due(*sight)
         if agent.log and agent.log[-1].what == "failed rule":
             raise InputError(f"{rule.name}: at time {t}: {agent.log[-1].why}")
         if t > 0:
@@ -91,7 +92,7 @@ def run_agent(
         believed.append(
             int(agent.estimate if mission.robot.execution == "map" else np.argmax(agent.estimate))
         )
-        actions.append(agent.act())
+        actions.append(agent.act(*sight))
         previous = robot.state
         robot.do(actions[-1])
         states.append(robot.state)

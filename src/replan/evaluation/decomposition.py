@@ -14,6 +14,8 @@ A plan of time u is therefore argmax Q*_u with know, and the mission's own plann
 u is t with replan and tau without. Whichever switches are on, the rule is asked exactly as in the mission,
 with the estimate and the plan of a real update, so schedules differ only as far as a rule looks at the state.
 
+A localised robot sees its state anyway: no part of its regret comes from the state.
+
 All three on is the oracle, all off is the robot; all eight are evaluated exactly. The parts are the Shapley
 values of the switches, each one's gain averaged over the orders of turning them on, so they add up
 to the regret. A part can be negative: a better model may lead a robot that cannot see astray.
@@ -30,8 +32,9 @@ from typing import NamedTuple
 import numpy as np
 
 from replan.errors import InputError
+from replan.evaluation.localised import Chain
 from replan.evaluation.visited_steps import Robots, UpdateTimes, row_blocks, visits
-from replan.execute.mission import Mission
+from replan.execute.mission import Mission, require_mission
 from replan.execute.task import Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, Plan, oracle, plan
@@ -94,11 +97,17 @@ def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> De
     Decomposition
         The cost of the state not seen, of the stale plan and of the wrong model.
     """
+    require_mission(mission)
     forecast = mission.robot.forecast
     if forecast.moves:
         raise InputError(f"regret is split by cause for the forecast frozen, not {forecast.name}")
-    best, update_times = best or oracle(mission.world), UpdateTimes(mission, rule)
-    returns = {on: expected_return(update_times, on, best=best) for on in COMBINATIONS}
+    best = best or oracle(mission.world)
+    if mission.robot.sees:
+        seen = {on: _seeing_return(mission, rule, on, best) for on in COMBINATIONS if on.look}
+        returns = {on: seen[on._replace(look=True)] for on in COMBINATIONS}
+    else:
+        update_times = UpdateTimes(mission, rule)
+        returns = {on: expected_return(update_times, on, best=best) for on in COMBINATIONS}
     state, stale_plan, model = (float(gain) for gain in shapley(returns))
     return Decomposition(state, stale_plan, model, returns[ORACLE] - returns[ROBOT], returns)
 
@@ -120,6 +129,16 @@ def expected_return(update_times: UpdateTimes, on: Switches, *, best: Oracle) ->
     """Return the exact expected return from the start with these switches on."""
     robot = _SwitchedRobot(update_times.mission, on, best, apart=update_times.by_state)
     return sum(float(still @ step.reward) for _, step, still in visits(update_times, robot.groups))
+
+
+def _seeing_return(mission: Mission, rule: Rule, on: Switches, best: Oracle) -> float:
+    """Return the exact expected return of a localised robot with these switches on."""
+    robot = _SwitchedRobot(mission, on, best, apart=False)
+    chain = Chain(mission, rule, lambda progress, t: robot.sighted_policy(progress.last_update, t))
+    start = np.eye(1, mission.world.states, mission.world.start)[0]
+    return sum(
+        float(node.mass @ chain.step(node.progress, node.time).reward) for node in chain.forwards(start)
+    )
 
 
 @dataclass(frozen=True)
@@ -153,7 +172,7 @@ class _SwitchedRobot:
         for t in range(tau, end):
             kernel, reward = self.mission.world.kernel(t), self.mission.world.reward(t)
             if self.on.look:
-                policy = self._sighted_policy(tau, t)
+                policy = self.sighted_policy(tau, t)
                 after, gained = np.zeros_like(before), np.zeros(len(before))
                 for action in np.unique(policy):
                     actions = np.full(len(before), action)
@@ -171,10 +190,10 @@ class _SwitchedRobot:
             yield SkipStep(t, NO_ACTIONS, before, after, gained)
             before = after
 
-    def _sighted_policy(self, tau: int, t: int) -> Indices:
+    def sighted_policy(self, tau: int, t: int) -> Indices:
         """(S,) the action of each state when it is seen, as right after an update."""
         made = self._plan(tau, t)
-        if self.mission.robot.execution == "map":
+        if self.mission.robot.execution != "belief":
             return made.policy
         return made.ties.choose(made.q_values, plan_time=made.time)
 

@@ -14,6 +14,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from replan.evaluation.localised import Chain, losses
 from replan.evaluation.visited_steps import (
     UpdateTimes,
     interval_steps,
@@ -22,7 +23,7 @@ from replan.evaluation.visited_steps import (
     require_room,
     visits,
 )
-from replan.execute.mission import Mission
+from replan.execute.mission import Mission, require_mission
 from replan.execute.task import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.model.reward import expectation
@@ -79,7 +80,10 @@ class Evaluation:
 
 def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
     """Return the mission on the states that its robot can reach, and the oracle's values there."""
+    require_mission(mission)
     within = mission.within_reach()
+    if mission.robot.sees:
+        return within, best if best is not None and within is mission else oracle(within.world)
     if best is not None and within is mission:
         require_room(within)
         return within, best
@@ -109,12 +113,12 @@ def evaluate(
         Return, regret, expected updates and the loss of every step.
     """
     mission, best = reach_and_oracle(mission, best)
-    update_times = UpdateTimes(mission, rule)
-    expected_return, steps = _forwards(update_times, best)
+    follow = _followed(mission, rule)
+    expected_return, steps = _forwards(follow, best)
     dynamic = None
     small = mission.is_whole and mission.world.states <= mission.sizes.all_starts
     if all_starts and small:
-        dynamic = mission.world.worst(best.values[0] - _backwards(update_times))
+        dynamic = mission.world.worst(best.values[0] - _backwards(follow))
     return Evaluation(
         float(best.values[0][mission.world.start]), expected_return, steps, dynamic, mission.spending
     )
@@ -137,6 +141,7 @@ def evaluate_times(mission: Mission, times, *, best: Oracle | None = None) -> Ev
     Evaluation
         Return, regret and the loss of every step.
     """
+    require_mission(mission)
     return evaluate(mission, FixedTimes(mission.check_times(times)), best=best)
 
 
@@ -172,18 +177,26 @@ def priced_regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -
 def from_start(mission: Mission, rule: Rule, best: Oracle | None) -> tuple[float, Steps]:
     """Return the expected return from the start state and, given the oracle, the loss of every step."""
     if best is None:
-        return _forwards(UpdateTimes(mission.within_reach(), rule), None)
+        return _forwards(_followed(mission.within_reach(), rule), None)
     mission, best = reach_and_oracle(mission, best)
-    return _forwards(UpdateTimes(mission, rule), best)
+    return _forwards(_followed(mission, rule), best)
 
 
 def all_returns(mission: Mission, rule: Rule) -> Array:
     """(S,) expected return from every start state."""
-    return _backwards(UpdateTimes(mission, rule))
+    return _backwards(_followed(mission, rule))
 
 
-def _forwards(update_times: UpdateTimes, best: Oracle | None) -> tuple[float, Steps]:
+def _followed(mission: Mission, rule: Rule) -> UpdateTimes | Chain:
+    """Return how robots go on: from update to update, or step by step where they see their states."""
+    return Chain(mission, rule) if mission.robot.sees else UpdateTimes(mission, rule)
+
+
+def _forwards(update_times: UpdateTimes | Chain, best: Oracle | None) -> tuple[float, Steps]:
     """Follow the start's distribution from update to update."""
+    if isinstance(update_times, Chain):
+        total, *tables = losses(update_times, best)
+        return total, Steps(*tables)
     total = 0.0
     update_loss, skip_loss, updates = np.zeros((3, update_times.mission.horizon))
     for progress, step, still in visits(update_times, partial(mission_robots, update_times.mission)):
@@ -197,8 +210,10 @@ def _forwards(update_times: UpdateTimes, best: Oracle | None) -> tuple[float, St
     return total, Steps(update_loss, skip_loss, updates)
 
 
-def _backwards(update_times: UpdateTimes) -> Array:
+def _backwards(update_times: UpdateTimes | Chain) -> Array:
     """(S,) expected return from every start state, by chaining skip intervals backwards."""
+    if isinstance(update_times, Chain):
+        return update_times.all_returns()
     mission, rule = update_times.mission, update_times.rule
     everyone = np.arange(mission.world.states)
     nodes = _reachable(update_times, everyone)
@@ -228,13 +243,14 @@ def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Pr
     """Return the progress of every update that can happen, and (S, T + 1) chances of the next one."""
     mission, rule = update_times.mission, update_times.rule
     nodes: dict[Key, tuple[Progress, Array]] = {}
-    waiting = [mission.beginning()]
-    while waiting:
-        progress = waiting.pop()
-        key = progress.key(rule)
-        if key not in nodes:
+    waiting: dict[int, dict[Key, Progress]] = defaultdict(dict)
+    first = mission.beginning()
+    waiting[first.last_update][first.key(rule)] = first
+    for time in range(mission.horizon):  # those of one time together, since they share work
+        for key, progress in waiting.pop(time, {}).items():
             chances = update_times(progress, states)
             nodes[key] = progress, chances
-            times = np.flatnonzero(chances.any(axis=0))
-            waiting += [mission.after(progress, int(t)) for t in times if t < mission.horizon]
+            for t in np.flatnonzero(chances[:, : mission.horizon].any(axis=0)):
+                following = mission.after(progress, int(t))
+                waiting[int(t)].setdefault(following.key(rule), following)
     return nodes

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 
 import numpy as np
 
 from replan.errors import InputError
+from replan.evaluation.compared_programme import ComparedProgramme
 from replan.evaluation.exact import from_start
-from replan.execute.mission import Mission
+from replan.evaluation.localised import SeeingAfter, best_programme
+from replan.execute.mission import Mission, require_mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import oracle_return
+from replan.schedule.candidate_table import Problem
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.spending import FIRST_UPDATE, Spending
-from replan.schedule.update_programme import Problem, Programme, solve, solve_between
+from replan.schedule.update_programme import Programme, solve
 from replan.skip.propagation import skip_interval
-from replan.skip.segments import WorldStack, stack_world
+from replan.skip.segments import stack_world
 
 TOLERANCE = 1e-12  # probabilities below this are dropped; on two-burst that moves regret by 2e-10
 
@@ -80,10 +83,18 @@ def optimum(mission: Mission) -> Optimum:
     -------
     Optimum
         The least regret of any rule, and the best fixed update times.
+
+    Raises
+    ------
+    InputError
+        If the mission is no `Mission`, learns its estimates, is too large for its forecast, or has returns
+        that are not finite.
     """
+    require_mission(mission)
+    if mission.robot.sees:
+        return _seeing_optimum(mission.with_spending(mission.spending.unforced()).within_reach())
     mission = mission.within_reach()
-    best = float(oracle_return(mission.world)[mission.world.start])
-    paid = mission.spending.paid
+    best, paid = _finite_return(mission), mission.spending.paid
     times, gained, arrival = _opening(mission)
     programme_after = _programmes(mission, np.flatnonzero(arrival))
     programme = programme_after(times)
@@ -105,10 +116,45 @@ def optimum(mission: Mission) -> Optimum:
     )
 
 
+def _seeing_optimum(mission: Mission) -> Optimum:
+    """Return the optimum of a localised robot, which has to make no update."""
+    best, start, programme = _finite_return(mission), mission.world.start, best_programme(mission)
+    paid, updates = mission.spending.paid, float(programme.counts[start, -1])
+    search = _FixedSearch(mission, partial(SeeingAfter, programme), mission.sizes.schedules)
+    search.extend((), 0.0, np.eye(1, mission.world.states, start)[0])
+    return Optimum(
+        best,
+        search.times,
+        best - search.value - paid(len(search.times)),
+        search.proved,
+        best - float(programme.values[start, -1]) - paid(updates),
+        updates,
+        mission.spending,
+    )
+
+
+def _finite_return(mission: Mission) -> float:
+    """Return the oracle's expected return. Raises `InputError` if it is not finite."""
+    best = float(oracle_return(mission.world)[mission.world.start])
+    if not np.isfinite(best):
+        raise InputError(f"the optimum needs finite rewards: the best return from the start is {best}")
+    return best
+
+
+def has_optimum(mission: Mission) -> bool:
+    """Return whether `optimum` can be computed: with every forecast but those that compare two updates.
+
+    With these it cannot if updates have a price, or the world is large.
+    """
+    if not mission.robot.forecast.compares:
+        return True
+    return mission.spending.price is None and mission.sizes.keeps_pairs(mission.world.states, mission.horizon)
+
+
 def _programmes(mission: Mission, states: Indices) -> Callable[[tuple[int, ...]], Programme]:
     """Return a function from update times so far to the programme of the best way on from the last one."""
     if mission.robot.forecast.compares:
-        compared = _ComparedProgramme(mission)
+        compared = ComparedProgramme(mission)
         return lambda times: compared.after(*(0, *times)[-2:])
     programme = feedback(mission, states, with_later=not mission.spending.exact)
     return lambda times: programme
@@ -122,7 +168,7 @@ def feedback(
 ) -> Programme:
     """Return the best feedback schedule from the first choice on, made in one of `states`."""
     if mission.robot.forecast.compares:
-        return _ComparedProgramme(mission).after(0, FIRST_UPDATE)
+        return ComparedProgramme(mission).after(0, FIRST_UPDATE)
     world, begin = mission.world, len(_forced(mission))
     along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)
 
@@ -148,6 +194,8 @@ def best_feedback(mission: Mission) -> BestFeedback:
 def feedback_value(mission: Mission) -> float:
     """Return the objective of the best feedback schedule from the start."""
     mission = mission.within_reach()
+    if mission.robot.sees:
+        return float(best_programme(mission).values[mission.world.start, -1])
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival))
     return gained + float(arrival[programme.states] @ programme.best[:, -1])
@@ -158,6 +206,8 @@ def feedback_regrets(mission: Mission, largest: int) -> Array:
     mission = mission.within_reach()
     mission = mission.with_spending(mission.spending.as_budget(largest))
     best = float(oracle_return(mission.world)[mission.world.start])
+    if mission.robot.sees:
+        return best - best_programme(mission).values[mission.world.start, 1:]
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival))
     return best - gained - arrival[programme.states] @ programme.best
@@ -208,7 +258,10 @@ class _FixedSearch:
     """Depth first over fixed schedules, the most promising time first, cut where feedback cannot win."""
 
     def __init__(
-        self, mission: Mission, programme_after: Callable[[tuple[int, ...]], Programme], nodes: int
+        self,
+        mission: Mission,
+        programme_after: Callable[[tuple[int, ...]], Programme | SeeingAfter],
+        nodes: int,
     ) -> None:
         self.mission, self.programme_after, self.nodes = mission, programme_after, nodes
         self.spend_all, self.price = mission.spending.exact, mission.spending.price or 0.0
@@ -246,58 +299,8 @@ class _FixedSearch:
             self.times, self.value = times, value
 
 
-def _worth(programme: Programme, spread: Array, times: Indices, left: int) -> Array:
+def _worth(programme: Programme | SeeingAfter, spread: Array, times: Indices, left: int) -> Array:
     """(U,) what the best feedback schedule makes of the mass that it sees at each of the times."""
     values = programme.values[times]
     worth = np.einsum("us,us->u", spread[times], values[:, :, min(left, values.shape[2] - 2)])
     return worth / np.einsum("us,us->u", spread[times], values[:, :, -1])
-
-
-class _ComparedProgramme:
-    """The best schedules of a robot whose forecast depends on its last two estimates.
-
-    How it acts after an update at tau then depends on the update before, e. So the dynamic programme runs
-    over (e, tau, updates left, state): V(e, tau, b, s) = max over u of what it gains until u, plus
-    V(tau, u, b - 1, s') where it then is.
-    """
-
-    def __init__(self, mission: Mission) -> None:
-        if mission.spending.price is not None:
-            raise InputError(
-                f"the optimum with prices is not computed for the forecast {mission.robot.forecast.name}"
-            )
-        largest = mission.sizes.compared_floor
-        if mission.world.states * mission.horizon**2 > largest:
-            raise InputError(
-                f"the optimum with the forecast {mission.robot.forecast.name} is computed up to states x "
-                f"steps^2 = {largest}, not {mission.world.states * mission.horizon**2}"
-            )
-        self.mission = mission
-        world = mission.world
-        self._along: WorldStack = stack_world(
-            world.kernel, world.reward, first=FIRST_UPDATE, horizon=mission.horizon
-        )
-        self._columns = mission.limit - 1
-        self._best: dict[tuple[int, int], Array] = {}
-        self._ahead = lru_cache(maxsize=2 * mission.horizon)(self._values_after)
-        self.after = lru_cache(maxsize=64)(self._after)
-        for time in range(mission.horizon - 1, FIRST_UPDATE, -1):
-            for earlier in range(FIRST_UPDATE, time):
-                self._best[earlier, time] = self._after(earlier, time).best
-
-    def _after(self, earlier: int, time: int) -> Programme:
-        """Return the programme after updates at two times; `earlier` 0: there was none before."""
-        problem = Problem(
-            self._along,
-            lambda _: self.mission.update(time, earlier).propagation,
-            self.mission.spending.exact,
-        )
-        return solve_between(problem, time, self._ahead(time), self._columns)
-
-    def _values_after(self, time: int) -> Array:
-        """(T + 1, S, B + 1) V(time, u, b, s); the last column is 1."""
-        values = np.zeros((self.mission.horizon + 1, self.mission.world.states, self._columns + 1))
-        for u in range(time + 1, self.mission.horizon):
-            values[u, :, :-1] = self._best[time, u][:, : self._columns]
-            values[u, :, -1] = 1.0
-        return values

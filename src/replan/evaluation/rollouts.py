@@ -7,18 +7,20 @@ compared on paired rollouts. All seeds run side by side, and none depends on the
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan.evaluation.localised import Chain
 from replan.evaluation.visited_steps import UpdateTimes, draws_times
-from replan.execute.mission import Mission
+from replan.execute.mission import Mission, require_mission
 from replan.execute.task import Progress
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import require_memory
-from replan.model.streams import uniforms
+from replan.model.streams import RULE, uniforms
 from replan.model.world import World
 from replan.planning.backward_induction import Oracle, grid_over_time_of, oracle
 from replan.planning.ties import Ties
@@ -77,6 +79,7 @@ def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = Fal
     Rollouts
         Return and number of updates of every sample.
     """
+    require_mission(mission)
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
     fleet = _Fleet(mission, rule, seeds, trace=trace)
     fleet.run()
@@ -126,8 +129,11 @@ class _Fleet:
             self.updated = np.zeros((count, horizon), dtype=bool)
 
     def run(self) -> None:
-        """Take every robot from update to update."""
+        """Take every robot from update to update, or step by step where robots see their states."""
         mission, rule = self.mission, self.rule
+        if mission.robot.sees:
+            self._run_seeing()
+            return
         everyone = np.arange(len(self.seeds))
         if self.grid and Need.STATE not in rule.needs and not draws_times(mission, rule):
             times = make_timeline(mission, rule, explain=False).times
@@ -152,6 +158,43 @@ class _Fleet:
                         following = mission.after(progress, end)
                         waiting[end].setdefault(following.key(rule), (following, []))[1].append(group)
 
+    def _run_seeing(self) -> None:
+        mission, chain = self.mission, Chain(self.mission, self.rule)
+        beginning = mission.beginning()
+        groups = {beginning.key(self.rule): (beginning, np.arange(len(self.seeds)))}
+        for t in range(mission.horizon):
+            decided = [
+                part for progress, rows in groups.values() for part in self._decide(chain, progress, rows, t)
+            ]
+            groups = {}
+            for progress, rows in decided:
+                key = progress.key(self.rule)
+                groups[key] = progress, np.concatenate([groups[key][1], rows]) if key in groups else rows
+                states = self.states[rows]
+                actions = progress.update.plan.at(t).policy[states]
+                self._take(t, rows, states, states, actions)
+
+    def _decide(
+        self, chain: Chain, progress: Progress, rows: Indices, time: int
+    ) -> Iterator[tuple[Progress, Indices]]:
+        """Yield the books after the decision at a time, and the robots that have them."""
+        if not time or not progress.budget_left:
+            yield progress, rows
+            return
+        there = np.zeros(self.mission.world.states)
+        there[self.states[rows]] = 1.0
+        chances = chain.chances(progress, time, there)[self.states[rows]]
+        due = chances == 1.0
+        if (drawn := (chances > 0) & ~due).any():
+            due |= drawn & (uniforms(self.seeds[rows], time, RULE) < chances)
+        self.counts[rows[due]] += 1
+        if self.trace:
+            self.updated[rows[due], time] = True
+        if due.any():
+            yield self.mission.after(progress, time), rows[due]
+        if not due.all():
+            yield progress, rows[~due]
+
     def rollouts(self) -> Rollouts:
         """Return the results."""
         if not self.trace:
@@ -172,24 +215,27 @@ class _Fleet:
 
     def _move(self, intervals: dict[int, Propagation], rows: Indices, end: int) -> None:
         """Move the robots `rows` through intervals that begin at the given times, up to `end`."""
-        states, returns = self.states[rows], self.returns[rows]
         if self.grid:
-            states, returns = sample_walk(self.grid, intervals, self.seeds[rows], states, returns, end=end)
-        else:
-            ((begin, propagation),) = intervals.items()
-            if self.trace:
-                self.updated[rows, begin] = begin > 0
-            estimate = propagation.begin(states)
-            for t in range(begin, end):
-                states, returns, estimate = self._step(t, rows, propagation, states, returns, estimate)
-        self.states[rows], self.returns[rows] = states, returns
+            self.states[rows], self.returns[rows] = sample_walk(
+                self.grid, intervals, self.seeds[rows], self.states[rows], self.returns[rows], end=end
+            )
+            return
+        ((begin, propagation),) = intervals.items()
+        if self.trace:
+            self.updated[rows, begin] = begin > 0
+        estimate = propagation.begin(self.states[rows])
+        for t in range(begin, end):
+            actions = propagation.act(estimate, t)
+            self._take(t, rows, self.states[rows], likeliest(estimate), actions)
+            estimate = propagation.advance(estimate, actions, t)
 
-    def _step(self, t: int, rows: Indices, propagation: Propagation, states, returns, estimate):
+    def _take(self, t: int, rows: Indices, states: Indices, believed: Indices, actions: Indices) -> None:
+        """Move the robots `rows` by one step from their true `states`."""
         assert self.numbers is not None
-        world, actions = self.mission.world, propagation.act(estimate, t)
+        world = self.mission.world
         if self.trace:
             self.seen[rows, t] = states
-            self.believed[rows, t] = likeliest(estimate)
+            self.believed[rows, t] = believed
         following = world.kernel(t).sample(states, actions, self.numbers[t, rows])
-        returns = returns + world.reward(t).realised(states, actions, following)
-        return following, returns, propagation.advance(estimate, actions, t)
+        self.returns[rows] += world.reward(t).realised(states, actions, following)
+        self.states[rows] = following

@@ -12,6 +12,8 @@ from replan.evaluation.exact import reach_and_oracle, regret
 from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value
 from replan.execute.mission import Mission
 from replan.planning.backward_induction import Oracle
+from replan.planning.followed import policy_values
+from replan.schedule.even import Even
 from replan.schedule.periodic import Periodic
 from replan.skip.propagation import skip_interval
 
@@ -67,13 +69,16 @@ def regret_scale(
         return RegretScale(never, None, best_possible)
     if floor and best_possible is None:
         best_possible = float(feedback_regrets(mission, mission.limit)[-1])
-    return RegretScale(never, regret(mission, Periodic(), best=best), best_possible)
+    evenly = Even() if mission.robot.sees else Periodic()
+    return RegretScale(never, regret(mission, evenly, best=best), best_possible)
 
 
 def is_cheap(mission: Mission) -> bool:
     """Return whether the best possible is computed in a few seconds."""
-    size = mission.world.states * mission.horizon
-    return size * (mission.horizon if mission.robot.forecast.compares else 1) <= mission.sizes.floor
+    states, horizon, sizes = mission.world.states, mission.horizon, mission.sizes
+    if mission.robot.forecast.compares:
+        return states * horizon**2 <= sizes.shown_compared_floor
+    return states * horizon <= sizes.floor
 
 
 def best_objective(mission: Mission) -> float | None:
@@ -87,6 +92,12 @@ def best_objective(mission: Mission) -> float | None:
 def never_updating(mission: Mission, *, best: Oracle) -> float:
     """Return the exact regret of a robot that keeps its plan of t = 0, executed as the mission says."""
     world = mission.world
+    if mission.robot.sees:
+        plan = mission.update(0).plan
+        values = policy_values(
+            world.kernel, world.reward, lambda t: plan.at(t).policy, begin=0, end=mission.horizon
+        )
+        return float(best.values[0][world.start] - values[world.start])
     start, propagation = np.array([world.start]), mission.update(0).propagation
     steps = skip_interval(world.kernel, world.reward, propagation, start, begin=0, end=mission.horizon)
     return float(best.values[0][world.start]) - sum(float(step.reward[0]) for step in steps)

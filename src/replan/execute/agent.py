@@ -6,6 +6,15 @@
             agent.update(robot.look())
         robot.do(agent.act())
 
+A localised robot knows where it is, and says so at every step; where it does not, it says nothing:
+
+    agent.start(robot.look())
+    while not agent.done:
+        state = robot.look()
+        if agent.due(state).update:
+            agent.update(state)
+        robot.do(agent.act(state))
+
 Exceptions from the estimator, the planner or the rule are logged and warned about once, not raised. Without a
 valid new plan the last one stays in force; the update is spent all the same. If the rule raises or is late,
 only the budget can force an update.
@@ -26,6 +35,7 @@ from replan.errors import InputError
 from replan.estimate.estimator import (
     Estimator,
     Observation,
+    learns_between,
     validate_kernel,
     validate_look,
     validate_number,
@@ -33,17 +43,17 @@ from replan.estimate.estimator import (
 from replan.execute import snapshot
 from replan.execute.deadline import DeadlineExceeded, Worker
 from replan.execute.identity import describe_arguments
-from replan.execute.mission import Mission
+from replan.execute.mission import Mission, require_mission
 from replan.execute.robot import Robot
 from replan.execute.snapshot import Event, Memory
 from replan.execute.task import Task, Update
 from replan.model.general_kernel import prepare_kernel
-from replan.model.kernel import Array, Kernel
+from replan.model.kernel import Array, Indices, Kernel
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import decision_at, forced, named_update, settled
-from replan.schedule.rule import Decision, Rule, require_instance
+from replan.schedule.rule import Decision, Need, Rule, RunningEstimate, require_instance
 from replan.schedule.spending import FIRST_UPDATE, Spending
 
 
@@ -69,7 +79,8 @@ class Agent:
     sizes : Sizes, optional
         Sizes from which work is done in another way.
     trial : bool
-        Make one plan and one decision at construction, so that whatever cannot work is refused there.
+        Make one estimate, one plan and one decision at construction, so that whatever cannot work is refused
+        there. The estimator forgets the estimate (`Estimator.restore`).
 
     Raises
     ------
@@ -107,6 +118,7 @@ class Agent:
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
+        self._possible: Update | None = None  # the update that a localised robot could make, as last made
         self._workers: dict[str, Worker] = {}  # by kind of work, from the first that has a time limit
         self._warned = False
         if trial:
@@ -115,8 +127,7 @@ class Agent:
     @classmethod
     def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options: Any) -> Self:
         """Make an agent for a mission in a known world, on true kernels unless an estimator is given."""
-        if not isinstance(mission, Mission):
-            raise InputError(f"mission must be a Mission, not {mission!r}: make_mission(setting) makes one")
+        require_mission(mission)
         robot = replace(mission.robot, estimator=estimator or mission.estimator)
         options = {"sizes": mission.sizes, **options}
         return cls(mission.world.knowledge, robot, mission.spending, rule, **options)
@@ -134,27 +145,28 @@ class Agent:
     @property
     def spending(self) -> Spending:
         """The budget or price of updates."""
-        return self.task.spending
+        return self.task.spending_for(self.rule)
 
     @property
     def horizon(self) -> int:
         """T."""
         return self.task.horizon
 
-    def start(self, state: int) -> None:
+    def start(self, state: int, *, policy: Indices | None = None) -> None:
         """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel.
 
-        A second start begins a new mission: the estimator goes back to what it knew at construction.
+        A second start begins a new mission: the estimator goes back to what it knew at construction. `policy`
+        as in `update`.
         """
         self._require_idle()
         nominal = self.knowledge.nominal
         state = validate_number(state, nominal.states)
         self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
-        update = self.task.make_update(0, nominal)
+        update = self._following(self.task.make_update(0, nominal), policy)
         estimate = update.propagation.begin(np.array([state]))
-        self._memory = Memory(0, state, self.task.beginning(update), estimate)
+        self._memory = Memory(0, state, self.task.beginning(update), estimate, nominal)
         self.log = [Event(0, "start", state=state)]
-        self._decision, self._warned = None, False
+        self._decision, self._possible, self._warned = None, None, False
 
     @property
     def time(self) -> int:
@@ -187,52 +199,81 @@ class Agent:
         """Whether late work still runs; until it ends the agent cannot be saved."""
         return any(worker.busy for worker in self._workers.values())
 
-    def due(self) -> Decision:
-        """Return whether to update now. The answer at one time stays the same however often it is asked."""
+    def due(self, state: int | None = None) -> Decision:
+        """Return whether to update now. The answer at one time stays the same however often it is asked.
+
+        A localised robot gives its present state; None stands for a state that is not known.
+        """
+        self._see(state)
         now = self._now
         if self._decision is None or self._decision[0] != now.time:
             self._decision = (now.time, self._decide())
         return self._decision[1]
 
-    def update(self, state: int | Array, previous: int | None = None) -> bool:
+    def update(
+        self,
+        state: int | Array | None = None,
+        previous: int | None = None,
+        *,
+        policy: Indices | None = None,
+    ) -> bool:
         """Spend an update on the state seen now and, where known, the one before.
 
         (S,) probabilities may stand in place of the state: belief execution goes on from them, likeliest-cell
-        execution from their mode. Estimator and rule are given the mode, as if it had been seen. Returns True
-        if a new plan is in force.
+        execution from their mode. Estimator and rule are given the mode, as if it had been seen. A localised
+        robot that does not know its state gives none. (S,) actions as `policy` are put in force in place of
+        those of the agent's own plan: where another planner makes the plans, they are its. Returns True if a
+        new plan is in force.
         """
-        now, states = self._now, self.knowledge.nominal.states
-        state, belief = validate_look(state, states)
+        now, states, belief = self._now, self.knowledge.nominal.states, None
+        if state is None and self.robot.sees:
+            state = now.state
+        else:
+            state, belief = validate_look(state, states)
+            if self.robot.sees:
+                self._see(state)
         if previous is not None:
             previous = validate_number(previous, states, "previous")
         if refusal := self._refusal():
             self._record("refused update", refusal, state=state)
             return False
         decision, trouble = self.due(), None
-        last = now.commanded[-1] if now.commanded else None
-        seen = Observation(now.time, state, previous, last, tuple(now.commanded))
         try:
-            now.progress = now.progress.after(self._make(seen))
+            made = self._make(now.observation(state, previous))
+            now.progress = now.progress.after(self._following(made, policy))
         except Exception as error:
             trouble = f"{_described(error)}: the last plan stays in force"
             now.progress = now.progress.keeping(now.time)
-        now.state, now.named_update, now.named, now.commanded = state, None, False, []
-        now.estimate = now.progress.update.propagation.begin(np.array([state]))
-        if belief is not None and self.robot.execution == "belief":
-            now.estimate = belief[None, :]
+        now.named_update, now.named = None, False
+        if not self.robot.sees:
+            now.state, now.seen_at, now.commanded = state, now.time, []
+            now.estimate = now.progress.update.propagation.begin(np.array([state]))
+            if belief is not None and self.robot.execution == "belief":
+                now.estimate = belief[None, :]
         self._decision = None
         what = "update" if trouble is None else "kept plan"
         self._record(what, trouble or decision.reason, state, decision=decision)
         return trouble is None
 
-    def act(self) -> int:
-        """Return the action of this step; time moves on by one."""
+    def act(self, state: int | None = None) -> int:
+        """Return the action of this step; time moves on by one.
+
+        A localised robot gives its present state. Where it is not known it acts by belief, pushed with the
+        running estimate from where it was seen last.
+        """
         if self.done:
             raise InputError(f"all {self.horizon} steps have been taken")
+        self._see(state)
         now = self._now
-        propagation = now.progress.update.propagation
-        actions = propagation.act(now.estimate, now.time)
-        now.estimate = propagation.advance(now.estimate, actions, now.time)
+        update = now.progress.update
+        if self.robot.sees and now.seen_at == now.time:
+            actions = update.plan.at(now.time).policy[[now.state]]
+        else:
+            actions = update.propagation.act(now.estimate, now.time)
+        if self.robot.sees:
+            now.estimate = now.running.push(now.estimate, actions)
+        else:
+            now.estimate = update.propagation.advance(now.estimate, actions, now.time)
         action = int(actions[0])
         self._record("act", action=action)
         now.commanded.append(action)
@@ -256,7 +297,7 @@ class Agent:
         """Go on from a file that `save` wrote. The agent must have been made with the same arguments."""
         self._require_idle()
         self._memory, self.log = snapshot.read(path, self)
-        self._decision = None
+        self._decision = self._possible = None
 
     @property
     def _now(self) -> Memory:
@@ -278,11 +319,52 @@ class Agent:
             horizon=self.horizon,
         )
 
+    def _see(self, state: int | None) -> None:
+        """Take in the state of a localised robot, and let its estimator learn from the way there."""
+        if state is None:
+            if self.robot.sees and self._now.time > self._now.seen_at:
+                self._tell("state missing", "it acts by belief from where it was seen last")
+            return
+        if not self.robot.sees:
+            raise InputError(f"a robot of execution {self.robot.execution} tells its state at updates alone")
+        now, state = self._now, validate_number(state, self.knowledge.nominal.states)
+        learns = learns_between(self.estimator) and now.seen_at < now.time
+        seen = now.observation(state, now.state if now.seen_at == now.time - 1 else None)
+        now.state, now.seen_at, now.commanded = state, now.time, []
+        now.estimate = now.progress.update.propagation.begin(np.array([state]))
+        if learns:
+            try:
+                kernel = self._run("update", partial(self.estimator.estimate, seen))
+                if kernel is not now.running:
+                    now.running = validate_kernel(kernel, like=self.knowledge.nominal)
+            except Exception as error:
+                self._tell("kept estimate", f"{_described(error)}: the last estimate stays in use")
+
+    def _tell(self, what: str, why: str) -> None:
+        """Record something that is so at every step once, until something else happens."""
+        if not any(event.what == what and event.time == self._now.time for event in self.log[-2:]):
+            self._record(what, why)
+
+    def _could_make(self, now: Memory) -> Update:
+        """Return the update that could be made now on the running estimate."""
+        before, last = now.progress.update, self._possible
+        if last is None or last.kernel is not now.running or last.time != now.time:
+            if last is not None and self.task.same_plan(last, now.running, now.time):
+                self._possible = replace(
+                    last, time=now.time, plan=replace(last.plan, time=now.time), cache=dict(last.cache)
+                )
+            else:
+                earlier = (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
+                learned = self.estimator.save() if self.task.forecast.continues else None
+                self._possible = self.task.make_update(now.time, now.running, earlier, learned=learned)
+        assert self._possible is not None
+        return self._possible
+
     def _record(self, what: str, why: str = "", state: int | None = None, **details) -> None:
         self.log.append(Event(self._now.time, what, why, state, **details))
         if self.log_length is not None and len(self.log) >= 2 * self.log_length:
             del self.log[: -self.log_length]
-        if what in ("kept plan", "failed rule") and not self._warned:
+        if what in ("kept plan", "kept estimate", "failed rule") and not self._warned:
             self._warned = True
             warnings.warn(f"replan: at time {self._now.time}: {why}", stacklevel=4)
 
@@ -307,9 +389,13 @@ class Agent:
     def _ask(self, now: Memory) -> tuple[int | None, Decision]:
         """Return the next update time that the rule names, and its decision; changes nothing."""
         context, named = partial(self.task.context, self.rule, now.progress, now.state), now.named_update
-        if not now.named:
+        binding = not self.robot.sees or Need.STATE not in self.rule.needs
+        if not now.named and binding:
             named = named_update(self.rule, context(), now.state, seed=self.seed)
-        return named, decision_at(self.rule, context(now.time), named)
+        running = None
+        if Need.RUNNING_ESTIMATE in self.rule.needs:
+            running = RunningEstimate(now.running, partial(self._could_make, now))
+        return named, decision_at(self.rule, context(now.time, running), named)
 
     def _run(
         self, work: str, learn: Callable[[], Any], make: Callable[[Any], Any] = lambda learned: learned
@@ -319,14 +405,26 @@ class Agent:
             return make(learn())
         return self._workers.setdefault(work, Worker()).run(learn, make, timeout=self.time_limit)
 
+    def _following(self, made: Update, policy: Indices | None) -> Update:
+        """Return an update with (S,) actions in place of those of its plan."""
+        if policy is None:
+            return made
+        self._possible = None  # it may depend on the plan in force
+        plan = replace(made.plan, policy=np.asarray(policy))
+        return self.task.make_update(made.time, made.kernel, made.earlier, learned=made.learned, kept=plan)
+
     def _make(self, seen: Observation) -> Update:
         """Estimate, forecast and plan within the time limit."""
-        before, nominal = self._now.progress.update, self.knowledge.nominal
+        now = self._now
+        if self.robot.sees and learns_between(self.estimator):
+            return self._run("update", partial(self._could_make, now))
+        before, nominal = now.progress.update, self.knowledge.nominal
         earlier = (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
 
         def make(kernel: Kernel) -> Update:
             learned = self.estimator.save() if self.task.forecast.continues else None
             valid = validate_kernel(kernel, like=nominal)
+            now.running = valid
             return self.task.make_update(seen.time, valid, earlier, learned=learned)
 
         return self._run("update", partial(self.estimator.estimate, seen), make)
@@ -335,6 +433,7 @@ class Agent:
         """Make one plan, one step and one decision, which compiles or loads all that a mission needs."""
         task, rule = self.task, self.rule
         prepare_kernel(self.knowledge.nominal)
+        self._try_estimator()
         made = task.make_update(0, self.knowledge.nominal)
         estimate = made.propagation.begin(np.array([0]))
         made.propagation.advance(estimate, made.propagation.act(estimate, 0), 0)
@@ -344,15 +443,28 @@ class Agent:
         if progress.budget_left == 0:
             return
         context = partial(task.context, rule, progress, 0)
+        running = RunningEstimate(self.knowledge.nominal, lambda: replace(made, cache={}))
         try:
-            named = named_update(rule, context(), 0, seed=self.seed)
-            decision_at(rule, context(first + 1), named)
+            named = None if self.robot.sees else named_update(rule, context(), 0, seed=self.seed)
+            decision_at(rule, context(first + 1, running), named)
         except InputError:
             raise
         except Exception as error:
             raise InputError(
                 f"the rule {rule.name} cannot decide: {type(error).__name__}: {error}"
             ) from error
+
+    def _try_estimator(self) -> None:
+        """Have the estimator learn from one likely step, and forget it. Its failures wait for the mission."""
+        nominal = self.knowledge.nominal
+        (state,) = nominal.most_likely_of(np.array([0]), np.array([0]))
+        try:
+            kernel = self.estimator.estimate(Observation(FIRST_UPDATE, int(state), 0, 0, (0,)))
+        except Exception:
+            return
+        finally:
+            self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
+        validate_kernel(kernel, like=nominal)
 
 
 def _described(error: Exception) -> str:

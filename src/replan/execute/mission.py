@@ -7,15 +7,27 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from replan.errors import InputError, require
-from replan.estimate.estimator import Estimator, TrueKernel
+from replan.estimate.estimator import Estimator, Tracked, TrueKernel
 from replan.execute.robot import Robot
 from replan.execute.task import Progress, Task, Update
 from replan.model.kernel import Indices, Kernel
 from replan.model.sizes import Sizes
 from replan.model.slip import SlipKernel
 from replan.model.world import World
-from replan.schedule.rule import Context, Rule
+from replan.schedule.rule import Context, Need, Rule, RunningEstimate
 from replan.schedule.spending import Spending
+
+
+def require_mission(mission: object) -> None:
+    """Raise `InputError` if something else, such as a setting, is given in place of a mission."""
+    if isinstance(mission, str):
+        raise InputError(
+            f"mission must be a Mission, not {mission!r}: make_mission(load_setting(...)) makes one"
+        )
+    if not isinstance(mission, Mission):
+        raise InputError(
+            f"mission must be a Mission, not a {type(mission).__name__}: make_mission(setting) makes one"
+        )
 
 
 @dataclass(frozen=True)
@@ -101,8 +113,8 @@ class Mission:
 
     @cached_property
     def estimator(self) -> Estimator:
-        """The robot's, or else the paper's simulator: an update at t reveals P_{t-1}."""
-        return self.robot.estimator or TrueKernel(self.world)
+        """The robot's, or else the paper's simulator: an update at t, localised any t, reveals P_{t-1}."""
+        return self.robot.estimator or (Tracked if self.robot.sees else TrueKernel)(self.world)
 
     @cached_property
     def _updates(self) -> Callable[[int, int], Update]:
@@ -110,9 +122,14 @@ class Mission:
             before = (earlier, self.estimate(earlier)) if earlier else None
             return self.task.make_update(time, self.estimate(time), before)
 
-        return lru_cache(maxsize=4 * self.horizon if self.world.states <= self.sizes.updates_kept else 2)(
-            update
-        )
+        return lru_cache(maxsize=self._updates_kept)(update)
+
+    @property
+    def _updates_kept(self) -> int:
+        states, horizon = self.world.states, self.horizon
+        if self.robot.forecast.compares and self.sizes.keeps_pairs(states, horizon):
+            return horizon**2
+        return 4 * horizon if states <= self.sizes.updates_kept else 2
 
     def estimate(self, time: int) -> Kernel:
         """Return what an update at a time learns of the kernel."""
@@ -135,7 +152,8 @@ class Mission:
 
     def check_times(self, times: Iterable[int]) -> tuple[int, ...]:
         """Return the update times as a tuple, or raise an `InputError` if this mission cannot take them."""
-        return self.spending.check_times(times, self.horizon)
+        spending = self.spending.unforced() if self.robot.sees else self.spending
+        return spending.check_times(times, self.horizon)
 
     def beginning(self) -> Progress:
         """Return the books before the first update."""
@@ -150,6 +168,31 @@ class Mission:
         """Return the books after a further update at `time`."""
         return progress.after(self.update(time, progress.update.time))
 
+    def running(self, time: int, update: Update) -> RunningEstimate:
+        """Return the running estimate of a localised robot, with the update in force."""
+
+        def make() -> Update:
+            if isinstance(self.estimator, Tracked):
+                return self.update(time, update.time)
+            return self._kept(time, update)
+
+        kernel = self.estimate(time) if isinstance(self.estimator, Tracked) else update.kernel
+        return RunningEstimate(kernel, make)
+
+    @cached_property
+    def _kept(self) -> Callable[[int, Update], Update]:
+        """Plans anew on the estimate of the update in force."""
+
+        def keep(time: int, update: Update) -> Update:
+            before = (update.time, update.kernel) if update.time else None
+            return self.task.make_update(time, update.kernel, before)
+
+        return lru_cache(maxsize=4 * self.horizon)(keep)
+
     def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
         """Return the context at `time` (None: at the last update itself) for a rule."""
-        return self.task.context(rule, progress, state, time)
+        running = None
+        if Need.RUNNING_ESTIMATE in rule.needs:
+            self.task.require(rule)
+            running = self.running(progress.last_update if time is None else time, progress.update)
+        return self.task.context(rule, progress, state, time, running)

@@ -39,15 +39,20 @@ class ReachMission(Mission):
         return isinstance(self.reach, Window)
 
     def seen(self, states: Indices) -> Indices:
-        """Return the states as rules see them, states of the whole."""
-        return self.reach.outside(states)
+        """Return the states as rules see them: of the whole, or of the part where the robot is localised."""
+        return states if self.robot.sees else self.reach.outside(states)
 
     def unseen(self, states: Indices) -> Indices:
-        """Return states of the whole as states of the part."""
-        return self.reach.inside(states)
+        """Return states that rules see as states of the part."""
+        return states if self.robot.sees else self.reach.inside(states)
 
     def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
-        """Return the context of the whole mission, for a state of the whole."""
+        """Return the context of the whole mission, for a state of the whole.
+
+        Rules of a localised robot are asked at every step, and so on the part, for a state of the part.
+        """
+        if self.robot.sees:
+            return super().context(rule, progress, state, time)
         whole, update, earlier = self._outside, progress.update, progress.earlier
         before = whole.update(earlier.time) if earlier and Need.EARLIER_ESTIMATE in rule.needs else None
         there = replace(progress, update=whole.update(update.time, update.compared), earlier=before)

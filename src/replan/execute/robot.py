@@ -44,19 +44,21 @@ def plan_by_induction(kernel: Kernel, reward, time: int, horizon: int, ties: Tie
 
 @dataclass(frozen=True, kw_only=True)
 class Robot:
-    """How a robot plans, what it learns and expects, and how it acts between updates.
+    """A robot: its planner, estimator and forecast, and its execution between updates.
 
     Parameters
     ----------
     planning_horizon : int
         H, the steps that a plan looks ahead.
-    execution : {"map", "belief"}
-        Between updates it acts on the likeliest state, or on the whole distribution.
+    execution : {"map", "belief", "localised"}
+        Acting between updates: on the likeliest state, on the whole distribution of the state, or on the
+        state itself, which a localised robot sees at every step.
     estimator : Estimator, optional
-        Makes the kernel to plan with from what an update shows. None is the paper's simulator, in which an
-        update at t shows P_{t-1}; a robot without a world needs one.
+        Estimates the kernel to plan on from the observation at an update, or at every step of a localised
+        robot. None stands for the paper's simulator, in which the observation at t reveals P_{t-1}; an agent
+        without a world needs an estimator.
     forecast : Forecast
-        What it expects of the kernels after an update. The paper's robot expects that nothing moves.
+        Predicts the kernels after an update. The paper's robot predicts that they stay the same.
     ties : Ties
         Which of several equally good actions a plan takes.
     planner : callable
@@ -65,7 +67,7 @@ class Robot:
     Raises
     ------
     InputError
-        If one of these is out of range or of another type.
+        If a value is out of range or has the wrong type.
     """
 
     planning_horizon: int
@@ -74,6 +76,11 @@ class Robot:
     forecast: Forecast = field(default_factory=Frozen)
     ties: Ties = field(default_factory=Ties)
     planner: Planner = field(default=plan_by_induction, repr=False)
+
+    @property
+    def sees(self) -> bool:
+        """Whether it sees its state at every step."""
+        return self.execution == "localised"
 
     def __post_init__(self) -> None:
         check_execution(self.execution)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.estimator import validate_kernel, validate_number
+from replan.estimate.estimator import Observation, validate_kernel, validate_number
 from replan.execute.identity import kernel_arrays, kernel_from
 from replan.execute.task import Progress, Update
+from replan.model.kernel import Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.rule import Decision
 from replan.schedule.spending import FIRST_UPDATE
@@ -22,7 +23,7 @@ from replan.schedule.spending import FIRST_UPDATE
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
 
-VERSION = 6
+VERSION = 7
 BELIEF_TOLERANCE = 1e-6
 
 
@@ -49,12 +50,21 @@ class Memory:
     progress: Progress
     estimate: Any
     """State estimate of the propagation: (1,) the likeliest state, or (1, S) the belief."""
+    running: Kernel
+    """The estimate of the kernel in use now; that of the last update unless the robot is localised."""
     named_update: int | None = None
     """The next update time, if the rule named one."""
     named: bool = False
     """Whether the rule was asked for it since the last update."""
     commanded: list[int] = field(default_factory=list)
-    """Actions since the last update."""
+    """Actions since the state was seen."""
+    seen_at: int = 0
+    """Time at which the state was seen last: at the last update, or by a localised robot."""
+
+    def observation(self, state: int, previous: int | None = None) -> Observation:
+        """Return what a look at the state shows now."""
+        last = self.commanded[-1] if self.commanded else None
+        return Observation(self.time, state, previous, last, tuple(self.commanded))
 
 
 def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = None) -> None:
@@ -75,12 +85,15 @@ def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = N
         "commanded": now.commanded,
         "budget_left": progress.budget_left,
         "last_update": progress.last_update,
+        "seen_at": now.seen_at,
         "plan_time": progress.update.time,
         "earlier_time": None if progress.earlier is None else progress.earlier.time,
         "log": [_event_fields(event) for event in agent.log[-(agent.log_length or len(agent.log)) :]],
     }
     estimate = now.estimate if isinstance(now.estimate, np.ndarray) else now.estimate.toarray()
     arrays = {"estimate": estimate, **_prefixed("learned_", agent.estimator.save())}
+    if agent.robot.sees:
+        arrays |= _prefixed("running_", kernel_arrays(now.running))
     for prefix, update in (("", progress.update), ("earlier_", progress.earlier)):
         if update is not None:
             plan = update.plan
@@ -147,7 +160,8 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
     plan_time = validate_number(header["plan_time"], last + 1, "plan_time")
     left = validate_number(header["budget_left"], most + 1, "budget_left")
     commanded = [validate_number(action, nominal.actions, "commanded") for action in header["commanded"]]
-    if len(commanded) != time - last or (left < most) != (last >= FIRST_UPDATE):
+    seen_at = validate_number(header["seen_at"], time + 1, "seen_at")
+    if len(commanded) != time - seen_at or (left < most) != (last >= FIRST_UPDATE):
         raise ValueError("time, last update, commands and budget do not fit together")
     if most - left > last:
         raise ValueError(f"{most - left} updates by time {last}")
@@ -162,14 +176,19 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
     named = header["named_update"]
     if named is not None:
         named = validate_number(named, agent.horizon + 1, "named_update")
+    running = progress.update.kernel
+    if agent.robot.sees:
+        running = validate_kernel(kernel_from(_named("running_", arrays)), like=nominal)
     return Memory(
         time,
         validate_number(header["state"], nominal.states),
         progress,
         _estimate(arrays["estimate"], nominal.states, agent.robot.execution),
+        running,
         named,
         header["named"],
         commanded,
+        seen_at,
     )
 
 

@@ -17,7 +17,7 @@ from replan.model.kernel import Kernel
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan, check_plan, plan_ahead
-from replan.schedule.rule import Context, Need, Rule
+from replan.schedule.rule import Context, Need, Rule, RunningEstimate
 from replan.schedule.spending import FIRST_UPDATE, Spending
 from replan.skip.propagation import Propagation, make_propagation
 
@@ -133,7 +133,7 @@ class Task:
         it is made anew.
         """
         robot, reward = self.robot, self.knowledge.reward
-        forecast, belief = self.forecast, robot.execution == "belief"
+        forecast, belief = self.forecast, robot.execution != "map"
         learned = dict(learned or {}) if forecast.continues else {}
         expect = lru_cache(maxsize=None)(partial(self.expected, time, kernel, earlier, learned=learned))
         if not forecast.moves:
@@ -156,6 +156,18 @@ class Task:
         before = earlier if forecast.compares else None
         return Update(time, kernel, made, propagation, expect, before, learned)
 
+    def same_plan(self, made: Update, kernel: Kernel, time: int) -> bool:
+        """Return whether an update at a later time on a kernel would make the same plan again."""
+        horizon = min(self.robot.planning_horizon, self.horizon - made.time)
+        steps, reward = range(horizon), self.knowledge.reward
+        return (
+            made.kernel is kernel
+            and not self.forecast.moves
+            and self.robot.ties.kind != "random"
+            and time + horizon <= self.horizon
+            and all(reward(time + h) is reward(made.time + h) for h in steps)
+        )
+
     def expected(
         self, time: int, kernel: Kernel, earlier: Earlier, now: int, *, learned: Learned | None = None
     ) -> tuple[Future, ...]:
@@ -173,8 +185,23 @@ class Task:
             lambda update, time: forecast.surprise(drift.bounds[:time], update, self.horizon)
         )
 
-    def context(self, rule: Rule, progress: Progress, state: int, time: int | None = None) -> Context:
-        """Return the context at `time` (None: at the last update itself) for a rule."""
+    def spending_for(self, rule: Rule) -> Spending:
+        """Return how a rule may spend: a localised robot has to make no update, unless the rule is exact."""
+        free = self.robot.sees and not (rule.exact_budget and self.spending.exact)
+        return self.spending.unforced() if free else self.spending
+
+    def context(
+        self,
+        rule: Rule,
+        progress: Progress,
+        state: int,
+        time: int | None = None,
+        running: RunningEstimate | None = None,
+    ) -> Context:
+        """Return the context at `time` (None: at the last update itself) for a rule.
+
+        `running` is the running estimate of a localised robot, for rules that need it.
+        """
         time = progress.last_update if time is None else time
         known, robot, update = self.knowledge, self.robot, progress.update
         surprise = progress.last_update
@@ -184,7 +211,7 @@ class Task:
             time=time,
             horizon=self.horizon,
             planning_horizon=robot.planning_horizon,
-            spending=self.spending,
+            spending=self.spending_for(rule),
             budget_left=progress.budget_left,
             last_update=progress.last_update,
             kernel=update.kernel,
@@ -198,7 +225,12 @@ class Task:
             declared_successors=known.declared_successors,
             family=known.family,
             sizes=self.sizes,
-            given={need: self._given(rule, need, progress, state, time) for need in rule.needs},
+            given={
+                need: running
+                if need == Need.RUNNING_ESTIMATE
+                else self._given(rule, need, progress, state, time)
+                for need in rule.needs
+            },
             cache=update.cache,
         )
 
@@ -210,6 +242,12 @@ class Task:
             raise InputError(f"the rule {rule.name} needs current_kernel")
         if Need.BUDGET in rule.needs and self.spending.limit is None:
             raise InputError(f"the rule {rule.name} needs a budget: give one with the price")
+        if Need.RUNNING_ESTIMATE in rule.needs and not self.robot.sees:
+            raise InputError(f"the rule {rule.name} is for localised robots: execution localised")
+        if rule.weighs_the_state and self.robot.sees:
+            raise InputError(
+                f"the rule {rule.name} weighs how uncertain the state is: localised robots know theirs"
+            )
 
     def _given(self, rule: Rule, need: Need, progress: Progress, state: int, time: int) -> Any:
         if need == Need.STATE:

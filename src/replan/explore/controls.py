@@ -19,7 +19,7 @@ from replan.worlds.forecasts import ForecastKind
 from replan.worlds.mars_rover import Rover
 from replan.worlds.settings import Setting, builtin_settings, load_setting
 
-EXECUTIONS = {"map": "likeliest cell", "belief": "all cells it may be in"}
+EXECUTIONS = {"map": "likeliest cell", "belief": "all cells it may be in", "localised": "it sees where it is"}
 AS_OPENED = "as opened"
 DRAWN = "drawn"
 BURSTS = " (from, to, slope; ...)"

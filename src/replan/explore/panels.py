@@ -37,8 +37,8 @@ LOSS_HEIGHT = 160
 TEXT = 'font-size="15" fill="currentColor"'
 MEANINGS = {
     "world": "where the robot walks and how that changes; the paper's settings, and harder worlds",
-    "execution": "between updates the robot acts by the most likely cell (map), or weighs every cell it may "
-    "be in (belief)",
+    "execution": "between updates the robot acts by the most likely cell (map), weighs every cell it may "
+    "be in (belief), or sees where it is (localised)",
     "forecast": "how the robot expects the dynamics to go on: as they are (frozen, the paper's robot), as "
     "they last moved (trend), by several models (mixture), by the world's parameters (family; family-ahead "
     "knows their drift bounds ahead), or as they truly will (given)",
@@ -80,7 +80,7 @@ def unfolding() -> str:
 
 
 def result(scene: Scene, view: View) -> str:
-    """Return the regret and what it compares with."""
+    """Return the regret and the figures beside it."""
     return (
         f'<p style="font-size:1.5rem;margin:0">{label("regret")} <b id="regret">{view.regret:.4f}</b> '
         f'<span id="scale" style="font-size:1rem">&ensp;{scale_words(view.regret, scene.scale)}</span></p>'
@@ -125,7 +125,7 @@ def certificate(scene: Scene, view: View) -> str:
 
 
 def superseded(thread: Any) -> bool:
-    """Wait until the marks are still, and return whether they moved meanwhile."""
+    """Wait until the marks are still, and return whether they moved in the meantime."""
     sleep(STILL)
     return thread.should_exit
 

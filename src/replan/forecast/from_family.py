@@ -151,11 +151,15 @@ class FamilyMoves:
         values, along = self.family.grids[axis], self.positions[axis]
         per_change = sign * (values[-1] - values[0]) / along[-1]
         cells = self.family.depends[axis].any(axis=1)
+        known: dict[bytes, Kernel] = {kernel.slip.tobytes(): kernel}
 
         def moved(change: float) -> Kernel:
             slip = np.clip(kernel.slip + change * per_change, 0.0, 1.0)
             slip = slip if cells.all() else np.where(cells, slip, kernel.slip)
-            return kernel if np.array_equal(slip, kernel.slip) else kernel.with_slip(slip)
+            key = slip.tobytes()
+            if key not in known:
+                known[key] = kernel.with_slip(slip)
+            return known[key]
 
         return moved
 

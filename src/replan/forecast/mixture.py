@@ -18,9 +18,10 @@ then is spent where it is worth most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -162,7 +163,8 @@ class Mixture(Forecast):
             moves["turns back"] = towards(kernel, evidence.earlier[1])
         found: dict[str, KernelAt] = {"stays": constant(kernel)}
         bounds = self._bounds(evidence.drift_bounds, evidence.horizon)
-        found |= {name: moving(evidence, moved, bounds) for name, moved in moves.items()}
+        for name, moved in moves.items():
+            found[name] = self._shared(name, evidence, lambda moved=moved: moving(evidence, moved, bounds))
         found |= self._swings(evidence)
         if self.given is not None:
             found[GIVEN] = self.given.course(evidence)
@@ -176,8 +178,28 @@ class Mixture(Forecast):
         for name, axis, sign in moves.directions():
             forth, back = (moves.moved(evidence.kernel, axis, way) for way in (sign, -sign))
             if course := swinging(evidence, forth, back):
-                found[f"{name} and swings"] = course
+                name = f"{name} and swings"
+                found[name] = self._shared(name, evidence, lambda course=course: course)
         return found
+
+    def _shared(self, name: str, evidence: Evidence, make: Callable[[], KernelAt]) -> KernelAt:
+        """Return the course that another update at the same time expects, or make it.
+
+        Within a family a course does not depend on the update before. As long as one update expects it, the
+        others at its time get the same object, so that rules work on it once.
+        """
+        if self._moves is None:
+            return make()
+        seen = evidence.time, evidence.horizon, evidence.kernel, evidence.nominal
+        key = name, *seen, evidence.drift_bounds.tobytes()
+        course = self._courses.get(key)
+        if course is None:
+            course = self._courses[key] = make()
+        return course
+
+    @cached_property
+    def _courses(self) -> WeakValueDictionary[tuple, KernelAt]:
+        return WeakValueDictionary()
 
     def _weights(self, evidence: Evidence, members: Mapping[str, KernelAt]) -> dict[str, float]:
         """By model, adding up to 1."""

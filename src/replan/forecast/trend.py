@@ -63,6 +63,7 @@ def going_on(evidence: Evidence) -> KernelAt:
 def moving(evidence: Evidence, moved: Moved, bounds: Array) -> KernelAt:
     """t -> the estimate, moved on at every step up to t as far as the (T-1,) drift bounds allow."""
     allowed = np.concatenate([[0.0], np.cumsum(bounds[evidence.since :])])
+    moved = cache(moved)  # what rests is one kernel
 
     @cache
     def at(t: int) -> Kernel:
@@ -121,11 +122,11 @@ def towards(kernel: Kernel, goal: Kernel) -> Moved:
     """Move on the straight line to another kernel, as far as entries may change; the move ends there."""
     furthest = float(kernel.entrywise_distance(goal).max())
 
-    def moved(change: float) -> Kernel:
-        share = min(1.0, change / furthest) if furthest > STILL else 0.0
+    @cache
+    def between(share: float) -> Kernel:
         return combine([kernel, goal], [1 - share, share])
 
-    return moved
+    return lambda change: between(min(1.0, change / furthest) if furthest > STILL else 0.0)
 
 
 def held_bounds(known: Array, horizon: int) -> Array:
@@ -160,6 +161,7 @@ def swinging(evidence: Evidence, forth: Moved, back: Moved) -> KernelAt | None:
         return None
     signed = bounds[evidence.since :] * directions * directions[0]
     change = np.concatenate([[0.0], np.cumsum(signed)])
+    forth, back = cache(forth), cache(back)
 
     @cache
     def at(t: int) -> Kernel:

@@ -50,6 +50,14 @@ class Reward:
                     raise InputError(f"{name} has {part.ndim} dimensions, not {dimensions}")
                 object.__setattr__(self, name, part)
 
+    def check(self, states: int, actions: int, *, time: int) -> None:
+        """Raise `InputError` if a part is not of that many states and actions, or has NaN."""
+        for part, shape in ((self.state_action, (states, actions)), (self.next_state, (states,))):
+            if part is not None and part.shape != shape:
+                raise InputError(f"the reward of time {time} has the shape {part.shape}, not {shape}")
+            if part is not None and np.isnan(part).any():
+                raise InputError(f"the reward of time {time} is not a number in some states")
+
     def q_values(self, kernel: Kernel, values: Array) -> Array:
         """(S, A) expected reward plus the (S,) values of the next state."""
         ahead = kernel.expect(values if self.next_state is None else values + self.next_state)

@@ -38,10 +38,12 @@ class Sizes:
         States seen at an update from which distributions are pushed together; bounds memory at that many
         times S numbers.
     floor : int
-        States times steps up to which the best possible regret is shown beside others; for a forecast that
-        compares two updates, states times steps^2.
+        States times steps up to which the best possible regret is shown beside others.
+    shown_compared_floor : int
+        States times steps^2 up to which it is shown for a forecast that compares two updates.
     compared_floor : int
-        States times steps^2 up to which it is computed for a forecast that compares two updates.
+        States times steps^2 up to which it is computed for a forecast that compares two updates, and up to
+        which a mission keeps the updates of every two times.
     schedules : int
         Partial schedules that branch and bound extends before it gives up the proof.
     states_asked : int
@@ -62,6 +64,7 @@ class Sizes:
     updates_kept: int = 10_000
     rows_at_once: int = 512
     floor: int = 40_000
+    shown_compared_floor: int = 400_000
     compared_floor: int = 1_000_000
     schedules: int = 20_000
     states_asked: int = 1_000
@@ -69,6 +72,10 @@ class Sizes:
     entries_kept: int = 30_000_000
     certified_starts: int = 1_000
     legs_at_once: int = 256
+
+    def keeps_pairs(self, states: int, horizon: int) -> bool:
+        """Return whether work on every pair of update times is done, and its results kept."""
+        return states * horizon**2 <= self.compared_floor
 
 
 DEFAULT_SIZES = Sizes()

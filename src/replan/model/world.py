@@ -13,12 +13,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError
+from replan.errors import InputError, require
 from replan.model.family import Family
 from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
+
+LARGEST_BOUND = 1 + 1e-9
+"""Greatest change of a probability, with room for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,7 @@ class Knowledge:
     def __post_init__(self) -> None:
         if not callable(self.reward) or not isinstance(self.reward(0), Reward):
             raise InputError("reward must be a function of time that returns a Reward")
+        check_rewards(self.reward, self.horizon, self.nominal)
         if not callable(self.drift_bounds):
             check_drift_bounds(self.drift_bounds, self.horizon)
 
@@ -179,7 +183,23 @@ def check_drift_bounds(stated: ArrayLike, horizon: int) -> Array:
         raise InputError(f"drift bounds must be {horizon - 1} numbers (T - 1), not {bounds.shape}")
     if not (valid := np.isfinite(bounds) & (bounds >= 0)).all():
         raise InputError(f"drift bound {np.argmin(valid)} is negative or not finite")
+    if bounds.max(initial=0.0) > LARGEST_BOUND:
+        raise InputError(
+            f"drift bound {np.argmax(bounds)} is {bounds.max():g}: probabilities change by 1 at most"
+        )
     return bounds
+
+
+def check_rewards(reward: Callable[[int], Reward], horizon: int, kernel: Kernel) -> None:
+    """Raise `InputError` if a reward is not one of the kernel's states and actions."""
+    before = None
+    for t in range(horizon):
+        now = reward(t)
+        if now is before:
+            continue
+        require(Reward, **{f"the reward of time {t}": now})
+        now.check(kernel.states, kernel.actions, time=t)
+        before = now
 
 
 def drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:

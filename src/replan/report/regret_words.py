@@ -1,6 +1,8 @@
-"""Regrets and ways of acting in plain words, the same in commands, page and explorer."""
+"""Regrets, ways of acting and the result of a run in plain words, the same in commands, page and explorer."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
@@ -11,10 +13,16 @@ from replan.skip.propagation import Execution
 ACTING: dict[Execution, str] = {
     "map": "by the likeliest cell",
     "belief": "by weighing all cells it may be in",
+    "localised": "on the state that it sees",
 }
 """A robot's way of acting between updates, by the name of the execution."""
-WORDS: dict[Execution, str] = {"map": "likeliest cell", "belief": "belief"}
+WORDS: dict[Execution, str] = {"map": "likeliest cell", "belief": "belief", "localised": "sees its state"}
 """The same in a word or two, for tables."""
+
+Regrets = Mapping[str, Mapping[str, float]]  # setting -> rule -> regret
+
+ADAPTIVE, EVEN = "regret-guided", "periodic"
+RIVALS = ("best-offset", "drift-threshold")
 
 
 def scale_words(regret: float, scale: RegretScale) -> str:
@@ -47,3 +55,93 @@ def ties_words(ties: Ties) -> str:
     if ties.kind == "random":
         return f"one at random (seed {ties.seed})"
     return f"the {ties.kind}"
+
+
+def headline(
+    regrets: Regrets,
+    *,
+    belief: Regrets | None = None,
+    floors: Mapping[str, float] | None = None,
+    priced: bool = False,
+) -> str:
+    """Return one sentence on rules that act alike; `floors` are the least possible regrets by setting.
+
+    `belief` are the regrets of rules that act on the whole belief where the others do not. Regrets that
+    are `priced` have the price of the updates added.
+    """
+    spending = "With the price of updates added" if priced else "With the same number of updates"
+    compared = {name: rules for name, rules in regrets.items() if rules.get(EVEN, 0) > SAME}
+    if not compared:
+        return _most_wins(regrets, priced=priced)
+    ratios = _mean_ratios(compared, compared)
+    winner = min(ratios, key=lambda rule: ratios[rule])
+    where = "" if len(compared) == 1 else f" on average over {len(compared)} settings"
+    if winner == EVEN:
+        sentence = f"{spending}, no rule loses less than evenly spaced updates{where}"
+    else:
+        sentence = (
+            f"{spending}, {winner} loses least of {len(ratios)} rules: "
+            f"{_change(ratios[winner])} than evenly spaced updates{where}"
+        )
+    sentence += _to_the_floor(winner, compared, floors or {})
+    if ADAPTIVE in ratios and winner != ADAPTIVE:
+        sentence += f"; the paper's rule, {ADAPTIVE}, loses {_change(ratios[ADAPTIVE])}"
+    if ADAPTIVE in ratios:
+        sentence += _rivals(compared)
+    weighing = _mean_ratios(belief or {}, compared)
+    if weighing:
+        best = min(weighing, key=lambda rule: weighing[rule])
+        sentence += f"; weighing all cells it may be in, a robot with {best} loses {_change(weighing[best])}"
+    return sentence + "."
+
+
+def _mean_ratios(regrets: Regrets, compared: Regrets) -> dict[str, float]:
+    """Return the mean of regret over that of even spacing for rules that ran in every setting compared."""
+    rules = dict.fromkeys(rule for name in compared for rule in regrets.get(name, {}))
+    everywhere = [rule for rule in rules if all(rule in regrets.get(name, {}) for name in compared)]
+    return {
+        rule: sum(regrets[name][rule] / even[EVEN] for name, even in compared.items()) / len(compared)
+        for rule in everywhere
+    }
+
+
+def _change(ratio: float) -> str:
+    return f"{abs(ratio - 1):.0%} {'less' if ratio <= 1 else 'more'}"
+
+
+def _to_the_floor(rule: str, compared: Regrets, floors: Mapping[str, float]) -> str:
+    above = [compared[name][rule] / floors[name] - 1 for name in compared if floors.get(name, 0) > SAME]
+    if len(above) < len(compared):
+        return ""
+    return f", {max(sum(above) / len(above), 0):.0%} above the best possible"
+
+
+def _rivals(compared: Regrets) -> str:
+    """Return in how many settings a tuned rival of the paper does as well as its adaptive rule."""
+    ran = [rules for rules in compared.values() if any(rival in rules for rival in RIVALS)]
+    if not ran:
+        return ""
+    matched = sum(_matched(rules) for rules in ran)
+    if matched == 0:
+        return ", and no tuned rival of it (best-offset, drift-threshold) does as well"
+    where = "there too" if len(ran) == 1 else f"in {matched} of {len(ran)}"
+    return f", but a tuned rival of it (best-offset or drift-threshold) does at least as well {where}"
+
+
+def _matched(rules: Mapping[str, float]) -> bool:
+    return any(rules[rival] <= rules[ADAPTIVE] + SAME for rival in RIVALS if rival in rules)
+
+
+def _most_wins(regrets: Regrets, *, priced: bool) -> str:
+    """Return which rule has the least regret most often, where nothing is compared with even spacing."""
+    wins: dict[str, int] = {}
+    for rules in regrets.values():
+        for rule, regret in rules.items():
+            wins[rule] = wins.get(rule, 0) + (regret <= min(rules.values()) + SAME)
+    if not wins:
+        return "No regret was measured in this run."
+    first = max(wins, key=lambda rule: wins[rule])
+    where = f"in {wins[first]} of {len(regrets)} settings"
+    cost = ", with the price of updates added" if priced else ""
+    rules = f"Of {len(wins)} rules, {first} loses least, or as little as any"
+    return f"{rules if len(wins) > 1 else f'{first} is the only rule'}, {where}{cost}."

@@ -1,30 +1,38 @@
-"""The tables of any run: every cell as CSV, and regret by setting and rule as Markdown.
+"""The tables of any run, in files (cells as CSV, regret by setting and rule as Markdown) and on the page.
 
-They come from the store alone and hold no times, so that the same results give the same bytes.
+The files come from the store only and hold no times, so that the same results give the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import nan
 from pathlib import Path
+from typing import Any
 
+from replan.report.regret_words import Regrets
 from replan.report.reports import csv_line
-from replan.results.key import BEST_POSSIBLE, Record, Variant
+from replan.results.key import BEST_POSSIBLE, Record, Variant, differing
+from replan.results.measure import result_columns
 from replan.results.pivot import Pivot, group, pivot
 from replan.results.run import Run, failed
-from replan.results.table import Table, TableCell, least_in_bold, number, write_csv, write_whole
+from replan.results.table import MISSING, Table, TableCell, least_in_bold, number, write_csv, write_whole
 
 MEASURED = {
     "exact_regret": "exact regret",
     "sampled_regret": "sampled regret",
     "priced_regret": "exact regret plus the price of the updates",
 }
+SETTINGS_SHOWN = 300  # at most, so that the page of a large run stays quick
+CELLS_SHOWN = 500
+FIRST = ("setting", "rule", "label", "exact_regret", "regret_share", "sampled_regret", "dynamic_regret")
+WIDEST = "parameters"
 PLACEMENT = ("precision", "coverage", "mean stale drift", "max stale drift")
 
 
 def write_study_tables(run: Run, folder: Path) -> list[Path]:
-    """Write cells.csv, regret.md and where it was measured placement.md; returns the files."""
+    """Write cells.csv, regret.md and, if it was measured, placement.md; returns the files."""
     files = [write_csv(folder / "cells.csv", [csv_line(record) for record in run.records])]
     for name, tables in (("regret", regret_tables(run)), ("placement", placement_tables(run))):
         if text := "\n".join(table.markdown() for table in tables):
@@ -101,3 +109,59 @@ def pooled_placement(cells: Sequence[Record]) -> tuple[float, float, float, floa
         sum(r["mean_stale_drift"] for r in cells) / len(cells),
         sum(r["max_stale_drift"] for r in cells) / len(cells),
     )
+
+
+def rule_table(regrets: Regrets, *, printed: Regrets, notes: Sequence[str] = ()) -> Table:
+    """Return one line for each setting, one column for each rule; printed figures stand small beside ours."""
+    rules = list(dict.fromkeys(rule for row in regrets.values() for rule in row))
+    rules.sort(key=lambda rule: rule.startswith(BEST_POSSIBLE))
+    compared = [rule for rule in rules if not rule.startswith(BEST_POSSIBLE)]
+    rows = []
+    for setting, row in list(regrets.items())[:SETTINGS_SHOWN]:
+        cells = least_in_bold([row.get(rule) for rule in compared])
+        paper = printed.get(setting, {})
+        marked = [
+            replace(cell, beside=f"paper {paper[rule]:.2f}" if rule in paper else "")
+            for cell, rule in zip(cells, compared, strict=True)
+        ]
+        rows.append((setting, *marked, *(number(row.get(rule)) for rule in rules[len(compared) :])))
+    legend = "In bold: the least of its row. Exact where it was computed, else the mean over the seeds."
+    if printed:
+        legend += " In small print: the paper's figure, a mean over missions."
+    cut = [f"The first {len(rows)} of {len(regrets)} settings."] if len(rows) < len(regrets) else []
+    return Table("Regret of each rule", ("setting", *rules), rows, (legend, *cut, *notes), name="regrets")
+
+
+def cells_table(best: Sequence[Record], *, total: int) -> Table:
+    """Return one line for each setting and rule; columns that say nothing are left out."""
+    shown = best[:CELLS_SHOWN]
+    columns = _columns(shown)
+    known = result_columns()
+    rows = [
+        [_cell(record.get(key), known[key].shown.form if key in known else "") for key in columns]
+        for record in shown
+    ]
+    heads = [known[key].heading if key in known else key.replace("_", " ") for key in columns]
+    which = ", of each setting and rule the best" if len(best) < total else ""
+    cut = f"{len(shown)} of {total} cells are shown{which}. All are in the tables and the store of the run."
+    notes = [cut] if len(shown) < total else []
+    return Table("The cells of the run at length", heads, rows, notes, name="records-long")
+
+
+def _columns(records: Sequence[Record]) -> list[str]:
+    """Return the columns that any record has, the most important first and the widest last."""
+    numbers = [name for name, each in result_columns().items() if each.type != "json"]
+    label = "rule" if all(record.get("label") in (None, record["rule"]) for record in records) else "label"
+    names = ["setting", label, *dict.fromkeys(["execution", "estimator", *differing(records)])]
+    ordered = dict.fromkeys([*(key for key in FIRST if key in (*names, *numbers)), *names, *numbers, WIDEST])
+    return [key for key in ordered if any(record.get(key) is not None for record in records)]
+
+
+def _cell(value: Any, form: str) -> TableCell:
+    if value is None:
+        return TableCell(MISSING)
+    if isinstance(value, Mapping):
+        return TableCell(", ".join(f"{name} {each}" for name, each in value.items() if each is not None))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return number(value, form)
+    return TableCell(str(value))

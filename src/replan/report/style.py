@@ -72,14 +72,14 @@ def rule_colour(name: str) -> str:
 
 
 def style() -> AbstractContextManager[None]:
-    """The look, for the time of drawing or writing a figure."""
+    """Return a context in which figures are drawn and written with these settings."""
     from matplotlib import rc_context
 
     return rc_context(_SETTINGS)
 
 
 def new_figure(*, height: float, width: float = PRINT_WIDTH) -> Figure:
-    """An empty figure in inches; call it within `style()`."""
+    """Return an empty figure, its size in inches; call it within `style()`."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -99,7 +99,7 @@ def shade(axes: Axes, intervals: Sequence[tuple[int, int]]) -> None:
 
 
 def update_rows(axes: Axes, schedules: dict[str, tuple[int, ...]]) -> None:
-    """One row per rule, the first on top, with a vertical mark at each of its updates."""
+    """Draw one row per rule, the first on top, with a vertical mark at each of its updates."""
     for row, (name, times) in enumerate(schedules.items()):
         axes.axhline(row, color=LINES, linewidth=0.8, zorder=1)
         axes.plot(
@@ -121,7 +121,7 @@ def update_rows(axes: Axes, schedules: dict[str, tuple[int, ...]]) -> None:
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
-    """Write NAME.png and NAME.svg without time stamps; their paths."""
+    """Write NAME.png and NAME.svg without time stamps and return their paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"

@@ -18,22 +18,22 @@ BEST_POSSIBLE = "best possible"
 
 
 def _axis(usual: str, *, always: bool = False) -> Any:
-    """Return a field with its usual value; titles of tables name it `always` or only if it is unusual."""
+    """Return a field with a default. Table titles name other values, with `always` the default too."""
     return field(default=usual, metadata={"always": always})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """The robot of a result, as far as robots of one study differ."""
+    """The properties in which the robots of one study may differ."""
 
     execution: str = _axis("map", always=True)
-    """How it acts between updates."""
+    """Execution between updates: "map", "belief" or "localised"."""
     estimator: str = _axis("true-kernel", always=True)
-    """How it learns the kernel."""
+    """Name of the estimator of the kernel."""
     forecast: str = _axis("frozen")
-    """What it expects of the kernels, in words."""
+    """The forecast, as in "given, error 0.5"."""
     stated_bounds: str = _axis("right")
-    """Which drift bounds rule and estimator are given."""
+    """Drift bounds that the rule and the estimator are told: "right", or how they are wrong."""
 
     @classmethod
     def of(cls, record: Record) -> Self:

@@ -1,14 +1,15 @@
 """Measures: frozen dataclasses whose fields are the columns of results.
 
-A measure derives from `Measure` with the name that studies give it. The store's table `results`, CSV files
-and tables take types, headings and formats from its fields.
+A measure derives from `CellMeasure` or `JointMeasure`, with the name that studies give it. The store's table
+`results`, CSV files and tables take types, headings and formats from its fields.
 """
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
@@ -42,10 +43,7 @@ class Column:
 
 
 class Measure:
-    """Base class of measures, which are frozen dataclasses whose fields may be None.
-
-    A class with a name is computed for studies that name it; one without a name holds further columns.
-    """
+    """Columns of results: a frozen dataclass whose fields may be None."""
 
     named: ClassVar[dict[str, type[Measure]]] = {}
     """Measures by the name that studies give them."""
@@ -64,22 +62,12 @@ class Measure:
             Measure.named[name] = cls
 
     @classmethod
-    def of(cls, trial: Any) -> Self:
-        """Return the measurements of one cell (`replan.study.measures.Trial`)."""
-        raise NotImplementedError
-
-    @classmethod
     def together(cls, cell: Any) -> tuple[Hashable, int] | None:
         """Return which cells are computed together: those with an equal key, up to a number of them.
 
-        None stands for cells that are computed one by one, by `of`; the others are computed by `of_all`.
+        None stands for cells that are computed one by one.
         """
         return None
-
-    @classmethod
-    def of_all(cls, cells: Sequence[Any]) -> list[tuple[Measure, ...]]:
-        """Return all measurements of cells that are computed together."""
-        raise NotImplementedError
 
     @classmethod
     def columns(cls) -> list[Column]:
@@ -96,9 +84,27 @@ class Measure:
         }
 
 
+class CellMeasure(Measure, ABC):
+    """A measure that is computed cell by cell."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, trial: Any) -> Self:
+        """Return the measurements of one cell (`replan.study.measures.Trial`)."""
+
+
+class JointMeasure(Measure, ABC):
+    """A measure that is computed for several cells together, those that `together` names."""
+
+    @classmethod
+    @abstractmethod
+    def of_all(cls, cells: Sequence[Any]) -> list[tuple[Measure, ...]]:
+        """Return all measurements of cells that are computed together."""
+
+
 def result_columns() -> dict[str, Column]:
     """Return the columns of all measures by name."""
-    return {each.name: each for kind in Measure.kinds for each in _columns(kind)}
+    return {each.name: each for kind in Measure.kinds if is_dataclass(kind) for each in _columns(kind)}
 
 
 def canonical(data: Any) -> str:

@@ -1,4 +1,4 @@
-"""Pivot tables of records: a table is which records make a row, which a column, and what is shown of them."""
+"""Pivot tables of records: a table is defined by its row keys, its column key and the value shown."""
 
 from __future__ import annotations
 

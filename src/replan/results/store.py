@@ -51,6 +51,7 @@ class Store:
 
     def __init__(self, connection: Any, path: Path) -> None:
         self._connection, self.path = connection, path
+        self._types: dict[str, dict[str, str]] = {}
         self.start = 0
         """Number of this start of the run, after `describe`."""
 
@@ -164,7 +165,7 @@ class Store:
         self, name: str, text: str, cells: Sequence[Row], settings: Sequence[Row], *,
         engine: str, workers: int, versions: Mapping[str, str],
     ) -> set[int]:  # fmt: skip
-        """Write down what is about to be run and by what; returns the keys of the cells that are stored.
+        """Record the study, the engine and the versions of this start; returns the keys of stored cells.
 
         Raises `InputError` if the source of a rule has changed since the last start.
         """
@@ -206,8 +207,9 @@ class Store:
         """Insert rows column by column: DuckDB reads NumPy arrays at once, rows one by one."""
         if not columns or not len(next(iter(columns.values()))):
             return
-        types = self.types(table)
-        incoming = {name: _array(values, types[name]) for name, values in columns.items()}
+        if table not in self._types:
+            self._types[table] = self.types(table)
+        incoming = {name: _array(values, self._types[table][name]) for name, values in columns.items()}
         numbers = {name for name, array in incoming.items() if array.dtype == float}
         selected = [
             f'if(isnan("{name}"), null, "{name}")' if name in numbers else f'"{name}"' for name in incoming

@@ -41,7 +41,7 @@ class TableCell:
 
     @property
     def marked(self) -> str:
-        """The text, between ** where it is bold."""
+        """The text, between ** if it is bold."""
         return f"**{self.text}**" if self.best else self.text
 
     def markdown(self) -> str:
@@ -142,9 +142,9 @@ class Table:
         from rich.text import Text
 
         console = Console()
-        piped, styled = not console.is_terminal, console.color_system is not None
+        piped = not console.is_terminal
         console.print(self.title, style="italic", markup=False, highlight=False, soft_wrap=piped)
-        cells = [[cell.rich(styled=styled) for cell in row] for row in self.cells]
+        cells = [[cell.rich(styled=not piped) for cell in row] for row in self.cells]
         heads = [Text(column) for column in self.columns]
         widths = [
             max(text.cell_len for text in column) + PADDING for column in zip(heads, *cells, strict=True)
@@ -181,7 +181,7 @@ def write_tables(folder: Path, name: str, tables: Sequence[Table]) -> None:
 
 
 def number(value: float | None, form: str = ".3f", *, beside: str = "", best: bool = False) -> TableCell:
-    """Return a cell with a number, or with a dash where there is none."""
+    """Return a cell with a number, or with a dash if it is missing."""
     if value is None or not isfinite(value):
         return TableCell(MISSING, None, beside)
     return TableCell(f"{value:{form}}", float(value), beside, best)

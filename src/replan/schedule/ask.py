@@ -65,6 +65,33 @@ def named_update(rule: Rule, at_update: Context, state: int, *, seed: int | None
     return draw(named[0], seed, after=at_update.last_update, rule=rule)
 
 
+def update_chances(rule: Rule, context_at: ContextAt, time: int, states: Indices) -> Array:
+    """(R,) probability of an update at `time` of localised robots that are in `states` then.
+
+    A time that a rule names at an update binds only rules that do not need the state.
+    """
+    by_state = Need.STATE in rule.needs
+    asked = states if by_state else states[:1]
+    context = context_at(int(asked[0]), time)
+    known = settled(context.spending, time=time, last_update=context.last_update, left=context.budget_left)
+    if known is not None:
+        return np.full(len(states), float(known.update))
+    named = None if by_state else _named(rule, context_at(int(asked[0]), None), asked)
+    if named is not None:
+        return np.full(len(states), _chance_now(named[0], time))
+    due = decisions_at(rule, context_at, asked, time)
+    return np.broadcast_to(due.astype(float), len(states))
+
+
+def _chance_now(named: Array | int, time: int) -> float:
+    """Return the probability of `time` in a distribution (T + 1,), or in a time, if none before was taken."""
+    if np.ndim(named) == 0:
+        return float(named == time)
+    assert isinstance(named, np.ndarray)
+    later = named[time:].sum()
+    return float(named[time] / later) if later > 0 else 0.0
+
+
 def decision_at(rule: Rule, context: Context, named: int | None) -> Decision:
     """Decide at context.time, given the time that the rule named at the last update, if any."""
     known = settled(
@@ -74,13 +101,22 @@ def decision_at(rule: Rule, context: Context, named: int | None) -> Decision:
         return known
     if named is not None and context.time != named:
         return Decision(context.time > named, f"planned at {context.last_update} for {named}")
-    decision = rule.decide(context)
-    if not isinstance(decision, Decision):
-        raise InputError(f"the rule {rule.name} decided {decision!r}, not a Decision")
+    decision = _checked(rule, rule.decide(context), context.time)
     if named is not None:
         reason = decision.reason if decision.update else forced(context.budget_left, context.steps_left)
         return replace(decision, update=True, reason=f"planned at {context.last_update}: {reason}")
     return _within_budget(decision, context)
+
+
+def _checked(rule: Rule, decision: object, time: int) -> Decision:
+    """Return what a rule decided. Raises `InputError` if it is no decision, or its score is not a number."""
+    if not isinstance(decision, Decision):
+        raise InputError(f"the rule {rule.name} decided {decision!r}, not a Decision")
+    if not isinstance(decision.update, (bool, np.bool_)):
+        raise InputError(f"the rule {rule.name} decides {decision.update!r}, not True or False, at t={time}")
+    if decision.score is not None and np.isnan(decision.score):
+        raise InputError(f"the rule {rule.name}: its score is not a number at t={time}")
+    return decision
 
 
 def _within_budget(decision: Decision, context: Context) -> Decision:
@@ -152,11 +188,21 @@ def _first_yes(rule: Rule, context_at: ContextAt, states: Indices, at_update: Co
         waiting = np.flatnonzero(times == horizon)
         if not len(waiting):
             break
-        contexts = (context_at(int(states[row]), t) for row in waiting)
-        due = rule.updates(context_at(int(states[waiting[0]]), t), states[waiting])
-        if due is None:
-            due = [decision_at(rule, each, None).update for each in contexts]
-        elif at_update.spending.forces(at_update.budget_left, horizon - t):
-            due = np.ones(len(waiting), dtype=bool)
-        times[waiting] = np.where(due, t, horizon)
+        times[waiting] = np.where(decisions_at(rule, context_at, states[waiting], t), t, horizon)
     return times
+
+
+def decisions_at(rule: Rule, context_at: ContextAt, states: Indices, time: int) -> np.ndarray:
+    """(R,) bool, whether robots that saw `states` update at `time`, for a rule that decides step by step."""
+    first = context_at(int(states[0]), time)
+    due = rule.updates(first, states)
+    if due is None:
+        contexts = (context_at(int(state), time) for state in states)
+        return np.array([decision_at(rule, each, None).update for each in contexts])
+    due = np.asarray(due)
+    if due.shape != states.shape or due.dtype != bool:
+        raise InputError(
+            f"the rule {rule.name}: updates answers {due.dtype} of shape {due.shape} at t={time}, "
+            f"not True or False for each of {len(states)} states"
+        )
+    return due | first.spending.forces(first.budget_left, first.steps_left)

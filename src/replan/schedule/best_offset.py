@@ -48,6 +48,7 @@ class BestOffset(Rule):
     """q, steps between updates; None: the paper's."""
 
     name = "best-offset"
+    exact_budget = True
     needs = frozenset({Need.BUDGET})
 
     def __post_init__(self) -> None:

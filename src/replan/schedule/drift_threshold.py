@@ -10,7 +10,7 @@ from itertools import product
 
 from replan.errors import InputError
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.score import compared, paced, pacing_limit, reaches, stale_drift
+from replan.schedule.score import compared, paced, pacing_limit, reaches, require_threshold, stale_drift
 
 PACE_WEIGHTS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)
 THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0)
@@ -28,9 +28,11 @@ class DriftThreshold(Rule):
     """c_pace, weight of the pace; the paper does not print it."""
 
     name = "drift-threshold"
+    exact_budget = True
     needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
 
     def __post_init__(self) -> None:
+        require_threshold(self.threshold)
         if not self.pace_weight >= 0:
             raise InputError(f"pace_weight must not be negative, not {self.pace_weight}")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from replan.model.kernel import Array, Kernel
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.score import compared, reaches
+from replan.schedule.score import compared, reaches, require_threshold
 
 THRESHOLDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
@@ -32,6 +32,9 @@ class LazyValue(Rule):
 
     name = "lazy-value"
     needs = frozenset({Need.CURRENT_KERNEL})
+
+    def __post_init__(self) -> None:
+        require_threshold(self.threshold)
 
     @classmethod
     def candidates(cls) -> list[LazyValue]:

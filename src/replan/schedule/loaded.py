@@ -16,6 +16,7 @@ class FrontLoaded(Rule):
     """{1, ..., B}."""
 
     name = "front-loaded"
+    exact_budget = True
     needs = frozenset({Need.BUDGET})
 
     def decide(self, context: Context) -> Decision:
@@ -29,6 +30,7 @@ class BackLoaded(Rule):
     """{1, T-B+1, ..., T-1}."""
 
     name = "back-loaded"
+    exact_budget = True
     needs = frozenset({Need.BUDGET})
 
     def decide(self, context: Context) -> Decision:

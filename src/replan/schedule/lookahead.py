@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +23,15 @@ from replan.model.reach import Window
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.schedule.averaged_worth import Candidates, Choices, ChosenUpdates, best_on_average
+from replan.schedule.candidate_table import Problem
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.update_programme import Problem, Programme, solve
+from replan.schedule.score import compared
+from replan.schedule.seeing_lookahead import gains_of_updating
+from replan.schedule.seeing_programme import EQUAL
+from replan.schedule.solved_future import solved_future
+from replan.schedule.update_programme import Programme, solve
 from replan.skip.propagation import Propagation, make_propagation
-from replan.skip.segments import WorldStack, stack_world
+from replan.skip.segments import WorldStack, commands, stack_world
 
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
@@ -59,6 +65,10 @@ class Lookahead(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Decide whether this is the time that is best by what is known now."""
+        if context.execution == "localised":
+            gain = float(gains_of_updating(context, np.array([context.state]))[0])
+            due = gain > EQUAL
+            return Decision(due, compared(gain, EQUAL, due, "gain of an update now over a later one"), gain)
         chosen = self._chosen(context, np.array([context.state]))
         time, worth = int(chosen.times[0]), float(chosen.worth[0])
         reason = f"the best next update is at {time}"
@@ -75,6 +85,8 @@ class Lookahead(Rule):
 
     def updates(self, context: Context, states: Indices) -> np.ndarray:
         """(R,) whether the best update time is now or has passed."""
+        if context.execution == "localised":
+            return gains_of_updating(context, states) > EQUAL
         return context.time >= self._chosen(context, states, several=True).times
 
     def _chosen(self, context: Context, states: Indices, *, several: bool = False) -> ChosenUpdates:
@@ -116,24 +128,57 @@ class Lookahead(Rule):
         """(R, T + 1, B) worth of each candidate in one of several futures."""
         if future.stays(context.kernel, context.last_update, context.horizon):
             return still.worth
-        problem, stride = self.problem(context, future, told=False), self.stride(context, share=MOVING)
-        problem = replace(problem, tolerance=COARSER * self.tolerance)
-        return solve(problem, context.last_update, still.states, budget_left, stride=stride).candidates()
+        coarser, stride = (
+            replace(self, tolerance=COARSER * self.tolerance),
+            self.stride(context, share=MOVING),
+        )
+        return coarser._unforeseen(context, future, still.states, budget_left, stride, future.kernel).worth
 
     def _still(self, context: Context, states: Indices, budget_left: int | None) -> Candidates:
         """Return the candidates where the estimate stays, kept until the next update."""
         key = (self, context.last_update, context.price, states.tobytes(), budget_left)
         if key not in context.cache:
-            still = Future("stays", 1.0, constant(context.kernel))
-            solution = self.solve(context, still, states, budget_left, told=False)
-            context.cache[key] = Candidates.of(solution)
+            still, stride = Future("stays", 1.0, constant(context.kernel)), self.stride(context)
+            found = self._unforeseen(context, still, states, budget_left, stride, context.kernel)
+            context.cache[key] = found
         return context.cache[key]
 
-    def solve(
-        self, context: Context, future: Future, states: Indices, budget_left: int | None, *, told: bool = True
-    ) -> Programme:
-        """Solve the dynamic programme in one future; `told` as in `problem`."""
-        problem, stride = self.problem(context, future, told=told), self.stride(context)
+    def _unforeseen(
+        self,
+        context: Context,
+        future: Future,
+        states: Indices,
+        budget_left: int | None,
+        stride: int,
+        course: Any,
+    ) -> Candidates:
+        """Return the candidates of robots that are not told the future; `course` stands for its kernels."""
+        begin, horizon, everyone = context.last_update, context.horizon, context.kernel.states
+        if len(states) < everyone or not context.sizes.keeps_pairs(everyone, horizon):
+            problem = self.problem(context, future, told=False)
+            return Candidates.of(solve(problem, begin, states, budget_left, stride=stride))
+        key = (
+            *(self, begin, stride, budget_left, context.spending, context.execution, context.sizes),
+            *(context.planning_horizon, horizon, context.plan.ties, context.reward),
+        )
+        solved = solved_future(course, key, begin, budget_left, stride)
+        return solved.candidates(
+            self._actions(context, states), lambda: self.problem(context, future, told=False)
+        )
+
+    def _actions(self, context: Context, states: Indices) -> Indices:
+        """(R, L) the actions of the plan in force, kept until the next update."""
+        key = (commands, self.tolerance, context.last_update)
+        if key not in context.cache:
+            begin, steps = context.last_update, context.horizon - context.last_update
+            context.cache[key] = commands(
+                context.propagation, states, begin=begin, steps=steps, tolerance=self.tolerance
+            )
+        return context.cache[key]
+
+    def solve(self, context: Context, future: Future, states: Indices, budget_left: int | None) -> Programme:
+        """Solve the dynamic programme of robots that are told the only future."""
+        problem, stride = self.problem(context, future), self.stride(context)
         return solve(problem, context.last_update, states, budget_left, stride=stride)
 
     def stride(self, context: Context, *, share: float = 1.0) -> int:
@@ -153,7 +198,6 @@ class Lookahead(Rule):
         """
         begin, horizon = context.last_update, context.horizon
         along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
-        stays = len(along.successors) == 1
         replans = told and bool(context.plan.later)  # a robot on a forecast has a plan for every step
         if replans:
             later = _acting_on_the_future(context, future)
@@ -163,14 +207,14 @@ class Lookahead(Rule):
         def acting_from(time: int) -> Propagation:
             return context.propagation if time == begin else later(time)
 
-        constant = stays and along.constant_reward
-        same_plans = constant and context.plan.ties.kind != "random" and not replans
+        same_plans = along.constant_reward and context.plan.ties.kind != "random" and not replans
+        at_rest = range(max(along.rests_from, begin) + 1, horizon - context.planning_horizon + 1)
         return Problem(
             along,
             acting_from,
             spend_all=context.price is None,
             price=context.price or 0.0,
-            shared_until=horizon - context.planning_horizon if same_plans else -1,
+            shared=at_rest if same_plans else range(0),
             tolerance=self.tolerance,
             sizes=context.sizes,
         )

@@ -35,6 +35,7 @@ class MeasuringValue(Rule):
     """The score, in units of reward, at which the rule updates."""
 
     needs = frozenset({Need.STATE})
+    weighs_the_state = True
 
     def __post_init__(self) -> None:
         if not self.threshold > 0:

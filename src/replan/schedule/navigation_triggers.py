@@ -27,6 +27,10 @@ class Trigger(Rule):
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) times at which the trigger fires; T: never."""
 
+    def updates(self, context: Context, states: Indices) -> np.ndarray:
+        """(R,) bool, whether the trigger has fired."""
+        return context.time >= self.next_update(context, states)
+
     def decide(self, context: Context) -> Decision:
         """Compare the time with that of the trigger."""
         states = np.array([context.state if Need.STATE in self.needs else 0])

@@ -29,6 +29,7 @@ class Periodic(Rule):
     """Uniform spacings, whatever the drift."""
 
     name = "periodic"
+    exact_budget = True
     needs = frozenset({Need.BUDGET})
 
     def decide(self, context: Context) -> Decision:

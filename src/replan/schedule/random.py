@@ -16,6 +16,7 @@ class Random(Rule):
     """Every schedule of B updates is equally likely."""
 
     name = "random"
+    exact_budget = True
     needs = frozenset({Need.BUDGET})
 
     def next_update(self, context: Context, states: Indices) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from math import inf, isnan
+from math import inf
 from typing import Literal, get_args
 
 from replan.errors import InputError
@@ -19,6 +19,7 @@ from replan.schedule.score import (
     paced,
     proxy_terms,
     reaches,
+    require_threshold,
     theorem_terms,
 )
 
@@ -62,6 +63,7 @@ class RegretGuided(Rule):
     """L_t, the longest time without an update: `even`, `none` or a function of the context."""
 
     name = "regret-guided"
+    exact_budget = True
     needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
 
     def __post_init__(self) -> None:
@@ -73,8 +75,8 @@ class RegretGuided(Rule):
             raise InputError(f"m must be at least 1, not {self.m}")
         if not 0 <= self.diameter < inf:
             raise InputError(f"diameter must be finite and not negative, not {self.diameter}")
-        if self.threshold is not None and isnan(self.threshold):
-            raise InputError("threshold must be a number, not nan")
+        if self.threshold is not None:
+            require_threshold(self.threshold)
         if self.weights is not None and (
             len(self.weights) != 3 or not all(0 <= weight < inf for weight in self.weights)
         ):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
-from typing import Any, ClassVar, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,11 +26,44 @@ from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution, Propagation, make_propagation
 
 
+class PossibleUpdate(Protocol):
+    """What an update that is made now would put in force."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        ...
+
+    @property
+    def futures(self) -> tuple[Future, ...]:
+        """The kernels expected from now on."""
+        ...
+
+    @property
+    def cache(self) -> dict[Any, Any]:
+        """Results that rules keep with this update."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RunningEstimate:
+    """What a localised robot holds for the kernel now, and the update that it could make of it."""
+
+    kernel: Kernel = field(repr=False)
+    """The estimate, of the kernel of the step before."""
+    make: Callable[[], PossibleUpdate] = field(repr=False)
+
+    @cached_property
+    def update(self) -> PossibleUpdate:
+        """The update that could be made now; planned on first use."""
+        return self.make()
+
+
 class Need(StrEnum):
     """Information that a rule gets only if it declares it in `needs`."""
 
     STATE = "state"
-    """The state seen at the last update."""
+    """The state seen at the last update; that of a localised robot is the present one."""
     DRIFT_SO_FAR = "drift so far"
     """The drift bounds of the past, epsilon_0..epsilon_{t-1}."""
     DRIFT_AHEAD = "drift ahead"
@@ -40,6 +74,8 @@ class Need(StrEnum):
     """Time and estimate of the update before the last one."""
     BUDGET = "budget"
     """A budget: the rule is refused on a mission that has a price and no limit."""
+    RUNNING_ESTIMATE = "running estimate"
+    """The kernel as the robot knows it now, for localised robots: blind ones learn nothing in between."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +150,7 @@ class Context:
 
     @property
     def state(self) -> int:
-        """The state seen at tau."""
+        """The state seen at tau; that of a localised robot is the present one."""
         return self._get(Need.STATE)
 
     @property
@@ -136,6 +172,11 @@ class Context:
     def earlier(self) -> tuple[int, Kernel] | None:
         """Time and estimate of the update before tau, None if there was none."""
         return self._get(Need.EARLIER_ESTIMATE)
+
+    @property
+    def running(self) -> RunningEstimate:
+        """The kernel as it is known now, and the update that could be made of it."""
+        return self._get(Need.RUNNING_ESTIMATE)
 
     def within(self, reach: Reach) -> Context:
         """Return the context on a part of the states, which must hold all that robots and plans can meet."""
@@ -178,7 +219,12 @@ class Decision:
     score: float | None = None
     threshold: float | None = None
     terms: Mapping[str, float] = field(default_factory=dict)
-    """The terms of the score by name."""
+    """The terms of the score by name; one that is not known may be NaN."""
+
+    @property
+    def finite_terms(self) -> dict[str, float | None]:
+        """The terms as JSON has them: None for a number that is not finite."""
+        return {name: float(x) if math.isfinite(x) else None for name, x in self.terms.items()}
 
 
 class Rule(ABC):
@@ -190,6 +236,10 @@ class Rule(ABC):
 
     name: ClassVar[str]
     needs: frozenset[Need] = frozenset()
+    exact_budget: ClassVar[bool] = False
+    """Whether localised robots too spend an exact budget by it, the first update at 1: the paper's rules."""
+    weighs_the_state: ClassVar[bool] = False
+    """Whether it weighs how uncertain the state is, and so does not apply to localised robots."""
 
     def __init_subclass__(cls) -> None:
         if "name" not in vars(cls):

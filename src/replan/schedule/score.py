@@ -45,6 +45,12 @@ class ScoreTerms(NamedTuple):
     """A_t."""
 
 
+def require_threshold(threshold: float) -> None:
+    """Raise `InputError` for a threshold that every score reaches, or that is no number."""
+    if not threshold >= 0:
+        raise InputError(f"threshold must be at least 0, not {threshold:g}")
+
+
 def reaches(score: float, threshold: float) -> bool:
     """Return whether a score triggers an update."""
     return score >= threshold - TRIGGER_TOLERANCE

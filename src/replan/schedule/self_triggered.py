@@ -12,7 +12,7 @@ import numpy as np
 from replan.model.kernel import Indices
 from replan.schedule.drift_threshold import THRESHOLDS
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, stale_drift
+from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, require_threshold, stale_drift
 
 
 @register
@@ -24,7 +24,11 @@ class SelfTriggered(Rule):
     """The forecast drift at which the rule updates."""
 
     name = "self-triggered"
+    exact_budget = True
     needs = frozenset({Need.DRIFT_AHEAD})
+
+    def __post_init__(self) -> None:
+        require_threshold(self.threshold)
 
     @classmethod
     def candidates(cls) -> list[SelfTriggered]:

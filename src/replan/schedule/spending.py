@@ -7,7 +7,7 @@ price the first update is at 1.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
 from numbers import Real
@@ -32,6 +32,9 @@ class Spending:
         Whether all of `limit` must be spent. Not possible with a price.
     price : float, optional
         Price of an update in units of reward. With a price no update is forced, the first one neither.
+    opening : bool
+        Whether the first update of a budget is at 1 whatever the rule says. Not for a robot that sees where
+        it is: the update would show what it knows.
 
     Raises
     ------
@@ -47,6 +50,7 @@ class Spending:
     limit: int | None = None
     exact: bool = False
     price: float | None = None
+    opening: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         if self.limit is None and self.price is None:
@@ -75,12 +79,16 @@ class Spending:
 
     def as_budget(self, budget: int) -> Spending:
         """Return the same way to spend another budget, without a price; a price becomes an exact budget."""
-        return Spending(budget, exact=self.exact or self.price is not None)
+        return Spending(budget, exact=self.exact or self.price is not None, opening=self.opening)
+
+    def unforced(self) -> Spending:
+        """Return the same limit and price with nothing forced."""
+        return replace(self, exact=False, opening=False)
 
     @property
     def first_is_forced(self) -> bool:
         """Whether the first update is at 1 whatever the rule says."""
-        return self.price is None
+        return self.opening and self.price is None
 
     def most(self, horizon: int) -> int:
         """Return the most updates that can be made in T steps. Raises `InputError` if the limit is larger."""
@@ -118,6 +126,8 @@ class Spending:
 
     def check_times(self, times: Iterable[int], horizon: int) -> tuple[int, ...]:
         """Return update times as a tuple. Raises an `InputError` that names the first fault."""
+        if not isinstance(times, Iterable) or isinstance(times, str):
+            raise InputError(f"update times must be a list of whole numbers, not {times!r}")
         times = tuple(whole(t, "an update time") for t in times)
         most = self.most(horizon)
         least = most if self.exact else int(self.first_is_forced)

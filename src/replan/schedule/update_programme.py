@@ -12,44 +12,13 @@ probability are left out; what remains is scaled up. `Programme.error` bounds wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from math import prod
 
 import numpy as np
 
 from replan import _loops
 from replan.model.kernel import Array, Indices
-from replan.model.sizes import Sizes, require_memory
-from replan.skip.propagation import Propagation
-from replan.skip.segments import Segments, WorldStack, walk_segments
-
-SOON = 8  # candidate times whose states get their shared segments together, since every call costs
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Kernels and rewards by time, and how robots act after an update at each time."""
-
-    along: WorldStack
-    """Kernels and rewards by time."""
-    acting_from: Callable[[int], Propagation] = field(repr=False)
-    """Time of an update -> the propagation after it."""
-    spend_all: bool = True
-    """Whether all updates must be made."""
-    shared_until: int = -1
-    """Last time up to which all updates have the same plan and segments; -1: none."""
-    tolerance: float = 0.0
-    """Probabilities below this are dropped."""
-    price: float = 0.0
-    """Price of an update."""
-    sizes: Sizes = field(default_factory=Sizes, repr=False)
-    """Sizes from which the programme is solved in parts."""
-
-    @property
-    def horizon(self) -> int:
-        """T."""
-        return self.along.horizon
+from replan.schedule.candidate_table import CandidateTable, Problem
 
 
 @dataclass(frozen=True)
@@ -66,7 +35,7 @@ class Programme:
     """(T + 1, S, B + 1) V of later updates; the last column is 1 where V is known."""
     error: Array | None = field(repr=False)
     """(R, B + 1) bound on the error of `best`; None where it was not asked for."""
-    table: _Table = field(repr=False)
+    table: CandidateTable = field(repr=False)
     """The segments that the programme was solved with."""
     later: Indices | None = field(default=None, repr=False)
     """(T + 1, S, B) best next updates after later ones; None where they were not asked for."""
@@ -89,18 +58,7 @@ class Programme:
 
     def candidates(self) -> Array:
         """(R, T + 1, B) value of each candidate for the next update, with b + 1 left; -inf: none."""
-        table, horizon = self.table, self.table.problem.horizon
-        found = np.full((len(self.states), horizon + 1, self.best.shape[1] - 1), -np.inf)
-        for block, rows, places in table.blocks(table.begin, self.states):
-            worth = found[places]
-            _loops.segments.candidate_values(
-                table.begin, rows, block.gained, block.offsets, block.cells, block.masses,
-                table.candidate, table.latest, table.problem.price, self.values, worth,
-            )  # fmt: skip
-            if not table.problem.spend_all:
-                worth[:, horizon] = block.gained[rows, -1:]
-            found[places] = worth
-        return found
+        return self.table.candidates(self.states, self.values, self.best.shape[1] - 1)
 
 
 def solve(
@@ -121,24 +79,13 @@ def solve(
     without a price. `budget_left` None sets no limit; then there is one column, the last one.
     """
     states = np.asarray(states, dtype=np.int64)
-    columns, unlimited = 1 if budget_left is None else budget_left, int(budget_left is None)
-    table = _Table(problem, begin, stride, columns)
+    columns = 1 if budget_left is None else budget_left
+    table = CandidateTable(problem, begin, stride, columns)
     reached = table.reached(states)
-    shape = (problem.horizon + 1, problem.along.states, columns + 1)
-    require_memory(2 * prod(shape), "the value of every update time, state and budget")
-    values = np.zeros(shape)
-    errors = _unknown_errors(problem, values.shape) if with_error else None
-    later = np.full((*shape[:2], columns), problem.horizon) if with_later else None
-    for u in table.times[::-1] if columns else []:
-        seen = np.flatnonzero(reached[u])
-        value, at = table.best_next(u, seen, values, columns - 1 + unlimited)
-        values[u, seen, :-1] = value[:, unlimited:]
-        values[u, seen, -1] = 1.0
-        if later is not None:
-            later[u, seen] = at[:, unlimited:]
-        if errors is not None:
-            errors[u, seen, :-1] = table.errors(u, seen, errors, columns - 1)
-    table.fill_in(values)
+    later = np.full((*reached.shape, columns), problem.horizon) if with_later else None
+    values, errors = table.solve_later(
+        reached, unlimited=budget_left is None, with_error=with_error, later=later
+    )
     best, chosen = table.best_next(begin, states, values, columns)
     error = None if errors is None else table.errors(begin, states, errors, columns)
     return Programme(states, chosen, best, values, error, table, later)
@@ -147,166 +94,25 @@ def solve(
 def solve_between(problem: Problem, begin: int, values: Array, budget_left: int) -> Programme:
     """Return the best next update after one at `begin`, where going on has (T + 1, S, B + 1) `values`."""
     everyone = np.arange(problem.along.states)
-    table = _Table(problem, begin, 1, budget_left)
-    table.room = 0
+    table = CandidateTable(problem, begin, 1, budget_left)
     best, chosen = table.best_next(begin, everyone, values, budget_left)
     return Programme(everyone, chosen, best, values, None, table, None)
 
 
-class _Table:
-    """Candidate times and the segments from each, shared where they are the same."""
-
-    def __init__(self, problem: Problem, begin: int, stride: int, budget_left: int) -> None:
-        self.problem, self.begin, self.stride = problem, begin, stride
-        self.times = list(range(begin + 1, problem.horizon, stride))
-        self.candidate = np.zeros(problem.horizon + 1, dtype=bool)
-        self.candidate[self.times] = True
-        self.latest = np.full(
-            budget_left, self.times[-1] if self.times else -1
-        )  # (B,) that leaves room for c more
-        if problem.spend_all:
-            room = self.times[::-1][:budget_left]
-            self.latest[:] = [*room, *[-1] * (budget_left - len(room))]
-        self.shared: list[Segments] = []
-        self.row_of = np.full(problem.along.states, -1)  # (S,) row in the shared blocks, counted through
-        self.kept: dict[int, tuple[Indices, list[Segments]]] = {}  # of other times, as long as there is room
-        self.room = problem.sizes.entries_kept
-
-    def reached(self, states: Indices) -> np.ndarray:
-        """(T + 1, S) whether an update at that time can see that state, with more than the tolerance."""
-        size = self.problem.along.states
-        if len(states) == size:
-            return np.ones((self.problem.horizon + 1, size), dtype=bool)
-        if self.problem.tolerance == 0.0:
-            return _possible(self.problem.along, self.begin, states)
-        most = np.zeros(
-            (self.problem.horizon + 1, size)
-        )  # the probability of seeing it, had all looks been fixed
-        most[self.begin, states] = 1.0
-        for u in [self.begin, *self.times]:
-            seen = np.flatnonzero(most[u] > self.problem.tolerance)
-            if self.begin < u <= self.problem.shared_until and (self.row_of[seen] < 0).any():
-                soon = most[u : u + SOON * self.stride] > self.problem.tolerance
-                self._share(np.flatnonzero(soon.any(axis=0)), u)
-            spread = np.zeros_like(most)
-            for block, rows, places in self.blocks(u, seen):
-                _loops.segments.reach(
-                    u, rows, most[u, seen[places]], block.steps, block.offsets, block.cells, block.masses,
-                    self.candidate, spread,
-                )  # fmt: skip
-            np.maximum(most, spread, out=most)
-        return most > self.problem.tolerance
-
-    def fill_in(self, values: Array) -> None:
-        """Make candidates of the times in between: interpolate values, or take the one that is known."""
-        if self.times:
-            _loops.segments.fill_in(self.times[0], self.times[-1], self.stride, values)
-            self.candidate[self.times[0] : self.times[-1]] = True
-
-    def best_next(self, time: int, states: Indices, values: Array, columns: int) -> tuple[Array, Indices]:
-        """(R, columns + 1) V(time, b, s) and the next update time behind it."""
-        horizon = self.problem.horizon
-        best = np.full((len(states), columns + 1), -np.inf)
-        chosen = np.full((len(states), columns + 1), horizon)
-        for block, rows, places in self.blocks(time, states):
-            best[places, 0] = block.gained[rows, horizon - time]
-            if not self.problem.spend_all:
-                best[places, 1:] = best[places, :1]
-            self._improve(block, rows, places, time, block.gained, values, best, chosen)
-        return best, chosen
-
-    def errors(self, time: int, states: Indices, errors: Array, columns: int) -> Array:
-        """(R, columns + 1) by how much V(time, b, s) can be wrong."""
-        ranges = self.problem.along.reward_range
-        still = np.concatenate([np.cumsum(ranges[::-1])[::-1], [0.0]])  # (T + 1,) span of any value from t on
-        worst = np.zeros((len(states), columns + 1))
-        chosen = np.zeros((len(states), columns + 1), dtype=np.int64)
-        for block, rows, places in self.blocks(time, states):
-            steps = self.problem.horizon - time
-            lost = block.lost[:, : steps + 1]
-            missed = np.zeros_like(block.lost)
-            missed[:, 1 : steps + 1] = np.cumsum(lost[:, 1:] * ranges[time:], axis=1)
-            missed[:, : steps + 1] += lost * still[time:]
-            worst[places, 0] = missed[rows, steps]
-            self._improve(block, rows, places, time, missed, errors, worst, chosen)
-        return worst
-
-    def blocks(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
-        """Yield blocks of segments from `time`, some of their rows, and the places of these in `states`."""
-        if time > self.problem.shared_until or time == self.begin:
-            yield from self._unshared(time, states)
-            return
-        self._share(states, self.begin + 1)
-        first = 0
-        for block in self.shared:
-            rows = self.row_of[states] - first
-            places = np.flatnonzero((rows >= 0) & (rows < len(block.states)))
-            if len(places):
-                yield block, rows[places], places
-            first += len(block.states)
-
-    def _unshared(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
-        known, made = self.kept.get(time, (states[:0], []))
-        if not np.array_equal(known, states):
-            made = self._make(time, states)
-            if self.room > 0:
-                made = list(made)
-                self.kept[time] = states, made
-                self.room -= sum(len(block.cells) for block in made)
-        yield from _in_order(made)
-
-    def _share(self, states: Indices, begin: int) -> None:
-        """Make those shared segments of `states` that are missing, for updates from `begin` on."""
-        missing = states[self.row_of[states] < 0]
-        if len(missing):
-            self.row_of[missing] = sum(len(block.states) for block in self.shared) + np.arange(len(missing))
-            self.shared += self._make(begin, missing)
-
-    def _make(self, begin: int, states: Indices) -> Iterator[Segments]:
-        propagation = self.problem.acting_from(begin)
-        keep = np.arange(self.problem.horizon - begin + 1) % (1 if begin == self.begin else self.stride) == 0
-        at_once = max(1, self.problem.sizes.entries_at_once // int(keep.sum() * self.problem.along.states))
-        for first in range(0, len(states), at_once):
-            yield walk_segments(
-                self.problem.along, propagation, states[first : first + at_once], begin=begin, keep=keep,
-                tolerance=self.problem.tolerance,
-            )  # fmt: skip
-
-    def _improve(
-        self, block: Segments, rows, places, time: int, gained: Array, ahead: Array, best, chosen
-    ) -> None:
-        """Raise (R, B + 1) `best` where a candidate for the next update is better."""
-        value, at = best[places, 1:], chosen[places, 1:]
-        if value.size:
-            _loops.segments.best_next(
-                time, rows, gained, block.offsets, block.cells, block.masses, self.candidate, self.latest,
-                self.problem.price, ahead, value, at,
-            )  # fmt: skip
-            best[places, 1:], chosen[places, 1:] = value, at
+def later_values(problem: Problem, begin: int, budget_left: int | None, *, stride: int) -> Array:
+    """(T + 1, S, B + 1) `Programme.values` of later updates, for robots that saw any state at `begin`."""
+    table = CandidateTable(problem, begin, stride, 1 if budget_left is None else budget_left)
+    shape = (problem.horizon + 1, problem.along.states)
+    values, _ = table.solve_later(np.ones(shape, dtype=bool), unlimited=budget_left is None)
+    return values
 
 
-def _in_order(blocks: Iterable[Segments]) -> Iterator[tuple[Segments, Indices, Indices]]:
-    """Yield blocks with all of their rows, and the places of these counted through."""
-    first = 0
-    for block in blocks:
-        yield block, np.arange(len(block.states)), np.arange(first, first + len(block.states))
-        first += len(block.states)
-
-
-def _possible(along: WorldStack, begin: int, states: Indices) -> np.ndarray:
-    """(T + 1, S) whether any actions lead there."""
-    possible = np.zeros((along.horizon + 1, along.states), dtype=bool)
-    possible[begin, states] = True
-    for t in range(begin, along.horizon):
-        here, kernel = np.flatnonzero(possible[t]), along.kernel_of[t]
-        likely = (along.probabilities[kernel, here] > 0).any(axis=1)
-        possible[t + 1, along.successors[kernel, here][likely]] = True
-    return possible
-
-
-def _unknown_errors(problem: Problem, shape: tuple[int, ...]) -> Array:
-    """(T + 1, S, B + 1) errors of unknown values: their whole span. The last column is 1, as in `values`."""
-    spans = np.concatenate([np.cumsum(problem.along.reward_range[::-1])[::-1], [0.0]])
-    errors = np.broadcast_to(spans[:, None, None], shape).copy()
-    errors[:, :, -1] = 1.0
-    return errors
+def candidates_of_all(
+    problem: Problem, begin: int, values: Array, budget_left: int | None, *, stride: int
+) -> tuple[Indices, Array, Array]:
+    """Return all states, (S, T + 1, B) `Programme.candidates` given `later_values`, and (S,) going on."""
+    everyone = np.arange(problem.along.states)
+    columns = 1 if budget_left is None else budget_left
+    table = CandidateTable(problem, begin, stride, columns)
+    table.add_times_between()
+    return everyone, table.candidates(everyone, values, columns), table.going_on(everyone)

@@ -23,8 +23,8 @@ from replan.model.sizes import DEFAULT_SIZES, Sizes
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import Plan
 
-Execution = Literal["map", "belief"]
-EXECUTIONS: tuple[Execution, ...] = ("map", "belief")
+Execution = Literal["map", "belief", "localised"]
+EXECUTIONS: tuple[Execution, ...] = ("map", "belief", "localised")
 
 FEW = 8
 """Robots times this below the number of states: their successors are worked out one by one."""
@@ -169,7 +169,7 @@ def certain_rows(states: Indices, size: int) -> Any:
 def check_execution(execution: str) -> None:
     """Raise `InputError` if there is no execution of that name."""
     if execution not in EXECUTIONS:
-        raise InputError(f'execution must be "map" or "belief", not {execution!r}')
+        raise InputError(f'execution must be "map", "belief" or "localised", not {execution!r}')
 
 
 def make_propagation(
@@ -182,6 +182,8 @@ def make_propagation(
     sizes: Sizes = DEFAULT_SIZES,
 ) -> Propagation:
     """Return the propagation of that name for a plan and the kernel it was made with.
+
+    A localised robot acts by belief while it does not see its state.
 
     Where the plan has later steps, `kernel_at` gives the kernels expected at their times; `stacked` are these
     as in `BeliefPropagation`.

@@ -52,6 +52,12 @@ class WorldStack:
         return self.successors[one], self.probabilities[one]
 
     @property
+    def rests_from(self) -> int:
+        """First time from which on the kernel stays the same."""
+        moving = np.flatnonzero(self.kernel_of != self.kernel_of[-1])
+        return int(moving[-1]) + 1 if len(moving) else 0
+
+    @property
     def constant_reward(self) -> bool:
         """Whether every time has the same reward."""
         return not self.reward_of.any()
@@ -98,20 +104,18 @@ class Segments:
 
 def walk_segments(
     along: WorldStack,
-    propagation: Propagation,
+    actions: Indices,
     states: Indices,
     *,
     begin: int,
     keep: np.ndarray,
     tolerance: float,
 ) -> Segments:
-    """Return the segments of robots that act by `propagation` from an update at `begin` to the horizon.
+    """Return the segments of robots that take (R, L) `actions` from an update at `begin` to the horizon.
 
     Distributions are kept for the numbers of steps in `keep` (L + 1,); masses below `tolerance` are dropped
     and the rest is scaled up.
     """
-    steps = along.horizon - begin
-    actions = commands(propagation, states, begin=begin, steps=steps, tolerance=tolerance)
     parts = _loops.segments.push_rows(
         along.successors, along.probabilities, along.kernel_of, along.state_action, along.next_state,
         along.reward_of, begin, states, actions, keep, tolerance,

@@ -95,7 +95,7 @@ class RuleAxis(StrictModel):
     name: Name | None = None
     set: dict[str, Any] = {}
     grid: dict[str, list[Any]] = {}
-    tune: bool | None = None  # choose what is not given by validation; None: where there is no grid
+    tune: bool | None = None  # choose the other parameters by validation; None: unless there is a grid
 
     @field_validator("grid", mode="before")
     @classmethod
@@ -109,7 +109,7 @@ class RuleAxis(StrictModel):
 
     @property
     def tuned(self) -> bool:
-        """Whether validation chooses what is not given."""
+        """Whether validation chooses the parameters that are not given."""
         return not self.grid if self.tune is None else self.tune
 
     def points(self) -> list[dict[str, Any]]:

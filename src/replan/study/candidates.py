@@ -42,7 +42,7 @@ FALLBACK_THRESHOLD = 1e-3  # where nothing drifts
 
 
 def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list[Rule]:
-    """The rules of that name to choose from; one where there is nothing to choose."""
+    """Return the rules of that name to choose from, a single one if there is no choice."""
     if search not in get_args(Search):
         raise InputError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
     if name not in _CANDIDATES:

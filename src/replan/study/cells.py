@@ -16,6 +16,7 @@ from replan.results.key import BEST_POSSIBLE, RecordKey, Variant
 from replan.results.measure import Measure, canonical
 from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
+from replan.study.estimators import usual_estimator
 from replan.study.protocol import VALIDATION_SEEDS
 from replan.study.rule_source import RuleSource, find_rule, imported_files
 from replan.study.versions import code_version
@@ -40,7 +41,7 @@ class Cell(Variant):
     intervals: bool = False
     decisions: bool = False
     digest: str | None = None  # of the source of a rule of the user's own
-    source: str | None = None  # that source where it is a file, which a worker may not have
+    source: str | None = None  # text of the rule's file, which a worker may not have
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -49,7 +50,7 @@ class Cell(Variant):
 
     @property
     def together(self) -> Hashable | None:
-        """Cells for which this is equal are computed together; None: alone."""
+        """Key of the cells that are computed together; None if the cell is computed by itself."""
         found = self.measure[0].together(self)
         return None if found is None else found[0]
 
@@ -144,10 +145,15 @@ def _cells(
     )
     for execution in block.executions:
         if "optimum" in block.measure:
-            best = for_all(execution=execution, rule=BEST_POSSIBLE, measure=(Measure.named["optimum"],))
+            best = for_all(
+                execution=execution,
+                estimator=usual_estimator(execution),
+                rule=BEST_POSSIBLE,
+                measure=(Measure.named["optimum"],),
+            )
             yield BEST_POSSIBLE, BEST_POSSIBLE, best
         for estimator, bounds, (name, label, rule) in product(
-            block.estimators, block.stated_bounds, rules if measure else ()
+            block.estimators or [usual_estimator(execution)], block.stated_bounds, rules if measure else ()
         ):
             cell = each_rule(execution=execution, estimator=estimator, stated_bounds=bounds, **rule)
             yield name, label, cell

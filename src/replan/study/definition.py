@@ -27,7 +27,7 @@ from replan.results.measure import Measure
 from replan.skip.propagation import Execution
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
-from replan.study.estimators import TRUE_KERNEL, check_estimator
+from replan.study.estimators import EXACT_ESTIMATORS, FOR_LOCALISED, check_estimator
 from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.parameters import builtin_names, one_line, parse_toml, read_toml
 
@@ -69,7 +69,7 @@ class Block(StrictModel):
     rules: Annotated[list[RuleAxis], Field(min_length=1)]
     executions: list[Execution] = Field(["map"], min_length=1)
     forecasts: list[ForecastParameters] = Field([])  # empty: that of each setting
-    estimators: list[str] = Field([TRUE_KERNEL], min_length=1)
+    estimators: list[str] = Field([])  # empty: true-kernel, and tracked of localised robots
     stated_bounds: list[StatedBounds] = Field(["right"], min_length=1)
     measure: list[MeasureName] = Field(["exact"], min_length=1)
     seeds: Seeds = Seeds()
@@ -82,11 +82,22 @@ class Block(StrictModel):
     def _named_forecasts(cls, value: Any) -> Any:
         return [named_forecast(each) for each in value] if isinstance(value, list) else value
 
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _seeds_are_a_table(cls, value: Any) -> Any:
+        if isinstance(value, (dict, Seeds)):
+            return value
+        count = value if isinstance(value, int) else 100
+        raise ValueError(f"must be a table such as seeds = {{ first = 0, count = {count} }}, not {value!r}")
+
     @model_validator(mode="after")
     def _fits(self) -> Block:
         for name in self.estimators:
             check_estimator(name)
-        learned = [name for name in self.estimators if name != TRUE_KERNEL]
+        learned = [name for name in self.estimators if name not in EXACT_ESTIMATORS]
+        seeing = [name for name in self.estimators if name in FOR_LOCALISED]
+        if seeing and set(self.executions) != {"localised"}:
+            raise ValueError(f'estimator {seeing[0]} goes with executions = ["localised"] alone')
         if bool(self.settings) == bool(self.densities):
             raise ValueError("a study has either settings or densities")
         if bool(self.densities) != (self.measure == ["flight"]):
@@ -94,7 +105,8 @@ class Block(StrictModel):
         exact = [name for name in sorted(set(self.measure)) if not Measure.named[name].of_learners]
         if learned and exact:
             raise ValueError(
-                f"measure {', '.join(exact)} goes with estimator {TRUE_KERNEL}, not {learned[0]}"
+                f"measure {', '.join(exact)} goes with estimator {' or '.join(EXACT_ESTIMATORS)}, "
+                f"not {learned[0]}"
             )
         return self
 
@@ -102,7 +114,7 @@ class Block(StrictModel):
         """The number of cells."""
         settings = sum(combinations(axis.vary) for axis in self.settings) + len(self.densities)
         rules = sum(combinations(axis.grid) for axis in self.rules)
-        ways = len(self.executions) * len(self.estimators) * len(self.stated_bounds)
+        ways = len(self.executions) * max(1, len(self.estimators)) * len(self.stated_bounds)
         return settings * rules * ways * max(1, len(self.forecasts))
 
 
@@ -166,7 +178,16 @@ def parse_study(data: dict[str, Any], *, where: str = "study") -> Study:
         found = [_block({**common, **block}, where) for block in blocks]
         return Study.model_validate({**own, "blocks": found})
     except ValidationError as error:
-        raise InputError(f"{where}: {one_line(error)}") from None
+        known = {*Study.model_fields, *Block.model_fields, *Seeds.model_fields}
+        raise InputError(f"{where}: {one_line(error, known=known)}{_where_budgets_are(error)}") from None
+
+
+def _where_budgets_are(error: ValidationError) -> str:
+    """Return where a study varies budgets, if the first fault is a key for them."""
+    key = error.errors(include_url=False)[0]["loc"][-1:]
+    if key not in (("budget",), ("budgets",)):
+        return ""
+    return ": did you mean settings = [{ base = NAME, vary = { budget = [2, 3] } }]?"
 
 
 def _block(data: dict[str, Any], where: str) -> Block:

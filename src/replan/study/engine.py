@@ -17,14 +17,14 @@ from replan.study.work import Batch, Failure, Outcome
 
 BATCH_SECONDS = 1.0
 BATCH_SAMPLES = 500_000  # sampled returns in one batch: 8 MB, what a worker hands back at once
-LOSSES_ALLOWED = 3  # times that a cell may lose its worker while it runs alone
+LOSSES_ALLOWED = 3  # times that a cell may lose its worker while no other cell runs
 POLL_SECONDS = 0.2
 
 Handle = Any
 
 
 class Engine(Protocol):
-    """Workers somewhere."""
+    """A set of workers that compute batches of cells."""
 
     name: str
     workers: int
@@ -35,11 +35,11 @@ class Engine(Protocol):
         ...
 
     def wait(self, handles: Sequence[Handle], timeout: float) -> list[tuple[Handle, list[Outcome] | None]]:
-        """The batches that are finished by now, None for one whose worker was lost."""
+        """Return the batches that have finished, with None for one whose worker was lost."""
         ...
 
     def close(self) -> None:
-        """End the workers, whatever they are at."""
+        """End the workers, even if they are busy."""
         ...
 
 
@@ -71,11 +71,11 @@ class Batches:
         self._largest = 1
 
     def learn(self, outcomes: Iterable[Outcome]) -> None:
-        """Take note of how long cells took."""
+        """Record how long cells took."""
         self._recent.extend(outcome.seconds for outcome in outcomes)
 
     def next(self) -> Batch | None:
-        """The next batch, never more than twice the last largest; None where no cell is left."""
+        """Return the next batch, at most twice as large as the largest so far; None if no cell is left."""
         if not self._cells:
             return None
         batch = tuple(self._cells.popleft() for _ in range(self._size()))
@@ -96,7 +96,7 @@ class Batches:
 
 
 def drive(engine: Engine, cells: Sequence[Cell]) -> Iterator[list[Outcome]]:
-    """Outcomes as they finish, every cell once; an empty list now and then while there is nothing new."""
+    """Yield outcomes as they finish, every cell once, and an empty list whenever a wait ends without any."""
     batches = Batches(cells, workers=engine.workers)
     under_way: dict[Handle, Batch] = {}
     suspects: list[Cell] = []

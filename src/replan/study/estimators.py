@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,18 +11,39 @@ import numpy as np
 from replan.errors import InputError
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE
 from replan.estimate.drift_bounds import OnlineDriftBounds, WithOnlineBounds
-from replan.estimate.estimator import Estimator, TrueKernel
+from replan.estimate.estimator import Estimator, Tracked, TrueKernel
 from replan.estimate.family_filter import FamilyFilter
+from replan.estimate.nearby import Nearby
 from replan.estimate.slip_mle import PooledSlip
 from replan.execute.mission import Mission
 from replan.model.slip import SlipKernel
 
-TRUE_KERNEL = "true-kernel"  # its estimate depends on the time alone, so that exact values exist
+TRUE_KERNEL, TRACKED = "true-kernel", "tracked"
+EXACT_ESTIMATORS = TRUE_KERNEL, TRACKED
+"""Their estimates depend only on the time, so that exact values exist."""
+
+
+def usual_estimator(execution: str) -> str:
+    """Return the estimator of a robot for which none is named."""
+    return TRACKED if execution == "localised" else TRUE_KERNEL
 
 
 def _true_kernel(mission: Mission) -> Estimator:
     """The true kernel of the step before the update, as in the paper's simulator."""
     return TrueKernel(mission.world)
+
+
+def _tracked(mission: Mission) -> Estimator:
+    """The true kernel of the step before, at every step: for localised robots."""
+    return Tracked(mission.world)
+
+
+def _nearby(radius: int) -> Callable[[Mission], Estimator]:
+    def nearby(mission: Mission) -> Estimator:
+        return Nearby(mission.world, radius)
+
+    nearby.__doc__ = f"As tracked within {radius} cells of a localised robot, elsewhere as last seen."
+    return nearby
 
 
 def _drift_bounded_mle(mission: Mission) -> Estimator:
@@ -60,6 +82,8 @@ def _model_family(mission: Mission) -> Estimator:
 
 ESTIMATORS: dict[str, Callable[[Mission], Estimator]] = {
     TRUE_KERNEL: _true_kernel,
+    TRACKED: _tracked,
+    **{f"nearby-{radius}": _nearby(radius) for radius in range(4)},
     "drift-bounded-mle": _drift_bounded_mle,
     "drift-bounded-mle-local": _drift_bounded_mle_local,
     "drift-bounded-mle-online": _drift_bounded_mle_online,
@@ -67,6 +91,17 @@ ESTIMATORS: dict[str, Callable[[Mission], Estimator]] = {
     "slip-intervals": _slip_intervals,
     "model-family": _model_family,
 }
+
+
+FOR_LOCALISED = frozenset(name for name in ESTIMATORS if name == TRACKED or name.startswith("nearby-"))
+"""Estimators that blind robots cannot have."""
+
+
+def with_estimator(mission: Mission, name: str) -> Mission:
+    """Return the mission with one of `EXACT_ESTIMATORS`; a blind robot has the true kernel anyway."""
+    if name == usual_estimator(mission.robot.execution):
+        return mission
+    return replace(mission, robot=replace(mission.robot, estimator=ESTIMATORS[name](mission)))
 
 
 def check_estimator(name: str) -> str:

@@ -6,7 +6,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,13 +18,13 @@ from replan.errors import InputError
 from replan.study.work import Batch, Outcome, compute_batch
 
 # Cells run side by side, and sums come out the same whatever the number of cores.
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+# Large arrays go back to the system when they are freed: joblib restarts workers that seem to grow.
+ENVIRONMENT = dict.fromkeys(THREADS, "1") | {"MALLOC_MMAP_THRESHOLD_": str(4 << 20)}
 
 
 class LocalEngine:
-    """Processes of its own; a pool that lost a worker is replaced at the next batch."""
+    """A pool of worker processes, replaced at the next batch if it has lost a worker."""
 
     name = "local"
 
@@ -36,21 +37,25 @@ class LocalEngine:
 
     def submit(self, batch: Batch) -> Any:
         """Start a batch."""
+        return self.start(compute_batch, batch)
+
+    def start(self, function: Callable[..., Any], *arguments: Any) -> Future:
+        """Queue a call of the function in a worker."""
         for _ in range(3):
             try:
                 if self._pool is not None:
-                    return self._pool.submit(compute_batch, batch)
+                    return self._pool.submit(function, *arguments)
                 self._pool = ProcessPoolExecutor(
-                    self.workers, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD
+                    self.workers, initializer=_begin, initargs=(os.getpid(),), env=ENVIRONMENT
                 )
                 with interrupts_handled_by(signal.SIG_IGN):  # also in the workers, which start here
-                    return self._pool.submit(compute_batch, batch)
+                    return self._pool.submit(function, *arguments)
             except (BrokenProcessPool, RuntimeError):
                 self.close()
         raise InputError("worker processes cannot be started on this machine")
 
     def wait(self, handles: Sequence[Any], timeout: float) -> list[tuple[Any, list[Outcome] | None]]:
-        """The batches that are finished by now."""
+        """Return the batches that have finished."""
         done = wait(handles, timeout=timeout, return_when=FIRST_COMPLETED).done
         return [(future, self._outcomes(future)) for future in done]
 
@@ -69,7 +74,7 @@ class LocalEngine:
 
 @contextmanager
 def interrupts_handled_by(handler: signal.Handlers) -> Iterator[None]:
-    """Set the handler of Ctrl-C meanwhile, if in the main thread; processes that are started have it too."""
+    """Set the handler of Ctrl-C in the main thread; processes started in this context inherit it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -81,7 +86,7 @@ def interrupts_handled_by(handler: signal.Handlers) -> Iterator[None]:
 
 
 def _begin(driver: int) -> None:
-    """Do not outlive the driver."""
+    """End this worker when the driver ends."""
 
     def watch() -> None:
         while os.getppid() == driver:

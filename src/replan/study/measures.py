@@ -18,16 +18,16 @@ from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate
 from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.optimal_schedule import optimum
+from replan.evaluation.optimal_schedule import has_optimum, optimum
 from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
 from replan.evaluation.rollouts import rollout, sampled_regret
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
-from replan.results.measure import Measure
+from replan.results.measure import CellMeasure, Measure
 from replan.schedule.rule import Decision, Need, Rule
 from replan.study.candidates import distinct_schedules
-from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
+from replan.study.estimators import ESTIMATORS, EXACT_ESTIMATORS
 from replan.study.protocol import Stage, bootstrap_interval
 from replan.worlds.mars_rover import PiecewiseDrift, Rover
 from replan.worlds.settings import Setting
@@ -55,8 +55,8 @@ class Trial:
 
     @cached_property
     def returns(self) -> Array:
-        """(N,) by rollouts side by side, or where the agent learns from what it sees mission by mission."""
-        if self.cell.estimator == TRUE_KERNEL:
+        """(N,) from batched rollouts, or mission by mission if the agent learns from its observations."""
+        if self.cell.estimator in EXACT_ESTIMATORS:
             return rollout(self.mission, self.rule, self.seeds).returns
         return learned_returns(self.mission, self.rule, ESTIMATORS[self.cell.estimator], self.seeds)
 
@@ -69,7 +69,8 @@ class Trial:
     def decisions(self) -> Sequence[tuple[int, Decision]]:
         """Every decision of the first seed."""
         seed = self.cell.seeds[0]
-        if self.cell.estimator == TRUE_KERNEL and Need.STATE not in self.rule.needs:
+        exact = self.cell.estimator in EXACT_ESTIMATORS
+        if exact and not self.mission.robot.sees and Need.STATE not in self.rule.needs:
             return make_timeline(self.mission, self.rule, seed=seed).decisions
         estimator = ESTIMATORS[self.cell.estimator](self.mission)
         return run_agent(self.mission, self.rule, seed=seed, estimator=estimator).decisions
@@ -102,7 +103,7 @@ class Scale(Measure):
 
 
 @dataclass(frozen=True)
-class Exact(Measure, name="exact"):
+class Exact(CellMeasure, name="exact"):
     """Regret without sampling, and on a mission with prices what the updates cost."""
 
     exact_regret: float | None = None
@@ -125,7 +126,7 @@ def _spent(oracle_return: float, updates: float, objective: float) -> dict[str, 
 
 
 @dataclass(frozen=True)
-class Dynamic(Measure, name="dynamic"):
+class Dynamic(CellMeasure, name="dynamic"):
     """The greatest exact regret of all starts."""
 
     dynamic_regret: float | None = None
@@ -138,7 +139,7 @@ class Dynamic(Measure, name="dynamic"):
 
 
 @dataclass(frozen=True)
-class Sampled(Measure, name="sampled"):
+class Sampled(CellMeasure, name="sampled"):
     """Mean regret on the seeds, paired with the oracle, and its 95 % bootstrap interval."""
 
     samples: int | None = None
@@ -157,7 +158,7 @@ class Sampled(Measure, name="sampled"):
 
 
 @dataclass(frozen=True)
-class UpdatePlacement(Measure, name="placement"):
+class UpdatePlacement(CellMeasure, name="placement"):
     """Table 2's diagnostics: counts over the schedules of all seeds, the mean of the stale drifts."""
 
     schedules: int | None = None
@@ -190,7 +191,7 @@ class UpdatePlacement(Measure, name="placement"):
 
 
 @dataclass(frozen=True)
-class RegretCauses(Measure, name="decomposition"):
+class RegretCauses(CellMeasure, name="decomposition"):
     """Exact regret and its causes: the state not seen, the stale plan, the wrong model."""
 
     exact_regret: float | None = None
@@ -204,7 +205,7 @@ class RegretCauses(Measure, name="decomposition"):
 
 
 @dataclass(frozen=True)
-class Certificates(Measure, name="certificate"):
+class Certificates(CellMeasure, name="certificate"):
     """Bounds on the regret, null if nothing is promised."""
 
     certificate: dict[str, Any] | None = None
@@ -226,7 +227,7 @@ class Certificates(Measure, name="certificate"):
 
 
 @dataclass(frozen=True)
-class CandidateRegrets(Measure, name="candidates"):
+class CandidateRegrets(CellMeasure, name="candidates"):
     """The exact regret of each of the rule's own candidates."""
 
     candidate_regrets: list[float] | None = None
@@ -243,8 +244,11 @@ class CandidateRegrets(Measure, name="candidates"):
 
 
 @dataclass(frozen=True)
-class BestPossible(Measure, name="optimum"):
-    """The least regret that exists, or with a price the best objective. It is measured in place of a rule."""
+class BestPossible(CellMeasure, name="optimum"):
+    """The least regret that exists, or with a price the best objective. It is measured in place of a rule.
+
+    Figures are None if the optimum is not computed for the mission's forecast.
+    """
 
     parameters: dict[str, Any] | None = None
     exact_regret: float | None = None
@@ -257,6 +261,8 @@ class BestPossible(Measure, name="optimum"):
     @classmethod
     def of(cls, trial: Stage) -> Self:
         """Return the optimum of a stage."""
+        if not has_optimum(trial.mission):
+            return cls({}, oracle_return=float(trial.best.values[0][trial.mission.world.start]))
         best, priced = optimum(trial.mission), trial.mission.spending.price is not None
         found = {
             "feedback_regret": best.feedback_regret,

@@ -33,14 +33,14 @@ class Choice:
     """The rule that was chosen among its candidates."""
 
     rule: Rule
-    validation_regret: float | None = None  # that it was chosen by; None where there was nothing to choose
+    validation_regret: float | None = None  # of the chosen rule; None if there was no choice
     candidates: int = 1
     distinct_schedules: int = 1
     grid: dict[str, list[Any]] = field(default_factory=dict, repr=False)  # the values tried, by parameter
     search: Search = "paper"
 
     def validation(self) -> dict[str, Any] | None:
-        """Return how it was chosen, as plain data; None where there was nothing to choose."""
+        """Return how the rule was chosen, as plain data; None if there was no choice."""
         if self.validation_regret is None:
             return None
         return {
@@ -160,7 +160,7 @@ def exact_regret(bench: Bench, rule: Rule) -> float:
 
 
 def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
-    """The values that each hyper-parameter takes among the rules, where it takes more than one."""
+    """Return the values of each hyper-parameter that differs between the rules."""
     found = [parameters(rule) for rule in rules]
     values = {name: list(dict.fromkeys(each[name] for each in found)) for name in found[0]}
     return {name: tried for name, tried in values.items() if len(tried) > 1}
@@ -173,10 +173,8 @@ def validation_regret(bench: Bench, rule: Rule) -> float:
     return float((bench.validation_returns - found.returns + paid).mean())
 
 
-def bootstrap_interval(
-    differences: Array, *, confidence: float = 0.95, resamples: int = 2000
-) -> tuple[float, float]:
-    """Percentile bootstrap of the mean of paired differences, the same for the same data."""
+def bootstrap_interval(differences: Array) -> tuple[float, float]:
+    """Return the 95 % percentile bootstrap of the mean of paired differences, the same for the same data."""
     if np.ptp(differences) == 0:
         return float(differences[0]), float(differences[0])
     from scipy.stats import bootstrap
@@ -184,8 +182,7 @@ def bootstrap_interval(
     interval = bootstrap(
         (differences,),
         np.mean,
-        n_resamples=resamples,
-        confidence_level=confidence,
+        n_resamples=2000,
         method="percentile",
         batch=500,
         rng=np.random.default_rng(0),

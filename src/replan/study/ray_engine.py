@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from replan.errors import InputError
-from replan.study.local import ONE_THREAD, interrupts_handled_by
+from replan.study.local import ENVIRONMENT, interrupts_handled_by
 from replan.study.work import Batch, Outcome, compute_elsewhere
 
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster started here; batches under way need a few megabytes each
@@ -121,7 +121,7 @@ def _connect(ray: Any, address: str | None, workers: int | None, working_dir: st
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 runtime_env={
-                    "env_vars": ONE_THREAD,
+                    "env_vars": ENVIRONMENT,
                     **({} if working_dir is None else {"working_dir": working_dir}),
                 },
                 **({} if address else started_here),

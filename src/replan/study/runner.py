@@ -10,8 +10,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ SETTINGS_SHOWN = 20
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The end of a run."""
+    """Counts of cells at the end of a run."""
 
     folder: Path
     cells: int
@@ -52,13 +52,11 @@ def run_study(
     text: str,
     folder: Path,
     *,
-    engine: Callable[[], Engine],
+    engine: Engine,
     resume: bool = False,
     quiet: bool = False,
 ) -> RunSummary:
     """Compute every cell that the store of a folder does not hold.
-
-    The engine is made first: one that cannot be had leaves no store behind, and Ctrl-C ends the wait for it.
 
     Parameters
     ----------
@@ -68,8 +66,8 @@ def run_study(
         Its text, which is kept with the results.
     folder : Path
         Folder of the store.
-    engine : callable
-        Makes the engine that computes cells.
+    engine : Engine
+        Computes cells; the caller closes it.
     resume : bool
         Whether to go on with a store that is there.
     quiet : bool
@@ -83,20 +81,17 @@ def run_study(
     began = time.monotonic()
     planned = entries(study)
     cells = {entry.cell.key: entry.cell for entry in planned}
-    with (
-        closing(engine()) as workers,
-        Store.begin(folder, resume=resume) as store,
-        stop_signal() as stopped,
-    ):
+    with Store.begin(folder, resume=resume) as store, stop_signal() as stopped:
         stored = store.describe(
             study.name, text, [entry.row() for entry in planned], settings_rows(planned),
-            engine=workers.name, workers=workers.workers, versions=versions(),
+            engine=engine.name, workers=engine.workers, versions=versions(),
         )  # fmt: skip
         missing = _grouped(cell for key, cell in cells.items() if key not in stored)
-        tally = Tally.of(planned, _stored_regrets(store))
+        regrets = store.execute("select cell, coalesce(exact_regret, sampled_regret) from results")
+        tally = Tally.of(planned, regrets)
         finished = 0
         with ProgressLine(tally, quiet=quiet) as progress:
-            for outcomes in drive(workers, missing):
+            for outcomes in drive(engine, missing):
                 if outcomes:
                     store.write(outcome_rows(outcomes, start=store.start))
                 tally.add(outcomes)
@@ -118,7 +113,7 @@ def run_study(
 
 @contextmanager
 def stop_signal() -> Iterator[threading.Event]:
-    """Set by the first Ctrl-C (or SIGTERM), so that nothing is cut short; the second one ends at once."""
+    """Yield an event that the first Ctrl-C or SIGTERM sets; a second Ctrl-C interrupts at once."""
     stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stopped
@@ -139,15 +134,11 @@ def stop_signal() -> Iterator[threading.Event]:
 
 
 def _grouped(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells with those of one setting and execution together, which share what a worker keeps."""
+    """Return the cells ordered by setting and execution, since these share a mission that workers cache."""
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.setting, cell.execution), []).append(cell)
     return [cell for group in groups.values() for cell in group]
-
-
-def _stored_regrets(store: Store) -> list[tuple[int, float | None]]:
-    return store.execute("select cell, coalesce(exact_regret, sampled_regret) from results")
 
 
 @dataclass
@@ -173,7 +164,7 @@ class Tally:
         return tally
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Count what has finished."""
+        """Count finished cells."""
         for outcome in outcomes:
             if isinstance(outcome, Failure):
                 self.done += 1
@@ -191,7 +182,7 @@ class Tally:
                 self.best[setting] = (regret, label)
 
     def rate(self, now: float) -> float | None:
-        """Cells a second over the last while; None before anything is known."""
+        """Return cells per second over the last `RATE_WINDOW` seconds; None before the first result."""
         self._marks.append((now, self.done))
         while now - self._marks[0][0] > RATE_WINDOW:
             self._marks.popleft()
@@ -210,7 +201,7 @@ class Tally:
 
 
 class ProgressLine:
-    """Shows a tally."""
+    """Shows a tally on standard error."""
 
     def __init__(self, tally: Tally, *, quiet: bool = False) -> None:
         self._tally, self._quiet = tally, quiet
@@ -234,7 +225,7 @@ class ProgressLine:
         self.update(final=True)
 
     def update(self, *, final: bool = False) -> None:
-        """Show where the run stands, not more often than it can be read."""
+        """Show the progress, at most a few times a second."""
         if self._quiet:
             return
         now = time.monotonic()

@@ -17,10 +17,11 @@ from replan.errors import InputError
 from replan.evaluation.scale import regret_share
 from replan.model.kernel import Array, Indices
 from replan.results.key import BEST_POSSIBLE, Record
-from replan.results.measure import Measure, canonical
+from replan.results.measure import CellMeasure, JointMeasure, Measure, canonical
 from replan.results.store import Columns, by_column
 from replan.schedule.rule import Decision, Rule
 from replan.study.cells import Cell, version_of
+from replan.study.estimators import EXACT_ESTIMATORS, with_estimator
 from replan.study.measures import BestPossible, RuleColumns, Scale, Trial
 from replan.study.protocol import Choice, Stage, choose, parameters, stage_of
 from replan.study.rule_source import given_rule
@@ -39,7 +40,7 @@ class Result:
     values: dict[str, Any]  # by column of the store's `results`
     seeds: Indices = field(
         default_factory=lambda: np.empty(0), repr=False
-    )  # (N,), none where nothing was sampled
+    )  # (N,), empty if nothing was sampled
     returns: Array = field(default_factory=lambda: np.empty(0), repr=False)  # (N,)
     regrets: Array = field(
         default_factory=lambda: np.empty(0), repr=False
@@ -61,7 +62,7 @@ Outcome = Result | Failure
 
 
 def compute_batch(batch: Batch) -> list[Outcome]:
-    """Compute the cells of the batch one after the other, but those together that say so."""
+    """Compute the cells of a batch in order; cells with an equal `together` are computed in one call."""
     groups = groupby(batch, key=lambda cell: cell.together or cell.identity)
     return [outcome for _, cells in groups for outcome in compute(*cells)]
 
@@ -75,7 +76,7 @@ def compute_elsewhere(batch: Batch) -> list[Outcome]:
 
 
 def compute(first: Cell, *others: Cell) -> list[Outcome]:
-    """Compute one cell, or cells that are computed together; a fault in a cell is its outcome."""
+    """Compute one cell, or several together. An exception becomes the outcome of its cell."""
     cells = (first, *others)
     began, cpu = time.perf_counter(), time.process_time()
     worker = f"{socket.gethostname()}:{os.getpid()}"
@@ -95,7 +96,9 @@ def compute(first: Cell, *others: Cell) -> list[Outcome]:
 
 
 def _compute_together(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    return [{"values": _columns(*found)} for found in cells[0].measure[0].of_all(cells)]
+    (measure,) = cells[0].measure
+    assert issubclass(measure, JointMeasure)
+    return [{"values": _columns(*found)} for found in measure.of_all(cells)]
 
 
 def _compute(cell: Cell) -> dict[str, Any]:
@@ -104,14 +107,17 @@ def _compute(cell: Cell) -> dict[str, Any]:
         best = BestPossible.of(stage)
         return {"values": _columns(best, Scale(best.oracle_return, _share(best.row(), stage)))}
     chosen = _chosen(cell, stage)
-    trial = Trial(cell, stage, chosen.rule, stage.stated(cell.stated_bounds))
+    mission = stage.stated(cell.stated_bounds)
+    if cell.estimator in EXACT_ESTIMATORS:
+        mission = with_estimator(mission, cell.estimator)
+    trial = Trial(cell, stage, chosen.rule, mission)
     found: dict[str, Any] = {}
     if cell.decisions:
         found["decisions"] = trial.decisions
         times = [t for t, decision in trial.decisions if decision.update]
     else:
         times = None
-    values = _columns(*(measure.of(trial) for measure in cell.measure))
+    values = _columns(*(measure.of(trial) for measure in cell.measure if issubclass(measure, CellMeasure)))
     oracle_return = float(stage.best.values[0][stage.mission.world.start])
     values |= _columns(_rule_columns(cell, chosen, times), Scale(oracle_return, _share(values, stage)))
     if "sampled" in cell.measured:
@@ -192,6 +198,6 @@ def _decision_rows(result: Result) -> Iterator[dict[str, Any]]:
             "updated": decision.update,
             "score": decision.score,
             "threshold": decision.threshold,
-            "terms": canonical({name: float(value) for name, value in decision.terms.items()}),
+            "terms": canonical(decision.finite_terms),
             "reason": decision.reason,
         }

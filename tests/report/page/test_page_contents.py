@@ -15,9 +15,9 @@ from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.rollouts import rollout
 from replan.report.page.assemble import assemble
-from replan.report.page.headline import headline
 from replan.report.page.run_page import write_page
 from replan.report.page.setting_view import Shown, setting_view
+from replan.report.regret_words import headline
 from replan.report.reports import paper_regrets, paper_rules
 from replan.report.world_drawing import CELL, GridDrawing
 from replan.results.table import note_html

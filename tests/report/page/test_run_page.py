@@ -10,7 +10,7 @@ from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import priced_regret
 from replan.report.page.run_page import DRAWINGS, SETTINGS_DRAWN, write_page
-from replan.report.page.run_tables import CELLS_SHOWN, cells_table, rule_table
+from replan.report.study_tables import CELLS_SHOWN, cells_table, rule_table
 from replan.results.run import Run
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.worlds.settings import load_setting, make_mission

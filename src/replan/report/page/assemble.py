@@ -26,7 +26,7 @@ def assemble(
     notes: Sequence[str] = (),
     panels: Sequence[str] = (),
 ) -> Path:
-    """Write report.html into the folder; its path. The notes say what is not drawn, the panels are HTML."""
+    """Write report.html into the folder and return its path. Notes name omissions; panels are HTML."""
     from plotly.offline import get_plotlyjs
 
     filled = {
@@ -58,7 +58,7 @@ def table_panel(title: str, table: Table) -> str:
 
 
 def _boxed(table: Table) -> str:
-    """Long tables are folded away."""
+    """Return the table as HTML; a long one can be unfolded."""
     if not table.name.endswith("-long"):
         return f"<section>{table.html()}</section>"
     return f"<details><summary>{escape(table.title)}</summary>{table.html()}</details>"

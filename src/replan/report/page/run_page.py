@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, isfinite
 from pathlib import Path
+from typing import Any
 
 from replan.errors import InputError
 from replan.report.benchmark_page import NOTE, profile_svg, result_words
 from replan.report.page.assemble import assemble, figure_panel, table_panel
-from replan.report.page.headline import headline
-from replan.report.page.run_tables import cells_table, rule_table
 from replan.report.page.setting_view import Causes, KnownResults, Shown, setting_view
+from replan.report.regret_words import headline
 from replan.report.reports import beyond as beyond_report
 from replan.report.reports import paper_regrets, reference
 from replan.report.reports.paper import comparisons, table_2
+from replan.report.study_tables import cells_table, rule_table
 from replan.results.key import BEST_POSSIBLE, Record, RecordKey, differing
 from replan.results.run import Run, failed
 from replan.results.table import Table, number
@@ -30,6 +31,7 @@ DRAWINGS = 96  # rules of all settings together, at most
 SHOWN_FIRST = "two-burst"  # among the settings
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
 Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
+Drawing = tuple[str, Setting, Mapping[str, Shown], KnownResults]
 
 
 def write_page(
@@ -39,37 +41,45 @@ def write_page(
     past: Run | None = None,
     beyond: Run | None = None,
     more: Sequence[Table] = (),
+    views: Iterable[dict[str, Any]] | None = None,
     doing: Callable[[str], None] = lambda what: None,
 ) -> Path:
     """Write report.html of a study and return its path. `doing` is called with what is being drawn.
 
     Of several records of one rule on one setting the one with the least regret is shown. The paper's study
     stands beside the paper's figures, and beside the studies `lookahead` (`past`) and `beyond` where they are
-    given. `more` are further tables, shown last.
+    given. `more` are further tables, shown last. `views` are those of `drawings`, if they are made elsewhere.
     """
     paper = run.name.startswith("table1")
     best = _best(_all_records(run, past))
-    names = sorted(run.settings, key=lambda name: name != SHOWN_FIRST)
-    shown = names[:SETTINGS_DRAWN]
-    settings = {name: run.settings[name] for name in shown}
-    drawn = {
-        name: _drawn(_expecting(best[name], settings[name]), most=_rules_of_each(len(shown)))
-        for name in shown
-    }
-    causes = _causes_beyond(beyond, run) if beyond and paper else {}
-    curves = _lookahead_curves() if paper else {}
-    views = []
-    for place, (name, rules) in enumerate(drawn.items(), start=1):
-        if rules:
-            doing(f"drawing {name}, {place} of {len(drawn)} settings")
-            known = KnownResults(causes.get(name) or _causes(best[name]), curves.get(name, {}))
-            views.append(setting_view(name, settings[name], rules, known=known))
+    if views is None:
+        drawn, views = drawings(run, past=past, beyond=beyond), []
+        for place, each in enumerate(drawn, start=1):
+            doing(f"drawing {each[0]}, {place} of {len(drawn)} settings")
+            views.append(setting_view(*each))
     title = "When should a robot replan?" if paper else f"Study {run.name}"
     tables = [*_tables(run, best, paper=paper), *more]
     panels = _panels() if paper else []
-    return assemble(
-        folder, title, sentence(run, past), tables, views, notes=_not_drawn(best, names), panels=panels
-    )
+    notes = _not_drawn(best, _in_order(run))
+    return assemble(folder, title, sentence(run, past), tables, list(views), notes=notes, panels=panels)
+
+
+def drawings(run: Run, *, past: Run | None = None, beyond: Run | None = None) -> list[Drawing]:
+    """Return the arguments of `setting_view` for each setting that the page of a run draws."""
+    paper, best = run.name.startswith("table1"), _best(_all_records(run, past))
+    causes = _causes_beyond(beyond, run) if beyond and paper else {}
+    curves = _lookahead_curves() if paper else {}
+    shown, found = _in_order(run)[:SETTINGS_DRAWN], []
+    for name in shown:
+        setting = run.settings[name]
+        if rules := _drawn(_expecting(best[name], setting), most=_rules_of_each(len(shown))):
+            known = KnownResults(causes.get(name) or _causes(best[name]), curves.get(name, {}))
+            found.append((name, setting, rules, known))
+    return found
+
+
+def _in_order(run: Run) -> list[str]:
+    return sorted(run.settings, key=lambda name: name != SHOWN_FIRST)
 
 
 def sentence(run: Run, past: Run | None = None) -> str:
@@ -106,7 +116,7 @@ def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
 
 
 def _panels() -> list[str]:
-    """Return what lies past the paper: what forecasts are worth, and the profile of the benchmark."""
+    """Return panels beyond the paper: the value of forecasts, and the profile of the benchmark."""
     totals = reference("forecast-totals")
     rows = [
         [name, *(number(float(value), ".2f") for value in row)] for name, *row in map(dict.values, totals)
@@ -193,7 +203,7 @@ def _regrets(best: Best, *, execution: str | None = None) -> dict[str, dict[str,
 
 
 def _floors(best: Best, *, execution: str) -> dict[str, float]:
-    """Return the least possible regret by setting, where it was computed; of several forecasts the least."""
+    """Return the least possible regret of each setting for which it was computed, over all forecasts."""
     floors: dict[str, float] = {}
     for name, rules in best.items():
         for record in rules.values():

@@ -22,7 +22,7 @@ from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Decision, Rule
 from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution
-from replan.study.estimators import ESTIMATORS, TRUE_KERNEL
+from replan.study.estimators import ESTIMATORS, EXACT_ESTIMATORS, TRUE_KERNEL
 from replan.worlds.mars_rover import Rover
 from replan.worlds.settings import Setting, make_mission
 
@@ -61,12 +61,12 @@ class KnownResults:
 
 
 def setting_view(
-    name: str, setting: Setting, shown: Mapping[str, Shown], *, known: KnownResults | None = None
+    name: str, setting: Setting, shown: Mapping[str, Shown], known: KnownResults | None = None
 ) -> dict[str, Any]:
     """Return the data of one setting's charts."""
     known = known or KnownResults()
     mission = make_mission(setting)
-    exact = {label: each for label, each in shown.items() if each.estimator == TRUE_KERNEL}
+    exact = {label: each for label, each in shown.items() if each.estimator in EXACT_ESTIMATORS}
     affordable = mission.world.states <= AFFORDABLE_STATES and exact
     best = oracle(mission.world) if affordable else None
     return {
@@ -115,7 +115,7 @@ def _score(scored: Sequence[tuple[int, Decision]]) -> dict[str, Any] | None:
 
 
 def _grid(world: World) -> dict[str, Any] | None:
-    """Return the drawing of the world and its legend; None where its states are not cells."""
+    """Return the drawing of the world and its legend; None if its states are not cells."""
     ground = GridDrawing.of(world)
     if ground is None:
         return None

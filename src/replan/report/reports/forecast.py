@@ -13,6 +13,7 @@ from replan.results.key import BEST_POSSIBLE
 from replan.results.pivot import Pivot, pivot
 from replan.results.run import Run
 from replan.results.table import Table, number
+from replan.skip.propagation import Execution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +25,8 @@ ERRORS = (-0.6, -0.3, -0.1, 0.0, 0.1, 0.3, 0.6)
 LATE = ("given, late 2", "given, late 5")
 RULES = ("periodic", "lookahead")
 """That the totals compare."""
+BLIND: tuple[Execution, ...] = ("map", "belief")
+"""Executions of the study."""
 
 
 def regrets(run: Run) -> Pivot:
@@ -32,7 +35,7 @@ def regrets(run: Run) -> Pivot:
 
 
 def with_error(error: float, kind: str = "given") -> str:
-    """Return the name of a given forecast with this error, alone or as a member of a mixture."""
+    """Return the name of a given forecast with this error, by itself or in a mixture."""
     return f"{kind}, error {error:g}" if error or kind == "mixture" else kind
 
 
@@ -78,7 +81,7 @@ def totals_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
     """Return totals over the settings with forecasts made wrong, as multiples of that of `frozen`."""
     found = regrets(run)
     forecasts = dict.fromkeys(forecast for row, forecast in found.records if row[2] in RULES)
-    columns = [(rule, execution) for rule in RULES for execution in ACTING]
+    columns = [(rule, execution) for rule in RULES for execution in BLIND]
     rows = []
     for forecast in forecasts:
         shares = [_total(found, *column, forecast) / _total(found, *column, "frozen") for column in columns]
@@ -103,11 +106,11 @@ def forecast_figure(run: Run) -> Figure:
     found = regrets(run)
     with style():
         figure = new_figure(height=3.6)
-        panels = figure.subplots(1, len(ACTING), sharey=True)
-        for axes, (execution, words) in zip(panels, ACTING.items(), strict=True):
+        panels = figure.subplots(1, len(BLIND), sharey=True)
+        for axes, execution in zip(panels, BLIND, strict=True):
             for rule in RULES:
                 _curves(axes, found, execution, rule)
-            axes.set_title(f"acting {words}")
+            axes.set_title(f"acting {ACTING[execution]}")
             axes.set_xlabel("error of the change that is foretold")
             axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:+.0f} %" if value else "0")
             axes.set_ylim(bottom=0)

@@ -92,7 +92,7 @@ def setting_sizes(run: Run, name: str) -> tuple[Any, Any, int, int]:
 
 
 def sampled(record: Record | None) -> str:
-    """Return the sampled regret with half its interval, empty where there is none."""
+    """Return the sampled regret with half its interval, empty if it was not sampled."""
     if record is None:
         return ""
     return f"{record['sampled_regret']:.2f} ± {(record['high'] - record['low']) / 2:.2f}"

@@ -21,7 +21,7 @@ from replan.results.run import Run
 from replan.results.table import Table
 from replan.worlds.ns_bridge import PAYS, NSBridge
 
-DEPTH = 4
+DEPTH, DISCOUNT = 4, 0.9
 ROUNDING = 12
 """Decimals of a value; equal ones go to the first action."""
 SETTINGS = {
@@ -81,7 +81,7 @@ def planner_return(world: World, *, future: bool) -> float:
     return float(values[world.start])
 
 
-def planner_policy(world: World, time: int, *, future: bool, discount: float = 0.9) -> Indices:
+def planner_policy(world: World, time: int, *, future: bool) -> Indices:
     """(S,) action that a published planner takes at `time`."""
     values = np.zeros(world.states)
     q_values = np.zeros((world.states, world.actions))
@@ -89,7 +89,7 @@ def planner_policy(world: World, time: int, *, future: bool, discount: float = 0
         if future and time + depth >= world.horizon:
             values = PAYS
             continue
-        q_values = world.kernel(time + depth if future else time).expect(PAYS + discount * values)
+        q_values = world.kernel(time + depth if future else time).expect(PAYS + DISCOUNT * values)
         values = np.where(PAYS != 0, PAYS, q_values.max(axis=1))
     return q_values.round(ROUNDING).argmax(axis=1)
 

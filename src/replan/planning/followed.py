@@ -1,0 +1,77 @@
+"""Following a policy: the Markov chain of a robot that sees where it is and does as its plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from replan import _loops
+from replan.model.kernel import Array, Indices, Kernel, in_bands
+from replan.model.reward import Reward
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedStep:
+    """One step of a kernel under a policy."""
+
+    successors: Indices = field(repr=False)
+    """(S, k) states to which the step can lead."""
+    probabilities: Array = field(repr=False)
+    """(S, k) probability of each."""
+    reward: Array = field(repr=False)
+    """(S,) expected reward of the step."""
+
+    def backup(self, values: Array) -> Array:
+        """(S,) or (S, C) expected reward of the step plus what the next state is worth."""
+        return self._expect(values, self.reward)
+
+    def expect(self, values: Array) -> Array:
+        """(S,) or (S, C) expectation of numbers of the next state."""
+        return self._expect(values, np.zeros(len(values)))
+
+    def _expect(self, values: Array, reward: Array) -> Array:
+        columns = np.ascontiguousarray(values.reshape(len(values), -1))
+        out = np.empty_like(columns)
+        lists = self.successors, self.probabilities, reward
+        in_bands(_loops.general.follow, len(out), len(out), *lists, columns, out)
+        return out.reshape(values.shape)
+
+    def push(self, mass: Array) -> Array:
+        """(S,) distribution one step later."""
+        moved = (mass[:, None] * self.probabilities).ravel()
+        return np.bincount(self.successors.ravel(), weights=moved, minlength=len(mass))
+
+
+def follow(kernel: Kernel, reward: Reward, policy: Indices) -> FollowedStep:
+    """Return the step of a kernel under (S,) actions."""
+    lists, states = kernel.general(), np.arange(kernel.states)
+    probabilities = lists.probabilities[states, policy]
+    gained = np.zeros(kernel.states)
+    if reward.next_state is not None:
+        gained += np.einsum("sk,sk->s", probabilities, reward.next_state[lists.successors])
+    if reward.state_action is not None:
+        gained += reward.state_action[states, policy]
+    return FollowedStep(lists.successors, probabilities, gained)
+
+
+def policy_values(
+    kernel_at: Callable[[int], Kernel],
+    reward: Callable[[int], Reward],
+    policy_at: Callable[[int], Indices],
+    *,
+    begin: int,
+    end: int,
+) -> Array:
+    """(S,) expected reward of the steps `begin` to `end` - 1 of a robot that follows a policy.
+
+    A step whose kernel, reward and policy are those of the step after it is not worked out anew.
+    """
+    values, same, step = np.zeros(kernel_at(begin).states), None, None
+    for t in range(end - 1, begin - 1, -1):
+        parts = kernel_at(t), reward(t), policy_at(t)
+        if same is None or step is None or any(a is not b for a, b in zip(parts, same, strict=True)):
+            same, step = parts, follow(*parts)
+        values = step.backup(values)
+    return values

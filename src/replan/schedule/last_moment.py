@@ -1,0 +1,163 @@
+"""`last-moment` and `gain`: replan when it matters, for robots that see where they are.
+
+Until the plan in force takes an action that a new plan would not take, waiting costs nothing, and the model
+only gets better. So `last-moment` updates when, on the running estimate, the action that the robot is about
+to take is worse than the new plan's by a margin. `gain` compares what both plans are worth from here on; it
+asks for an update as soon as the way ahead could be better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.forecast.base import mean_kernel
+from replan.model.kernel import Array, Indices
+from replan.planning.backward_induction import Plan
+from replan.planning.followed import policy_values
+from replan.schedule.rule import Context, Decision, Need, PossibleUpdate, Rule, register
+from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches
+
+
+@register
+@dataclass(frozen=True)
+class LastMoment(Rule):
+    """Update when the plan in force would now take an action that is worse than the new plan's.
+
+    With a price, the gain of the new plan must be at least the price too.
+    """
+
+    margin: float = 0.003
+    """Loss of the action, in units of reward, at which the rule updates."""
+    pace: bool = True
+    """Whether a scarce budget is kept for steps that lose at least as much as the steps ahead do on average.
+
+    That holds while the plan in force is younger than T - t divided by the updates left: the new plan would
+    have to last longer than the old one has.
+    """
+
+    name = "last-moment"
+    needs = frozenset({Need.STATE, Need.RUNNING_ESTIMATE})
+
+    def __post_init__(self) -> None:
+        _check_margin(self.margin)
+
+    def decide(self, context: Context) -> Decision:
+        """Compare the loss of the next action with the margin, then the gain of a new plan with its price."""
+        state = np.array([context.state])
+        loss = float(action_losses(context, state)[0])
+        due = reaches(loss, self.margin)
+        if not due or not self._weighs_gain(context):
+            reason = compared(loss, self.margin, due, "loss of the next action")
+            return Decision(due, reason, loss, self.margin, {"loss": loss})
+        gain = float(plan_gains(context, state)[0])
+        due = bool(self._pays(context, np.array([loss]), np.array([gain]))[0])
+        reason = (
+            f"the next action loses {loss:.4g}; a new plan gains {gain:.4g} in {context.steps_left} steps"
+        )
+        reason += "" if due else ": too little for one of the updates left"
+        return Decision(due, reason, loss, self.margin, {"loss": loss, "gain": gain})
+
+    def updates(self, context: Context, states: Indices) -> np.ndarray:
+        """(R,) bool, the decisions for many present states."""
+        losses = action_losses(context, states)
+        due = losses >= self.margin - TRIGGER_TOLERANCE
+        if self._weighs_gain(context) and due.any():
+            due[due] = self._pays(context, losses[due], plan_gains(context, states[due]))
+        return due
+
+    def _weighs_gain(self, context: Context) -> bool:
+        """Return whether an update has a price, or has to be saved."""
+        return context.price is not None or self._is_paced(context)
+
+    def _is_paced(self, context: Context) -> bool:
+        age = context.time - context.last_update
+        return self.pace and age * context.budget_left < context.steps_left
+
+    def _pays(self, context: Context, losses: Array, gains: Array) -> np.ndarray:
+        """(R,) whether an update is worth its price, and one of those left."""
+        due = np.ones(len(gains), dtype=bool)
+        if context.price is not None:
+            due &= gains >= context.price - TRIGGER_TOLERANCE
+        if self._is_paced(context):
+            due &= losses >= gains / context.steps_left - TRIGGER_TOLERANCE
+        return due
+
+
+@register
+@dataclass(frozen=True)
+class Gain(Rule):
+    """Update when a new plan is worth more than the plan in force, from here on, by a margin or the price."""
+
+    margin: float = 0.03
+    """Gain, in units of reward, at which the rule updates where an update has no price."""
+
+    name = "gain"
+    needs = frozenset({Need.STATE, Need.RUNNING_ESTIMATE})
+
+    def __post_init__(self) -> None:
+        _check_margin(self.margin)
+
+    def decide(self, context: Context) -> Decision:
+        """Compare the gain with the margin, or the price."""
+        margin = self.margin if context.price is None else context.price
+        gain = float(plan_gains(context, np.array([context.state]))[0])
+        due = reaches(gain, margin)
+        return Decision(due, compared(gain, margin, due, "gain of a new plan"), gain, margin, {"gain": gain})
+
+    def updates(self, context: Context, states: Indices) -> np.ndarray:
+        """(R,) bool, the decisions for many present states."""
+        margin = self.margin if context.price is None else context.price
+        return plan_gains(context, states) >= margin - TRIGGER_TOLERANCE
+
+
+def _check_margin(margin: float) -> None:
+    if not 0 < margin < inf:
+        raise InputError(f"margin must be above 0 and finite, not {margin}")
+
+
+def action_losses(context: Context, states: Indices) -> Array:
+    """(R,) Q(s, a') - Q(s, a): what the action of the plan in force loses against that of a new plan.
+
+    Q takes an action once and then follows the new plan to T, on the kernels that are expected now.
+    """
+    update, time = context.running.update, context.time
+    new, old = update.plan.at(time).policy[states], context.plan.at(time).policy[states]
+    if (new == old).all():
+        return np.zeros(len(states))
+    q_values = _following(context, update)
+    return q_values[states, new] - q_values[states, old]
+
+
+def plan_gains(context: Context, states: Indices) -> Array:
+    """(R,) what a new plan gains over the plan in force from the states to T, on the kernels expected now."""
+    update, time = context.running.update, context.time
+    key = plan_gains, time, id(context.plan)
+    if key not in update.cache:
+        new = _following(context, update)[np.arange(context.kernel.states), update.plan.at(time).policy]
+        gains = new - _values_from(context, update, context.plan, time)
+        update.cache[key] = context.plan, gains  # the plan is kept, so that no other one gets its id
+    return update.cache[key][1][states]
+
+
+def _following(context: Context, update: PossibleUpdate) -> Array:
+    """(S, A) Q of taking an action now and then following the new plan."""
+    key = _following, context.time
+    if key not in update.cache:
+        time = context.time
+        after = _values_from(context, update, update.plan, time + 1)
+        kernel = mean_kernel(update.futures)(time)
+        update.cache[key] = context.reward(time).q_values(kernel, after)
+    return update.cache[key]
+
+
+def _values_from(context: Context, update: PossibleUpdate, plan: Plan, begin: int) -> Array:
+    """(S,) what a plan gains from a time to T on the kernels that are expected now."""
+    if begin == context.horizon:
+        return np.zeros(context.kernel.states)
+    kernel_at = mean_kernel(update.futures)
+    policy_at = {t: plan.at(t).policy for t in range(begin, context.horizon)}
+    return policy_values(kernel_at, context.reward, policy_at.__getitem__, begin=begin, end=context.horizon)

@@ -1,0 +1,129 @@
+"""Python says in one line what is wrong with an argument, as the command line does."""
+
+from dataclasses import dataclass, replace
+from math import nan
+
+import numpy as np
+import pytest
+
+from replan import (
+    Agent,
+    Context,
+    Decision,
+    FamilyFilter,
+    InputError,
+    Mission,
+    Mixture,
+    Reward,
+    Robot,
+    Rule,
+    Spending,
+    TrueKernel,
+    certify,
+    check_rule,
+    decompose,
+    evaluate,
+    evaluate_times,
+    load_setting,
+    make_mission,
+    make_rule,
+    optimum,
+    regret,
+    rollout,
+    rover,
+)
+from replan.estimate.drift_bounds import check_drift_bounds
+
+SETTING, RULE = load_setting("two-burst"), make_rule("periodic")
+WORLD = rover(3, np.linspace(0.1, 0.3, 8))
+MISSION = Mission(WORLD, Robot(planning_horizon=3), Spending.exactly(2))
+
+
+@pytest.mark.parametrize("given", [SETTING, "two-burst"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        optimum,
+        lambda mission: regret(mission, RULE),
+        lambda mission: evaluate(mission, RULE),
+        lambda mission: evaluate_times(mission, [1, 2, 3, 4]),
+        lambda mission: rollout(mission, RULE, [0]),
+        lambda mission: decompose(mission, RULE),
+        lambda mission: certify(mission, RULE),
+        lambda mission: check_rule(RULE, mission),
+        lambda mission: Agent.on(mission, RULE),
+    ],
+)
+def test_a_setting_in_place_of_a_mission_is_told_how_to_make_one(call, given):
+    with pytest.raises(InputError, match=r"must be a Mission, not .*make_mission\(.*\) makes one"):
+        call(given)
+
+
+@pytest.mark.parametrize("times", [[1, 5.5], [1, 5.0], 5, "1,5"])
+def test_update_times_that_are_no_whole_numbers_are_refused(times):
+    with pytest.raises(InputError, match="update time"):
+        evaluate_times(MISSION, times)
+
+
+def test_a_forecast_is_taken_as_it_is_and_anything_else_refused():
+    assert make_mission(SETTING, forecast=Mixture()).robot.forecast == Mixture()
+    with pytest.raises(InputError, match="forecast must be a Forecast, not 3"):
+        make_mission(SETTING, forecast=3)
+
+
+@pytest.mark.parametrize("bound", [5.0, 1.01])
+def test_drift_bounds_above_one_are_refused(bound):
+    with pytest.raises(InputError, match="change by 1 at most"):
+        replace(WORLD, stated_bounds=np.full(7, bound))
+    with pytest.raises(InputError, match="change by 1 at most"):
+        check_drift_bounds(bound, states=9, actions=5)
+    assert replace(WORLD, stated_bounds=np.ones(7)).drift_bounds.max() == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [Reward(next_state=np.zeros(7)), Reward(state_action=np.zeros((9, 3))), Reward(np.full((9, 5), nan))],
+)
+@pytest.mark.parametrize("since", [0, 5])
+def test_a_reward_that_does_not_fit_is_refused_with_its_time(wrong, since):
+    world = replace(WORLD, reward=lambda t: wrong if t >= since else WORLD.reward(t))
+    with pytest.raises(InputError, match=f"the reward of time {since} "):
+        Mission(world, MISSION.robot, MISSION.spending)
+
+
+def test_there_is_no_optimum_of_infinite_rewards():
+    reward = Reward(next_state=np.full(9, -np.inf))
+    endless = replace(MISSION, world=replace(WORLD, reward=lambda t: reward))
+    with pytest.raises(InputError, match="finite rewards"), np.errstate(invalid="ignore"):
+        optimum(endless)
+
+
+@dataclass(frozen=True)
+class Scoreless(Rule):
+    """Its score is not a number."""
+
+    def decide(self, context: Context) -> Decision:
+        return Decision(False, "not a number", score=nan)
+
+
+def test_a_score_that_is_not_a_number_is_refused():
+    with pytest.raises(InputError, match="the rule scoreless: its score is not a number at t=2"):
+        evaluate(MISSION, Scoreless())
+    with pytest.raises(InputError, match="its score is not a number"):
+        Agent.on(MISSION, Scoreless())
+
+
+@pytest.mark.parametrize("made", [TrueKernel, lambda world: FamilyFilter(world.family, world.drift_bounds)])
+def test_an_estimator_for_another_grid_fails_the_trial_of_the_agent(made):
+    with pytest.raises(InputError, match="the kernel of the estimator has 16 states"):
+        Agent.on(MISSION, RULE, estimator=made(rover(4, np.linspace(0.1, 0.3, 8))))
+
+
+def test_an_estimator_forgets_the_trial():
+    estimator = FamilyFilter(WORLD.family, WORLD.drift_bounds)
+    before = {name: array.copy() for name, array in estimator.save().items()}
+    Agent.on(MISSION, RULE, estimator=estimator)
+    after = estimator.save()
+    assert before.keys() == after.keys()
+    for name in before:
+        np.testing.assert_array_equal(before[name], after[name])
