@@ -46,7 +46,7 @@ from .model.world import (
     World as World,
     local_drift_bounds as local_drift_bounds,
 )
-from .planning.backward_induction import Oracle as Oracle, Plan as Plan, oracle as oracle, plan as plan
+from .planning.backward_induction import Plan as Plan, oracle as oracle, plan as plan
 from .planning.ties import Ties as Ties
 from .schedule.drift_threshold import DriftThreshold as DriftThreshold
 from .schedule.fixed import FixedTimes as FixedTimes

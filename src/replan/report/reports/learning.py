@@ -11,7 +11,7 @@ from replan.results.key import Record
 from replan.results.pivot import Part, pivot
 from replan.results.run import Run
 from replan.results.table import Table
-from replan.study.estimators import ESTIMATORS
+from replan.study.estimators import ESTIMATORS, FOR_LOCALISED
 
 STATED = ("right", *MISSPECIFICATIONS)
 
@@ -42,7 +42,8 @@ def _rows(
 def learned_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
     """Return sampled regret by estimator."""
     right = [record for record in _learned(run) if record["stated_bounds"] == "right"]
-    learners = list(dict.fromkeys([*ESTIMATORS, *map(_learner, right)]))
+    blind = [name for name in ESTIMATORS if name not in FOR_LOCALISED]
+    learners = list(dict.fromkeys([*blind, *map(_learner, right)]))
     return Table(
         title="What learning costs: regret by estimator",
         columns=("setting", "rule", *learners),
