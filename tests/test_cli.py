@@ -19,18 +19,38 @@ def test_a_world_that_does_not_fit_into_memory_is_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "replan: there is not enough memory for a world of this size\n"
 
 
-LIGHT = """
+LOADED = """
 import sys
 from replan.cli import run
 assert run(sys.argv[1:]) == 0
-heavy = {"numpy", "scipy", "numba", "pydantic", "rich", "replan.commands"} & set(sys.modules)
-assert not heavy, heavy
+print("loaded", *sys.modules)
 """
+
+
+def loaded(*arguments):
+    command = [sys.executable, "-c", LOADED, *arguments]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return set(out.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_the_version_and_the_list_of_commands_load_no_command(option):
-    subprocess.run([sys.executable, "-c", LIGHT, option], check=True, capture_output=True)
+    assert not loaded(option) & {"numpy", "scipy", "numba", "pydantic", "rich", "replan.commands"}
+
+
+def test_the_regret_of_given_times_loads_no_rules_studies_or_linear_algebra():
+    """Each costs every such command a tenth of a second."""
+    found = loaded("regret", "two-burst", "--times", "1,17,33,49")
+    assert "replan._loops.compiler" in found
+    heavy = {
+        "scipy.linalg",
+        "rich",
+        "duckdb",
+        "replan.study",
+        "replan.certificates",
+        "replan.schedule.registry",
+    }
+    assert not found & heavy
 
 
 @pytest.mark.parametrize("name", COMMANDS)

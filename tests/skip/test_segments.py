@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -136,3 +137,14 @@ def test_a_stack_has_the_kernel_and_the_range_of_rewards_of_each_time(mission, f
         found = GeneralKernel(successors, probabilities)
         np.testing.assert_array_equal(found.dense(), world.kernel(t).general().dense())
         assert along.reward_range[t] == np.ptp(world.reward(t).realised(*transitions))
+
+
+@given(tiny_missions(), st.integers(1, 4))
+def test_segments_made_by_several_threads_are_those_of_one(mission, cores):
+    one = made(mission, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("replan.skip.segments.SERIAL_BELOW", 0)
+        patch.setattr("replan.model.kernel._cores", lambda: cores)
+        several = made(mission, 1)
+    for name in vars(one):
+        np.testing.assert_array_equal(vars(several)[name], vars(one)[name])

@@ -12,10 +12,31 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba.core import config
+from numba.np import linalg
+
+LINALG: Any = linalg
+
+
+def _register_arrays() -> None:
+    """Load numba's functions of arrays without its look for BLAS, which imports all of `scipy.linalg`.
+
+    SciPy is installed with replan, so the answer is known. Code that calls BLAS still loads it.
+    """
+    look_for_blas = getattr(LINALG, "ensure_blas", None)
+    LINALG.ensure_blas = lambda: None
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        LINALG.ensure_blas = look_for_blas
+
+
+_register_arrays()
 
 
 def jit(function, *, signature: str | None = None, **options):

@@ -18,7 +18,7 @@ from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 from replan.study.estimators import ESTIMATORS
 from replan.study.rule_source import RULES
-from replan.worlds.parameters import Parameters
+from replan.worlds.parameters import Parameters, field_docs
 from replan.worlds.settings import builtin_settings, load_setting, world_types
 
 FORECASTS = {"frozen": Frozen, "trend": Trend, "mixture": Mixture, "given": Given, "family": FromFamily}
@@ -69,13 +69,14 @@ def _worlds() -> Iterator[ListEntry]:
 
 def _fields(model: type[Parameters], prefix: str = "") -> Iterator[ListEntry]:
     """Return the parameters of a world; those of a section have its name before theirs."""
+    docs = field_docs(model)
     for name, field in model.model_fields.items():
         if isinstance(field.default, Parameters):
             yield from _fields(type(field.default), f"{name}.")
         else:
             required = field.is_required()
             yield _parameter(prefix + name, field.default, required=required) | {
-                "description": field.description
+                "description": docs.get(name)
             }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replan.commands.options import MissionOptions, RobotOptions, RuleOptions, SpendingOptions
 from replan.errors import InputError
@@ -12,12 +12,13 @@ from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.report.regret_words import acting_words
 from replan.schedule.fixed import FixedTimes
-from replan.schedule.registry import parse_parameters
 from replan.schedule.rule import Rule
 from replan.schedule.spending import Spending
-from replan.study.protocol import Bench, Choice, choose
-from replan.study.rule_source import RuleSource, find_rule
 from replan.worlds import settings
+
+if TYPE_CHECKING:
+    from replan.study.protocol import Bench, Choice
+    from replan.study.rule_source import RuleSource
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,10 @@ class ChosenRule:
             raise InputError("give either --times or --rule")
         if options.rule is None:
             return cls(FixedTimes(mission.check_times(options.parsed_times())), {"rule": "fixed"})
+        from replan.schedule.registry import parse_parameters
+        from replan.study.protocol import Bench
+        from replan.study.rule_source import find_rule
+
         source = find_rule(options.rule)
         choice = choose_parameters(
             lambda: Bench(mission), source, parse_parameters(options.assignments or [])
@@ -118,6 +123,8 @@ def _short(value: Any) -> str:
 
 def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:
     """Return the rule with the given parameters; validation chooses the others of a registered rule."""
+    from replan.study.protocol import Choice, choose
+
     rule = source.make(**given)
     if source.text is not None:
         return Choice(rule, None, 1, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -12,7 +12,6 @@ from replan.commands import CommandAnswer, Output
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
 from replan.evaluation import exact
-from replan.evaluation.decomposition import Decomposition, decompose
 from replan.evaluation.exact import Evaluation, Steps, reach_and_oracle
 from replan.evaluation.rollouts import SampledRegret, oracle_rollout, rollout, sampled_regret
 from replan.evaluation.scale import RegretScale, best_objective, regret_scale
@@ -21,6 +20,9 @@ from replan.execute.mission import Mission
 from replan.planning.backward_induction import Oracle, oracle
 from replan.report.regret_words import scale_words
 from replan.schedule.rule import Need, Rule
+
+if TYPE_CHECKING:
+    from replan.evaluation.decomposition import Decomposition
 
 MOST_ROLLOUTS = 100_000_000
 PARTS = {"state": "not seeing the state", "plan": "the stale plan", "model": "the wrong model"}
@@ -159,6 +161,8 @@ def explain(
     mission: MissionOptions, rule: RuleOptions, output: Output, verbose: VerboseOption = False
 ) -> Explanation:
     """Split regret into the cost of not seeing the state, of the stale plan and of the wrong model."""
+    from replan.evaluation.decomposition import decompose
+
     named = NamedMission.from_options(mission)
     with output.waiting() as doing:
         doing("choosing the rule's parameters")

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]  # of floats
 Indices = NDArray[Any]  # of int64: states or actions
+
+T = TypeVar("T")
 
 MAP_TOLERANCE = 1e-9  # successors this close to the most likely one count as equally likely
 SERIAL_BELOW = 10_000
@@ -116,14 +120,17 @@ def in_bands(loop, count: int, size: int, *arguments) -> None:
 
     The loops release the interpreter lock and write to separate places, so the result is the same.
     """
-    workers = 1 if size < SERIAL_BELOW else _cores()
+    band_results(lambda first, last: loop(first, last, *arguments), count, serial=size < SERIAL_BELOW)
+
+
+def band_results(work: Callable[[int, int], T], count: int, *, serial: bool) -> list[T]:
+    """Return work(first, last) of bands that cover [0, count), in order: one band, or one for each core."""
+    workers = 1 if serial else _cores()
     if workers == 1:
-        loop(0, count, *arguments)
-        return
+        return [work(0, count)]
     edges = [count * band // workers for band in range(workers + 1)]
     pool = _threads(workers)
-    for done in [pool.submit(loop, edges[k], edges[k + 1], *arguments) for k in range(workers)]:
-        done.result()
+    return [done.result() for done in [pool.submit(work, *band) for band in pairwise(edges)]]
 
 
 def constant(value):

@@ -14,10 +14,13 @@ import numpy as np
 
 from replan import _loops
 from replan.model.combination import stack_kernels
-from replan.model.kernel import Array, Indices, Kernel
+from replan.model.kernel import Array, Indices, Kernel, band_results
 from replan.model.reward import Reward
 from replan.planning.ties import TIE_TOLERANCE
 from replan.skip.propagation import BeliefPropagation, Propagation
+
+SERIAL_BELOW = 500
+"""Robots times steps; under this, handing out work costs more than it gives."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,23 @@ def walk_segments(
     Distributions are kept for the numbers of steps in `keep` (L + 1,); masses below `tolerance` are dropped
     and the rest is scaled up.
     """
-    parts = _loops.segments.push_rows(
-        along.successors, along.probabilities, along.kernel_of, along.state_action, along.next_state,
-        along.reward_of, begin, states, actions, keep, tolerance,
+
+    def push(first: int, last: int) -> tuple[Array, ...]:
+        return _loops.segments.push_rows(
+            along.successors, along.probabilities, along.kernel_of, along.state_action, along.next_state,
+            along.reward_of, begin, states[first:last], actions[first:last], keep, tolerance,
+        )  # fmt: skip
+
+    bands = band_results(push, len(states), serial=actions.size < SERIAL_BELOW)
+    if len(bands) == 1:
+        return Segments(states, *bands[0])
+    gained, lost, offsets, cells, masses = zip(*bands, strict=True)
+    ends = np.cumsum([0, *(band[-1] for band in offsets)])
+    joined = [band[:-1] + end for band, end in zip(offsets, ends, strict=False)]
+    return Segments(
+        states, np.concatenate(gained), np.concatenate(lost), np.concatenate([*joined, ends[-1:]]),
+        np.concatenate(cells), np.concatenate(masses),
     )  # fmt: skip
-    return Segments(states, *parts)
 
 
 def commands(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
+from inspect import cleandoc, getsource
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar, get_args
+from textwrap import dedent
+from typing import Annotated, Any, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,9 +31,7 @@ _tags: set[str] = set()  # kinds of sections, which pydantic adds to the path of
 class Parameters(BaseModel):
     """Frozen parameters. Unknown keys, other types and numbers that are not finite raise `InputError`."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -44,6 +46,17 @@ class Parameters(BaseModel):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         if "kind" in cls.model_fields:
             _tags.update(get_args(cls.model_fields["kind"].annotation))
+
+
+def field_docs(kind: type[Parameters]) -> dict[str, str]:
+    """Return the docstrings of the fields of a class, read from its source and that of its bases."""
+    docs: dict[str, str] = {}
+    for base in reversed(kind.__mro__[: kind.__mro__.index(Parameters)]):
+        body = cast(ast.ClassDef, ast.parse(dedent(getsource(base))).body[0]).body
+        for field, text in pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                docs[ast.unparse(field.target)] = cleandoc(ast.literal_eval(text.value))
+    return docs
 
 
 class FileParameters(Parameters):
