@@ -27,12 +27,18 @@ from replan.model.world import World
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap, read_map
 from replan.worlds.mars_rover import SlipDrift
-from replan.worlds.parameters import FileParameters, Fraction, Horizon, WorldParameters, register_world
+from replan.worlds.parameters import (
+    FileParameters,
+    Fraction,
+    Horizon,
+    Position,
+    WorldParameters,
+    register_world,
+)
 from replan.worlds.slip_grid import DISTANCE_SCALE
 from replan.worlds.terrain import ChangingSlip
 
 Metres = Annotated[float, Field(gt=0)]
-Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict=False)]
 Corners = Annotated[tuple[float, ...], Field(min_length=4, max_length=4, strict=False)]
 Objective = Literal["distance", "time"]
 

