@@ -57,12 +57,22 @@ NEEDY = {
     "app": [["explore"]],
     "ros": [["ros", "x.toml"]],
     "nature": [["optimum", "wind.toml"]],
+    "field": [["optimum", "field.toml"]],
 }  # fmt: skip
 SETTINGS = {
     "wind.toml": """
         world = "wind"
         station = "JFK"
         start_time = 2013-03-05
+        planning_horizon = 5
+        budget = 2
+    """,
+    "field.toml": """
+        world = "field"
+        file = "currents.nc"
+        start_time = 2020-03-02
+        start = [1, 1]
+        goal = [6, 8]
         planning_horizon = 5
         budget = 2
     """,

@@ -4,13 +4,12 @@ import re
 
 import numpy as np
 import pytest
-import xarray
 from tests.worlds.field_files import HOURS, LATITUDES, LONGITUDES, MISSION, STEP, currents
 
 from replan import InputError, Lookahead, check_world, evaluate, load_setting, make_mission, optimum
 from replan.cli import run
 from replan.worlds.cf_dataset import to_field
-from replan.worlds.field import MeasuredField, field_world
+from replan.worlds.field import field_world
 from replan.worlds.field_file import read_field
 
 SETTING = """
@@ -114,7 +113,6 @@ def test_folders_patterns_and_components_apart_are_the_same_world(reference, tmp
 
 
 def test_a_zarr_store_is_the_same_world(reference, tmp_path):
-    pytest.importorskip("zarr")
     currents().to_zarr(tmp_path / "currents.zarr", zarr_format=2, consolidated=False)
     assert same(field_world(tmp_path / "currents.zarr", **MISSION), reference)
 
@@ -245,5 +243,3 @@ def test_what_is_wrong_with_a_setting_is_one_line(folder, change, said):
 def test_a_dataset_is_asked_for():
     with pytest.raises(InputError, match="must be an xarray Dataset, not dict"):
         field_world({}, **MISSION)
-    assert isinstance(MeasuredField(**MISSION).vehicle(to_field(currents())).parts, int)
-    assert isinstance(currents(), xarray.Dataset)
