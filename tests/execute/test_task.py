@@ -269,7 +269,7 @@ class Compares(Periodic):
 def test_progress_is_told_apart_by_the_update_before_only_for_rules_that_compare(
     mission, rule: Rule, earlier
 ):
-    assert mission.progress(9, 2, 4).key(rule) == (9, 2, earlier, 9)
-    assert mission.progress(9, 2).key(rule) == (9, 2, 0, 9)
-    assert mission.progress(9, 3).keeping(12).key(rule) == (12, 2, 0, 9), "a plan that was kept"
+    assert mission.progress(9, 2, 4).key(rule)[:4] == (9, 2, earlier, 9)
+    assert mission.progress(9, 2).key(rule)[:4] == (9, 2, 0, 9)
+    assert mission.progress(9, 3).keeping(12).key(rule)[:4] == (12, 2, 0, 9), "a plan that was kept"
     assert mission.progress(9, 2).earlier is None and mission.progress(9, 2, 4).earlier.time == 4

@@ -3,6 +3,7 @@
 import numpy as np
 
 TRANSITION, RULE, TIES, WORLD = range(4)  # purposes of a number
+DURATION = 1 << 40  # of an update, beyond the counters of all times
 PURPOSES = np.uint64(4)
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

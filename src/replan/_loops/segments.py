@@ -74,11 +74,21 @@ def _prune(tolerance, reward, mass, here, count):
 
 @jit
 def belief_commands(
-    successors, probabilities, kernel_of, q_values, preference, plan_of, tie_tolerance, tolerance, states
+    successors,
+    probabilities,
+    kernel_of,
+    q_values,
+    preference,
+    plan_of,
+    tie_tolerance,
+    tolerance,
+    states,
+    given,
 ):
     """(R, L) actions of robots that act on their belief; of tied actions the first in `preference`.
 
-    Step k follows row plan_of[k] of `q_values`, `preference` and `kernel_of`.
+    Step k follows row plan_of[k] of `q_values` and `preference`, under the kernel kernel_of[k]. The first
+    steps take the (R, d) `given` actions instead.
     """
     steps = plan_of.size
     size, actions = q_values.shape[1:]
@@ -91,17 +101,20 @@ def belief_commands(
         mass[states[row]] = 1.0
         for k in range(steps):
             plan = plan_of[k]
-            kernel = kernel_of[plan]
-            value[:] = 0.0
-            for i in range(count):
-                s = here[i]
-                for a in range(actions):
-                    value[a] += mass[s] * q_values[plan, s, a]
-            best = value.max()
-            for a in preference[plan]:
-                if value[a] >= best - tie_tolerance:
-                    out[row, k] = a
-                    break
+            kernel = kernel_of[k]
+            if k < given.shape[1]:
+                out[row, k] = given[row, k]
+            else:
+                value[:] = 0.0
+                for i in range(count):
+                    s = here[i]
+                    for a in range(actions):
+                        value[a] += mass[s] * q_values[plan, s, a]
+                best = value.max()
+                for a in preference[plan]:
+                    if value[a] >= best - tie_tolerance:
+                        out[row, k] = a
+                        break
             if k + 1 == steps:
                 break
             count = _push(

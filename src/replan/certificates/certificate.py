@@ -24,7 +24,7 @@ from replan.certificates.parameter_range import MixtureRange, ParameterRange, Sl
 from replan.certificates.premises import KernelEstimate, NoStructure, Premises, premises_in
 from replan.certificates.uncertainty import RowBoxes
 from replan.evaluation.visited_steps import draws_times
-from replan.execute.mission import Mission, require_mission
+from replan.execute.mission import Mission, require_instant, require_mission
 from replan.execute.reach import ReachMission
 from replan.model.kernel import Array
 from replan.model.reach import Reach
@@ -102,6 +102,7 @@ def certify(
         A bound on the regret, with what it assumes.
     """
     require_mission(mission)
+    require_instant(mission)
     robot = mission if estimates is None else OnEstimates.of(mission, estimates)
     if isinstance(schedule, Rule):
         times = times_taken(robot, schedule, seed=seed)

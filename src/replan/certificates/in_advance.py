@@ -35,7 +35,7 @@ from replan.certificates.parameter_range import SlipRange
 from replan.certificates.premises import premises_in
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError
-from replan.execute.mission import Mission, require_mission
+from replan.execute.mission import Mission, require_instant, require_mission
 from replan.model.kernel import Array
 from replan.model.sizes import require_pairs
 from replan.schedule.spending import FIRST_UPDATE
@@ -65,6 +65,7 @@ def certify_ahead(
         A bound on the regret, with what it assumes.
     """
     require_mission(mission)
+    require_instant(mission)
     require_frozen(mission)
     times = budgeted_times(mission, times)
     made = tuple(t for t in times if t <= max(known_until, FIRST_UPDATE))  # the first plan is made on P_0 too

@@ -20,7 +20,7 @@ from replan.certificates.in_advance import ADVANCE, Ahead, worst_leg
 from replan.certificates.premises import KernelEstimate, premises_in
 from replan.certificates.uncertainty import Uncertainty, losses
 from replan.errors import InputError
-from replan.execute.mission import Mission, require_mission
+from replan.execute.mission import Mission, require_instant, require_mission
 from replan.model.kernel import Array
 from replan.schedule.periodic import periodic_times
 from replan.schedule.spending import FIRST_UPDATE
@@ -74,6 +74,7 @@ def promise(
         If no budget is found, or `amount` is not a number of at least 0.
     """
     require_mission(mission)
+    require_instant(mission)
     if not amount >= 0:
         raise InputError(f"what is promised must be a number and not negative, as regret is: not {amount}")
     search = _Search(mission, amount, tightening, progress)

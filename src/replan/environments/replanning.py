@@ -15,7 +15,7 @@ from gymnasium import spaces
 
 from replan.errors import InputError, require
 from replan.execute.mission import Mission
-from replan.execute.task import Progress
+from replan.execute.progress import Progress
 
 KEEP, UPDATE = 0, 1
 
@@ -23,8 +23,8 @@ KEEP, UPDATE = 0, 1
 class Replanning(gymnasium.Env):
     """A localised mission whose updates the learner chooses.
 
-    An update that is not left is refused: the plan is kept, and `info["updated"]` is False. The price of an
-    update is subtracted from the reward of its step.
+    An update that is not left, or while another one runs, is refused: the plan is kept, and `info["updated"]`
+    is False. The price of an update is subtracted from the reward of its step.
 
     Parameters
     ----------
@@ -48,6 +48,7 @@ class Replanning(gymnasium.Env):
             budget_left=spaces.Discrete(mission.limit + 1),
         )
         self._time, self._state = 0, world.start
+        self._draws = len(mission.task.latency.durations) > 1
         self._progress: Progress = mission.beginning()
 
     def reset(
@@ -63,16 +64,17 @@ class Replanning(gymnasium.Env):
         """Update or not, then let the robot act on its plan."""
         if self._time >= self.mission.horizon:
             raise InputError(f"all {self.mission.horizon} steps have been taken: call reset()")
-        updated = int(action) == UPDATE and self._progress.budget_left > 0
+        progress, drawn = self._progress, int(self.np_random.integers(2**31)) if self._draws else None
+        updated = int(action) == UPDATE and progress.budget_left > 0 and self._time >= progress.update.arrival
         if updated:
-            self._progress = self.mission.after(self._progress, self._time)
+            self._progress = self.mission.after(progress, self._time, seed=drawn)
         reward = self._act() - self.mission.spending.paid(float(updated))
         done = self._time >= self.mission.horizon
         return self._observation(), reward, done, False, {"updated": updated}
 
     def _act(self) -> float:
         world, t, here = self.mission.world, self._time, np.array([self._state])
-        actions = self._progress.update.plan.at(t).policy[here]
+        actions = self._progress.update.policy_at(t)[here]
         following = world.kernel(t).sample(here, actions, self.np_random.random(1))
         gained = float(world.reward(t).realised(here, actions, following)[0])
         self._time, self._state = t + 1, int(following[0])

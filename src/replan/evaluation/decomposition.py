@@ -34,8 +34,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.evaluation.localised import Chain
 from replan.evaluation.visited_steps import Robots, UpdateTimes, row_blocks, visits
-from replan.execute.mission import Mission, require_mission
-from replan.execute.task import Progress
+from replan.execute.mission import Mission, require_instant, require_mission
+from replan.execute.progress import Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, Plan, oracle, plan
 from replan.schedule.rule import Rule
@@ -101,6 +101,7 @@ def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> De
     forecast = mission.robot.forecast
     if forecast.moves:
         raise InputError(f"regret is split by cause for the forecast frozen, not {forecast.name}")
+    require_instant(mission, "regret is split by cause")
     best = best or oracle(mission.world)
     if mission.robot.sees:
         seen = {on: _seeing_return(mission, rule, on, best) for on in COMBINATIONS if on.look}

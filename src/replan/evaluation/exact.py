@@ -24,7 +24,7 @@ from replan.evaluation.visited_steps import (
     visits,
 )
 from replan.execute.mission import Mission, require_mission
-from replan.execute.task import Key, Progress
+from replan.execute.progress import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.model.reward import expectation
 from replan.planning.backward_induction import Oracle, oracle, require_oracle_memory
@@ -220,7 +220,7 @@ def _backwards(update_times: UpdateTimes | Chain) -> Array:
     values: dict[Key, Array] = {}
     same_update = defaultdict(dict)
     for key, node in nodes.items():
-        same_update[key[0], node[0].update.compared][key] = node
+        same_update[node[0].update.identity][key] = node
     for _, here in sorted(same_update.items(), key=itemgetter(0), reverse=True):
         for key in here:
             values[key] = np.zeros(mission.world.states)
@@ -233,8 +233,10 @@ def _backwards(update_times: UpdateTimes | Chain) -> Array:
                 if weight.any():
                     ahead = 0.0
                     if step.time + 1 < mission.horizon:
-                        following = mission.after(progress, step.time + 1)
-                        ahead = step.after @ values[following.key(rule)]
+                        ahead = step.after @ sum(
+                            probability * values[after.key(rule)]
+                            for probability, after in mission.outcomes(progress, step.time + 1)
+                        )
                     values[key] += weight * (gained + ahead)
     return values[mission.beginning().key(rule)]
 
@@ -251,6 +253,6 @@ def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Pr
             chances = update_times(progress, states)
             nodes[key] = progress, chances
             for t in np.flatnonzero(chances[:, : mission.horizon].any(axis=0)):
-                following = mission.after(progress, int(t))
-                waiting[int(t)].setdefault(following.key(rule), following)
+                for _, following in mission.outcomes(progress, int(t)):
+                    waiting[int(t)].setdefault(following.key(rule), following)
     return nodes

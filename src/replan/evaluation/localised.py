@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from replan.execute.mission import Mission
-from replan.execute.task import Key, Progress
+from replan.execute.mission import Mission, require_instant
+from replan.execute.progress import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle
 from replan.planning.followed import FollowedStep, follow
@@ -48,7 +48,7 @@ class Chain:
         require_instance(rule)
         mission.task.require(rule)
         self.mission, self.rule = mission, rule
-        self.policy = policy or (lambda progress, time: progress.update.plan.at(time).policy)
+        self.policy = policy or (lambda progress, time: progress.update.policy_at(time))
         self._chances: dict[tuple[int, Key], Array] = {}
         self._steps: dict[tuple[int, bytes], FollowedStep] = {}
 
@@ -92,7 +92,8 @@ class Chain:
             if time and progress.budget_left:
                 leaving = mass * self.chances(progress, time, mass)
                 if leaving.any():
-                    _arrive(updated, self.mission.after(progress, time), leaving, self.rule)
+                    for probability, after in self.mission.outcomes(progress, time):
+                        _arrive(updated, after, probability * leaving, self.rule)
                     mass = mass - leaving
             if mass.any():
                 yield ChainNode(time, progress, False, mass)
@@ -123,7 +124,10 @@ class Chain:
                 if t and progress.budget_left:
                     due = np.nan_to_num(self._chances.get((t, key), 0.0 * everywhere))
                     if due.any():
-                        after = acting[self.mission.after(progress, t).key(rule)]
+                        after = sum(
+                            probability * acting[after.key(rule)]
+                            for probability, after in mission.outcomes(progress, t)
+                        )
                         values[key] = (1 - due) * values[key] + due * after
         return values[first.key(rule)]
 
@@ -147,7 +151,7 @@ def losses(chain: Chain, best: Oracle | None) -> tuple[float, Array, Array, Arra
             if lost_at != node.time:
                 lost, lost_at = best.loss(node.time), node.time
             assert lost is not None
-            policy = node.progress.update.plan.at(node.time).policy
+            policy = chain.policy(node.progress, node.time)
             tables[0 if node.updates else 1, node.time] += float(node.mass @ lost[everyone, policy])
     return total, tables[0], tables[1], tables[2]
 
@@ -155,6 +159,7 @@ def losses(chain: Chain, best: Oracle | None) -> tuple[float, Array, Array, Arra
 def best_programme(mission: Mission) -> SeeingProgramme:
     """Return the best feedback schedule with at most the mission's budget, by the true kernels."""
     world = mission.world
+    require_instant(mission, "the optimum is computed")
     problem = SeeingProblem(
         world.kernel,
         world.reward,

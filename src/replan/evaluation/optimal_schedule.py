@@ -17,7 +17,7 @@ from replan.errors import InputError
 from replan.evaluation.compared_programme import ComparedProgramme
 from replan.evaluation.exact import from_start
 from replan.evaluation.localised import SeeingAfter, best_programme
-from replan.execute.mission import Mission, require_mission
+from replan.execute.mission import Mission, require_instant, require_mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import oracle_return
 from replan.schedule.candidate_table import Problem
@@ -93,6 +93,7 @@ def optimum(mission: Mission) -> Optimum:
     require_mission(mission)
     if mission.robot.sees:
         return _seeing_optimum(mission.with_spending(mission.spending.unforced()).within_reach())
+    require_instant(mission, "the optimum is computed")
     mission = mission.within_reach()
     best, paid = _finite_return(mission), mission.spending.paid
     times, gained, arrival = _opening(mission)
@@ -146,6 +147,8 @@ def has_optimum(mission: Mission) -> bool:
 
     With these it cannot if updates have a price, or the world is large.
     """
+    if not mission.task.latency.instant:
+        return False
     if not mission.robot.forecast.compares:
         return True
     return mission.spending.price is None and mission.sizes.keeps_pairs(mission.world.states, mission.horizon)
@@ -167,6 +170,7 @@ def feedback(
     with_later: bool = False,
 ) -> Programme:
     """Return the best feedback schedule from the first choice on, made in one of `states`."""
+    require_instant(mission, "the optimum is computed")
     if mission.robot.forecast.compares:
         return ComparedProgramme(mission).after(0, FIRST_UPDATE)
     world, begin = mission.world, len(_forced(mission))

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from replan.evaluation.localised import Chain
 from replan.evaluation.visited_steps import UpdateTimes, draws_times
 from replan.execute.mission import Mission, require_mission
-from replan.execute.task import Progress
+from replan.execute.progress import Progress
 from replan.execute.timeline import make_timeline
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import require_memory
-from replan.model.streams import RULE, uniforms
+from replan.model.streams import DURATION, RULE, uniforms
 from replan.model.world import World
 from replan.planning.backward_induction import Oracle, grid_over_time_of, oracle
 from replan.planning.ties import Ties
@@ -120,7 +120,7 @@ class _Fleet:
         require_memory(count * (10 + (4 if trace else 1) * horizon), f"{count} rollouts of {horizon} steps")
         self.states = np.full(count, mission.world.start)
         self.returns, self.counts = np.zeros(count), np.zeros(count, dtype=np.int64)
-        steps = trace or mission.robot.execution != "map"
+        steps = trace or mission.robot.execution != "map" or not mission.task.latency.instant
         self.grid = None if steps else grid_over_time_of(mission.world)
         self.numbers = None if self.grid else uniforms(seeds[None, :], np.arange(horizon)[:, None])
         if trace:
@@ -155,8 +155,8 @@ class _Fleet:
                     self._move({time: progress.update.propagation}, group, end)
                     if end < mission.horizon:
                         self.counts[group] += 1
-                        following = mission.after(progress, end)
-                        waiting[end].setdefault(following.key(rule), (following, []))[1].append(group)
+                        for following, some in self._updated(progress, end, group):
+                            waiting[end].setdefault(following.key(rule), (following, []))[1].append(some)
 
     def _run_seeing(self) -> None:
         mission, chain = self.mission, Chain(self.mission, self.rule)
@@ -171,7 +171,7 @@ class _Fleet:
                 key = progress.key(self.rule)
                 groups[key] = progress, np.concatenate([groups[key][1], rows]) if key in groups else rows
                 states = self.states[rows]
-                actions = progress.update.plan.at(t).policy[states]
+                actions = progress.update.policy_at(t)[states]
                 self._take(t, rows, states, states, actions)
 
     def _decide(
@@ -191,9 +191,21 @@ class _Fleet:
         if self.trace:
             self.updated[rows[due], time] = True
         if due.any():
-            yield self.mission.after(progress, time), rows[due]
+            yield from self._updated(progress, time, rows[due])
         if not due.all():
             yield progress, rows[~due]
+
+    def _updated(self, progress: Progress, time: int, rows: Indices) -> Iterator[tuple[Progress, Indices]]:
+        """Yield the books after an update by its duration, and the robots that draw it."""
+        outcomes = self.mission.outcomes(progress, time)
+        if len(outcomes) == 1:
+            yield outcomes[0][1], rows
+            return
+        latency = self.mission.task.latency
+        steps = np.array([latency.drawn(x) for x in uniforms(self.seeds[rows], time, DURATION)])
+        for _, after in outcomes:
+            if (some := steps == after.update.steps).any():
+                yield after, rows[some]
 
     def rollouts(self) -> Rollouts:
         """Return the results."""

@@ -76,6 +76,8 @@ def regret_scale(
 def is_cheap(mission: Mission) -> bool:
     """Return whether the best possible is computed in a few seconds."""
     states, horizon, sizes = mission.world.states, mission.horizon, mission.sizes
+    if not mission.task.latency.instant:
+        return False
     if mission.robot.forecast.compares:
         return states * horizon**2 <= sizes.shown_compared_floor
     return states * horizon <= sizes.floor

@@ -14,7 +14,7 @@ from operator import itemgetter
 import numpy as np
 
 from replan.execute.mission import Mission
-from replan.execute.task import Key, Progress
+from replan.execute.progress import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import require_memory
 from replan.schedule.ask import next_updates
@@ -100,7 +100,9 @@ def visits(
                     yield progress, step, still
                     leaving = share * chances[:, step.time + 1]
                     if step.time + 1 < mission.horizon and leaving.any():
-                        arrive(mission.after(progress, step.time + 1), leaving @ step.after)
+                        mass = leaving @ step.after
+                        for probability, after in mission.outcomes(progress, step.time + 1):
+                            arrive(after, probability * mass)
                     still = still - leaving
 
 

@@ -44,16 +44,18 @@ from replan.execute import snapshot
 from replan.execute.deadline import DeadlineExceeded, Worker
 from replan.execute.identity import describe_arguments
 from replan.execute.mission import Mission, require_mission
+from replan.execute.progress import Update
 from replan.execute.robot import Robot
 from replan.execute.snapshot import Event, Memory
-from replan.execute.task import Task, Update
+from replan.execute.task import Task
 from replan.model.general_kernel import prepare_kernel
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import decision_at, forced, named_update, settled
-from replan.schedule.rule import Decision, Need, Rule, RunningEstimate, require_instance
+from replan.schedule.rule import Decision, Need, Rule, require_instance
+from replan.schedule.running_estimate import RunningEstimate
 from replan.schedule.spending import FIRST_UPDATE, Spending
 
 
@@ -108,6 +110,8 @@ class Agent:
             raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
         if log_length is not None and not (isinstance(log_length, int) and log_length >= 1):
             raise InputError(f"log_length must be a whole number of at least 1, not {log_length!r}")
+        if not task.latency.instant:
+            raise InputError("an agent makes updates that take no time: update_steps must be 0")
         self.estimator: Estimator = robot.estimator
         require_instance(rule)
         task.require(rule)
@@ -394,7 +398,7 @@ class Agent:
             named = named_update(self.rule, context(), now.state, seed=self.seed)
         running = None
         if Need.RUNNING_ESTIMATE in self.rule.needs:
-            running = RunningEstimate(now.running, partial(self._could_make, now))
+            running = RunningEstimate(now.running, lambda steps: self._could_make(now))
         return named, decision_at(self.rule, context(now.time, running), named)
 
     def _run(
@@ -443,7 +447,7 @@ class Agent:
         if progress.budget_left == 0:
             return
         context = partial(task.context, rule, progress, 0)
-        running = RunningEstimate(self.knowledge.nominal, lambda: replace(made, cache={}))
+        running = RunningEstimate(self.knowledge.nominal, lambda steps: replace(made, cache={}))
         try:
             named = None if self.robot.sees else named_update(rule, context(), 0, seed=self.seed)
             decision_at(rule, context(first + 1, running), named)

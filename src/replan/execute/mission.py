@@ -8,13 +8,16 @@ from functools import cached_property, lru_cache
 
 from replan.errors import InputError, require
 from replan.estimate.estimator import Estimator, Tracked, TrueKernel
+from replan.execute.progress import PlanName, Progress, Update
 from replan.execute.robot import Robot
-from replan.execute.task import Progress, Task, Update
+from replan.execute.task import Task
 from replan.model.kernel import Indices, Kernel
 from replan.model.sizes import Sizes
 from replan.model.slip import SlipKernel
+from replan.model.streams import DURATION, uniforms
 from replan.model.world import World
-from replan.schedule.rule import Context, Need, Rule, RunningEstimate
+from replan.schedule.rule import Context, Need, Rule
+from replan.schedule.running_estimate import RunningEstimate
 from replan.schedule.spending import Spending
 
 
@@ -28,6 +31,12 @@ def require_mission(mission: object) -> None:
         raise InputError(
             f"mission must be a Mission, not a {type(mission).__name__}: make_mission(setting) makes one"
         )
+
+
+def require_instant(mission: Mission, what: str = "certificates hold") -> None:
+    """Raise `InputError` if updates take time."""
+    if not mission.task.latency.instant:
+        raise InputError(f"{what} for updates that take no time: update_steps must be 0")
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Mission:
 
     def __post_init__(self) -> None:
         require(World, world=self.world)
-        _ = self.task  # it checks robot, spending and reward
+        object.__setattr__(self, "spending", self.task.spending)  # the task checks it, with robot and reward
 
     @cached_property
     def task(self) -> Task:
@@ -117,19 +126,32 @@ class Mission:
         return self.robot.estimator or (Tracked if self.robot.sees else TrueKernel)(self.world)
 
     @cached_property
-    def _updates(self) -> Callable[[int, int], Update]:
-        def update(time: int, earlier: int) -> Update:
+    def _updates(self) -> Callable[[int, int, int], Update]:
+        def update(time: int, earlier: int, steps: int) -> Update:
             before = (earlier, self.estimate(earlier)) if earlier else None
-            return self.task.make_update(time, self.estimate(time), before)
+            return self.task.make_update(time, self.estimate(time), before, steps=steps)
 
         return lru_cache(maxsize=self._updates_kept)(update)
+
+    @cached_property
+    def _delayed(self) -> Callable[[PlanName, PlanName], Update]:
+        """(name of an update, name of the one that acts until it arrives) -> the update."""
+        kept = max(self._updates_kept, self.horizon**2 if self._keeps_pairs else 0)
+        return lru_cache(maxsize=kept)(
+            lambda name, old: self.task.delayed(self.update(*name), self.update(*old))
+        )
+
+    @property
+    def _keeps_pairs(self) -> bool:
+        return self.sizes.keeps_pairs(self.world.states, self.horizon)
 
     @property
     def _updates_kept(self) -> int:
         states, horizon = self.world.states, self.horizon
-        if self.robot.forecast.compares and self.sizes.keeps_pairs(states, horizon):
-            return horizon**2
-        return 4 * horizon if states <= self.sizes.updates_kept else 2
+        durations = len(self.robot.durations)
+        if self.robot.forecast.compares and self._keeps_pairs:
+            return horizon**2 * durations
+        return 4 * horizon * durations if states <= self.sizes.updates_kept else 2
 
     def estimate(self, time: int) -> Kernel:
         """Return what an update at a time learns of the kernel."""
@@ -137,17 +159,26 @@ class Mission:
             raise InputError("estimates that depend on what was seen are sampled, not evaluated exactly")
         return self.world.kernel(max(time - 1, 0))
 
-    def update(self, time: int, earlier: int = 0) -> Update:
+    def update(self, time: int, earlier: int = 0, steps: int = 0) -> Update:
         """Return the update at a time in the paper's simulator (0: the free plan before the first one).
 
-        `earlier` is the time of the update before, 0 if there was none; only forecasts can depend on it.
+        `earlier` is the time of the update before, 0 if there was none; only forecasts can depend on it. With
+        `steps` it is the update once it has arrived, as `Task.make_update` returns it.
         """
-        return self._updates(time, earlier if self.robot.forecast.compares else 0)
+        return self._updates(time, earlier if self.robot.forecast.compares else 0, steps)
+
+    def delayed(self, name: PlanName, old: PlanName) -> Update:
+        """Return the update of a name, during which the robot goes on from the one of another name."""
+        return self._delayed(name, old) if name[2] else self.update(*name)
+
+    def same_update(self, update: Update) -> Update:
+        """Return this mission's update of the same name."""
+        return self.update(*update.name) if update.old is None else self.delayed(update.name, update.old.name)
 
     def with_spending(self, spending: Spending) -> Mission:
         """Return the mission with another way to spend; both share their updates."""
         other = replace(self, spending=spending)
-        vars(other)["_updates"] = self._updates
+        vars(other).update(_updates=self._updates, _delayed=self._delayed)
         return other
 
     def check_times(self, times: Iterable[int]) -> tuple[int, ...]:
@@ -164,28 +195,43 @@ class Mission:
         earlier = self.update(earlier_update) if earlier_update else None
         return Progress(self.update(last_update, earlier_update), budget_left, last_update, earlier)
 
-    def after(self, progress: Progress, time: int) -> Progress:
-        """Return the books after a further update at `time`."""
-        return progress.after(self.update(time, progress.update.time))
+    def outcomes(self, progress: Progress, time: int) -> list[tuple[float, Progress]]:
+        """Return the books after a further update at `time`, with the probability of each duration."""
+        before = progress.update
+        earlier = before.time if self.robot.forecast.compares else 0
+        return [
+            (probability, progress.after(self.delayed((time, earlier, steps), before.name)))
+            for steps, probability in self.task.latency.durations
+        ]
+
+    def after(self, progress: Progress, time: int, *, seed: int | None = None) -> Progress:
+        """Return the books after a further update at `time`, whose duration may be drawn by a seed."""
+        outcomes = self.outcomes(progress, time)
+        if len(outcomes) == 1:
+            return outcomes[0][1]
+        if seed is None:
+            raise InputError("updates take a drawn number of steps: give a seed")
+        steps = self.task.latency.drawn(float(uniforms(seed, time, DURATION)))
+        return next(each for _, each in outcomes if each.update.steps == steps)
 
     def running(self, time: int, update: Update) -> RunningEstimate:
         """Return the running estimate of a localised robot, with the update in force."""
 
-        def make() -> Update:
+        def make(steps: int) -> Update:
             if isinstance(self.estimator, Tracked):
-                return self.update(time, update.time)
-            return self._kept(time, update)
+                return self.update(time, update.time, steps)
+            return self._kept(time, update, steps)
 
         kernel = self.estimate(time) if isinstance(self.estimator, Tracked) else update.kernel
         return RunningEstimate(kernel, make)
 
     @cached_property
-    def _kept(self) -> Callable[[int, Update], Update]:
+    def _kept(self) -> Callable[[int, Update, int], Update]:
         """Plans anew on the estimate of the update in force."""
 
-        def keep(time: int, update: Update) -> Update:
+        def keep(time: int, update: Update, steps: int) -> Update:
             before = (update.time, update.kernel) if update.time else None
-            return self.task.make_update(time, update.kernel, before)
+            return self.task.make_update(time, update.kernel, before, steps=steps)
 
         return lru_cache(maxsize=4 * self.horizon)(keep)
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from replan.execute.mission import Mission
-from replan.execute.task import Progress
+from replan.execute.progress import Progress
 from replan.forecast.base import Evidence, Forecast, Future
 from replan.model.kernel import Array, Indices
 from replan.model.reach import Reach, Window
@@ -55,7 +55,7 @@ class ReachMission(Mission):
             return super().context(rule, progress, state, time)
         whole, update, earlier = self._outside, progress.update, progress.earlier
         before = whole.update(earlier.time) if earlier and Need.EARLIER_ESTIMATE in rule.needs else None
-        there = replace(progress, update=whole.update(update.time, update.compared), earlier=before)
+        there = replace(progress, update=whole.same_update(update), earlier=before)
         return whole.context(rule, there, state, time)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from replan.errors import InputError
@@ -12,6 +12,7 @@ from replan.model.kernel import Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan, plan
 from replan.planning.ties import Ties
+from replan.skip.latency import Durations, Meanwhile, check_meanwhile, read_durations
 from replan.skip.propagation import Execution, check_execution
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
@@ -63,6 +64,11 @@ class Robot:
         Which of several equally good actions a plan takes.
     planner : callable
         (kernel, reward, time, horizon, ties) -> `Plan`, in place of backward induction.
+    update_steps : int or mapping
+        Steps from the beginning of an update until its plan is in force, or {steps: probability}, drawn anew
+        for each update.
+    meanwhile : {"go-on", "wait"}
+        Acting while an update runs: by the old plan, or by the world's action that waits.
 
     Raises
     ------
@@ -76,13 +82,22 @@ class Robot:
     forecast: Forecast = field(default_factory=Frozen)
     ties: Ties = field(default_factory=Ties)
     planner: Planner = field(default=plan_by_induction, repr=False)
+    update_steps: int | Mapping[int, float] = 0
+    meanwhile: Meanwhile = "go-on"
 
     @property
     def sees(self) -> bool:
         """Whether it sees its state at every step."""
         return self.execution == "localised"
 
+    @property
+    def durations(self) -> Durations:
+        """(steps, probability) of the duration of an update."""
+        return read_durations(self.update_steps)
+
     def __post_init__(self) -> None:
+        _ = self.durations  # checked here
+        check_meanwhile(self.meanwhile)
         check_execution(self.execution)
         if type(self.planning_horizon) is not int or self.planning_horizon < 1:
             raise InputError(

@@ -2,89 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
-import numpy as np
-
 from replan.errors import InputError, require
 from replan.estimate.estimator import validate_kernel
+from replan.execute.progress import Earlier, Learned, Progress, Update
 from replan.execute.robot import Robot
 from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
-from replan.model.kernel import Kernel
+from replan.model.kernel import Kernel, constant
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan, check_plan, plan_ahead
-from replan.schedule.rule import Context, Need, Rule, RunningEstimate
-from replan.schedule.spending import FIRST_UPDATE, Spending
-from replan.skip.propagation import Propagation, make_propagation
-
-Key = tuple[int, int, int, int]
-
-Earlier = tuple[int, Kernel] | None
-"""Time and estimate of the update before, None if there was none."""
-
-Learned = Mapping[str, np.ndarray]
-"""All that an estimator has learned, as arrays."""
-
-
-@dataclass(frozen=True, eq=False)
-class Update:
-    """Estimate, forecast, plan and propagation that an update at `time` puts in force."""
-
-    time: int
-    kernel: Kernel
-    plan: Plan
-    propagation: Propagation
-    expect: Callable[[int], tuple[Future, ...]] = field(repr=False)
-    """now -> the futures expected after the update with the drift bounds known by now."""
-    earlier: Earlier = None
-    """The update before, where the forecast depends on it."""
-    learned: Learned = field(default_factory=dict, repr=False)
-    """Arrays of `Estimator.save` at the update, where the forecast continues from them."""
-    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
-    """Results that rules keep while this update is in force (`Context.cache`)."""
-
-    @property
-    def futures(self) -> tuple[Future, ...]:
-        """Expected from then on."""
-        return self.expect(self.time)
-
-    @property
-    def compared(self) -> int:
-        """Time of the update before, where the forecast depends on it; 0 elsewhere."""
-        return 0 if self.earlier is None else self.earlier[0]
-
-
-@dataclass(frozen=True, eq=False)
-class Progress:
-    """The books of a mission after an update: which plan is in force, and what is left."""
-
-    update: Update
-    """The update in force."""
-    budget_left: int
-    """Updates not yet spent."""
-    last_update: int
-    """Time of the last update; later than that of the update in force if its plan failed."""
-    earlier: Update | None = None
-    """The update before the one in force; None if that was the free plan of t = 0."""
-
-    def after(self, update: Update) -> Progress:
-        """Return the books after one more update."""
-        earlier = self.update if self.update.time >= FIRST_UPDATE else None
-        return Progress(update, self.budget_left - 1, update.time, earlier)
-
-    def keeping(self, time: int) -> Progress:
-        """Return the books after an update at `time` that failed: it is spent, and the plan is kept."""
-        return replace(self, budget_left=self.budget_left - 1, last_update=time)
-
-    def key(self, rule: Rule) -> Key:
-        """Return all that tells contexts of the rule apart, the last update first."""
-        compares = Need.EARLIER_ESTIMATE in rule.needs and self.earlier is not None
-        earlier = self.earlier.time if compares and self.earlier else self.update.compared
-        return self.last_update, self.budget_left, earlier, self.update.time
+from replan.schedule.rule import Context, Need, Rule
+from replan.schedule.running_estimate import RunningEstimate
+from replan.schedule.spending import Spending
+from replan.skip.latency import INSTANT, DelayedPropagation, Latency, WaitingPropagation
+from replan.skip.propagation import make_propagation
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +37,24 @@ class Task:
         require(Sizes, sizes=self.sizes)
         require(Robot, robot=self.robot)
         require(Spending, spending=self.spending)
+        object.__setattr__(self, "spending", self.spending.spaced(self.latency.spacing))
         self.spending.most(self.horizon)
+        if not self.robot.sees:
+            self.spending.require_room(self.horizon)
 
     @property
     def horizon(self) -> int:
         """T."""
         return self.knowledge.horizon
+
+    @cached_property
+    def latency(self) -> Latency:
+        """How long updates take and the action meanwhile. Raises `InputError` if the world has none."""
+        if self.robot.meanwhile == "go-on" or self.robot.durations == INSTANT.durations:
+            return Latency(self.robot.durations)
+        if (waiting := self.knowledge.waiting_action) is None:
+            raise InputError('meanwhile = "wait" needs a world with an action that stays: this one has none')
+        return Latency(self.robot.durations, waiting)
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -123,10 +71,14 @@ class Task:
         kernel: Kernel,
         earlier: Earlier = None,
         *,
+        steps: int = 0,
         learned: Learned | None = None,
         kept: Plan | None = None,
     ) -> Update:
         """Forecast from an estimate, and the one before it, and plan for min(H, T - t) steps.
+
+        With `steps`, the plan is made for the time at which it arrives, t + steps; `delayed` adds what the
+        robot does until then. A plan that arrives after the end is never used, and made for T - 1.
 
         The same arguments make the same update: a forecast sees what was `learned` then, not what has been
         learned since. `kept` is the plan that this made before, where it is known; on a forecast that moves
@@ -136,25 +88,41 @@ class Task:
         forecast, belief = self.forecast, robot.execution != "map"
         learned = dict(learned or {}) if forecast.continues else {}
         expect = lru_cache(maxsize=None)(partial(self.expected, time, kernel, earlier, learned=learned))
+        begin = min(time + steps, self.horizon - 1)
         if not forecast.moves:
-            horizon = min(robot.planning_horizon, self.horizon - time)
-            made = kept or robot.planner(kernel, reward, time, horizon, robot.ties)
+            horizon = min(robot.planning_horizon, self.horizon - begin)
+            made = kept or robot.planner(kernel, reward, begin, horizon, robot.ties)
             if isinstance(made, Plan) and made.kernel is not kernel:
                 validate_kernel(made.kernel, like=self.knowledge.nominal, origin="planner")
-            check_plan(made, kernel, time=time, belief=belief)
+            check_plan(made, kernel, time=begin, belief=belief)
             propagation = make_propagation(robot.execution, made, kernel, sizes=self.sizes)
-            return Update(time, kernel, made, propagation, expect)
+            return Update(time, kernel, made, propagation, expect, steps=steps)
         expected = mean_kernel(expect(time))
         for t in range(time, self.horizon):
             validate_kernel(expected(t), like=self.knowledge.nominal, origin="forecast")
         made = plan_ahead(
-            expected, reward, time=time, end=self.horizon, horizon=robot.planning_horizon, ties=robot.ties
+            expected, reward, time=begin, end=self.horizon, horizon=robot.planning_horizon, ties=robot.ties
         )
-        later = self.horizon - time - 1
-        check_plan(made, kernel, time=time, later=later, belief=belief)
+        later = self.horizon - begin - 1
+        check_plan(made, kernel, time=begin, later=later, belief=belief)
         propagation = make_propagation(robot.execution, made, kernel, expected, sizes=self.sizes)
         before = earlier if forecast.compares else None
-        return Update(time, kernel, made, propagation, expect, before, learned)
+        return Update(time, kernel, made, propagation, expect, before, learned, steps=steps)
+
+    def delayed(self, made: Update, old: Update) -> Update:
+        """Return an update during which the robot goes on with the plan of `old`, or waits.
+
+        `made` is the update as `make_update` returns it.
+        """
+        if not made.steps:
+            return made
+        waiting = self.latency.waiting
+        acting = old.arrived or old.propagation if waiting is None else WaitingPropagation(waiting)
+        expected = mean_kernel(made.futures) if self.forecast.moves else constant(made.kernel)
+        propagation = DelayedPropagation(acting, made.propagation, expected, made.time, made.arrival)
+        return replace(
+            made, propagation=propagation, old=old, arrived=made.propagation, waiting=waiting, cache={}
+        )
 
     def same_plan(self, made: Update, kernel: Kernel, time: int) -> bool:
         """Return whether an update at a later time on a kernel would make the same plan again."""
@@ -188,7 +156,10 @@ class Task:
     def spending_for(self, rule: Rule) -> Spending:
         """Return how a rule may spend: a localised robot has to make no update, unless the rule is exact."""
         free = self.robot.sees and not (rule.exact_budget and self.spending.exact)
-        return self.spending.unforced() if free else self.spending
+        if free:
+            return self.spending.unforced()
+        self.spending.require_room(self.horizon)
+        return self.spending
 
     def context(
         self,
@@ -232,6 +203,9 @@ class Task:
                 for need in rule.needs
             },
             cache=update.cache,
+            latency=self.latency,
+            arrival=progress.last_update if update.time < progress.last_update else update.arrival,
+            estimated_at=update.time,
         )
 
     def require(self, rule: Rule) -> None:

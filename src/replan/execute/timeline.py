@@ -43,7 +43,7 @@ def make_timeline(
         context = partial(mission.context, rule, progress, start)
         named = named_update(rule, context(), start, seed=seed)
         following = mission.horizon
-        for t in range(progress.last_update + 1, mission.horizon) if named is None else [named]:
+        for t in range(context().earliest_update, mission.horizon) if named is None else [named]:
             if t == mission.horizon or (named is not None and not explain):
                 following = t
                 break
@@ -57,7 +57,7 @@ def make_timeline(
             break
         times.append(following)
         if len(times) < mission.limit:
-            progress = mission.after(progress, following)
+            progress = mission.after(progress, following, seed=seed)
         else:
             break
     return Timeline(tuple(times), tuple(decisions))

@@ -20,6 +20,7 @@ from replan.model.kernel import Array, Indices, Kernel, first_best, in_bands
 from replan.model.sizes import require_memory
 
 ACTIONS = ("right", "left", "down", "up", "stay")
+STAY = ACTIONS.index("stay")
 STEPS_PER_PASS = 8
 """Backups in one pass over a grid: three rows of values for each must fit into a core's cache."""
 NUMBERS_KEPT = 1_000_000  # kernels over time are kept between calls where all of them hold fewer

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan._loops.random_bits import GOLDEN, PURPOSES, RULE, S11, TIES, TRANSITION, WORLD, mix
+from replan._loops.random_bits import DURATION, GOLDEN, PURPOSES, RULE, S11, TIES, TRANSITION, WORLD, mix
 from replan.model.kernel import Array
 
-__all__ = ["RULE", "TIES", "TRANSITION", "WORLD", "uniforms"]
+__all__ = ["DURATION", "RULE", "TIES", "TRANSITION", "WORLD", "uniforms"]
 
 
 def uniforms(seeds: ArrayLike, times: ArrayLike, purpose: int = TRANSITION) -> Array:

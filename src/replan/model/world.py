@@ -18,7 +18,7 @@ from replan.model.family import Family
 from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.model.slip import SlipKernel
+from replan.model.slip import STAY, SlipKernel
 
 LARGEST_BOUND = 1 + 1e-9
 """Greatest change of a probability, with room for rounding."""
@@ -63,6 +63,8 @@ class Knowledge:
         The family that the world declares.
     current_kernel : callable, optional
         t -> P_t, for rules that need the current kernel.
+    waiting : int, optional
+        The action that stays in place. On a grid of slip it is known.
 
     Raises
     ------
@@ -77,6 +79,12 @@ class Knowledge:
     declared_successors: Indices | None = field(default=None, repr=False)
     family: Family | None = field(default=None, repr=False)
     current_kernel: Callable[[int], Kernel] | None = field(default=None, repr=False)
+    waiting: int | None = None
+
+    @property
+    def waiting_action(self) -> int | None:
+        """The action that stays in place; None if there is none."""
+        return STAY if self.waiting is None and isinstance(self.nominal, SlipKernel) else self.waiting
 
     def __post_init__(self) -> None:
         if not callable(self.reward) or not isinstance(self.reward(0), Reward):
@@ -114,6 +122,8 @@ class World:
     """(S, k) states to which steps can lead, at any time; a row may repeat a state. None: not declared."""
     family: Family | None = field(default=None, repr=False)
     """Kernels by one or two parameters, of which one is near every P_t; None: not declared."""
+    waiting: int | None = None
+    """The action that stays in place; None: there is none, or the world is a grid of slip, which has one."""
 
     def __post_init__(self) -> None:
         if self.horizon < 2:
@@ -152,6 +162,7 @@ class World:
             declared_successors=self.declared_successors,
             family=self.family,
             current_kernel=self.kernel,
+            waiting=self.waiting,
         )
 
     @cached_property

@@ -27,16 +27,24 @@ FREE_STEP = Decision(False, "the first step is free")
 FIRST = Decision(True, "the first update is at 1")
 JUST_UPDATED = Decision(False, "just updated")
 SPENT = Decision(False, "the budget is spent")
+RUNNING = Decision(False, "an update is running")
 
 
-def settled(spending: Spending, *, time: int, last_update: int, left: int) -> Decision | None:
-    """Return the decision at a time at which no rule is asked, None if one is."""
+def settled(
+    spending: Spending, *, time: int, last_update: int, left: int, arrival: int = 0
+) -> Decision | None:
+    """Return the decision at a time at which no rule is asked, None if one is.
+
+    `arrival` is the time from which on the plan of the last update is in force.
+    """
     if time < FIRST_UPDATE:
         return FREE_STEP
     if spending.first_is_forced and last_update < FIRST_UPDATE:
         return FIRST
     if last_update == time:
         return JUST_UPDATED
+    if time < arrival:
+        return RUNNING
     return SPENT if left == 0 else None
 
 
@@ -73,7 +81,7 @@ def update_chances(rule: Rule, context_at: ContextAt, time: int, states: Indices
     by_state = Need.STATE in rule.needs
     asked = states if by_state else states[:1]
     context = context_at(int(asked[0]), time)
-    known = settled(context.spending, time=time, last_update=context.last_update, left=context.budget_left)
+    known = _settled_in(context)
     if known is not None:
         return np.full(len(states), float(known.update))
     named = None if by_state else _named(rule, context_at(int(asked[0]), None), asked)
@@ -94,9 +102,7 @@ def _chance_now(named: Array | int, time: int) -> float:
 
 def decision_at(rule: Rule, context: Context, named: int | None) -> Decision:
     """Decide at context.time, given the time that the rule named at the last update, if any."""
-    known = settled(
-        context.spending, time=context.time, last_update=context.last_update, left=context.budget_left
-    )
+    known = _settled_in(context)
     if known is not None:
         return known
     if named is not None and context.time != named:
@@ -106,6 +112,16 @@ def decision_at(rule: Rule, context: Context, named: int | None) -> Decision:
         reason = decision.reason if decision.update else forced(context.budget_left, context.steps_left)
         return replace(decision, update=True, reason=f"planned at {context.last_update}: {reason}")
     return _within_budget(decision, context)
+
+
+def _settled_in(context: Context) -> Decision | None:
+    return settled(
+        context.spending,
+        time=context.time,
+        last_update=context.last_update,
+        left=context.budget_left,
+        arrival=context.arrival,
+    )
 
 
 def _checked(rule: Rule, decision: object, time: int) -> Decision:
@@ -148,21 +164,33 @@ def _named(rule: Rule, at_update: Context, states: Indices) -> Array | Indices |
     horizon, last, left = at_update.horizon, at_update.last_update, at_update.budget_left
     if settled(at_update.spending, time=last + 1, last_update=last, left=left) is FIRST:
         return np.full(len(states), FIRST_UPDATE)
-    if left == 0 or last == horizon - 1:
+    first = at_update.earliest_update
+    if left == 0 or first >= horizon:
         return np.full(len(states), horizon)
     named = rule.next_update(at_update, states)
     if named is None:
         return None
     named = np.asarray(named)
-    first, latest = last + 1, at_update.spending.latest(left, horizon)
+    latest = max(at_update.spending.latest(left, horizon), first)
     if named.shape == (len(states),) and np.issubdtype(named.dtype, np.integer):
         return np.clip(named, first, latest)
     if named.shape == (len(states), horizon + 1):
+        if at_update.spending.spacing > 1:
+            named = _moved(named, first, latest)
         _check_probabilities(rule, named, first, latest)
         return named
     raise InputError(
         f"the rule {rule.name} named {named.dtype} of shape {named.shape}, neither times nor probabilities"
     )
+
+
+def _moved(named: Array, first: int, latest: int) -> Array:
+    """(R, T + 1) probabilities with times before `first` moved to it, and those after `latest` to that."""
+    moved = named.copy()
+    moved[:, first] += named[:, :first].sum(axis=1)
+    moved[:, latest] += named[:, latest + 1 :].sum(axis=1)
+    moved[:, :first] = moved[:, latest + 1 :] = 0.0
+    return moved
 
 
 def _check_probabilities(rule: Rule, named: Array, first: int, latest: int) -> None:
@@ -184,7 +212,7 @@ def _first_yes(rule: Rule, context_at: ContextAt, states: Indices, at_update: Co
     """(R,) the first time at which the rule decides to update, T: never."""
     horizon = at_update.horizon
     times = np.full(len(states), horizon)
-    for t in range(at_update.last_update + 1, horizon):
+    for t in range(at_update.earliest_update, horizon):
         waiting = np.flatnonzero(times == horizon)
         if not len(waiting):
             break

@@ -65,7 +65,7 @@ class BestOffset(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""
-        due = holds_time(self.times(context.horizon, context.budget), context.time)
+        due = holds_time(self.times(context.horizon, context.budget), context)
         return Decision(
             due, f"{context.time} is {'' if due else 'not '}on the raster of offset {self.offset}"
         )

@@ -31,5 +31,5 @@ class Even(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""
-        due = holds_time(even_times(context.horizon, context.budget), context.time)
+        due = holds_time(even_times(context.horizon, context.budget), context)
         return Decision(due, f"{context.time} is {'' if due else 'not '}one of the evenly spaced times")

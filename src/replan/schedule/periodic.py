@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,10 +18,12 @@ def periodic_times(horizon: int, budget: int) -> tuple[int, ...]:
     return tuple(int(t) for t in np.round(np.linspace(1, horizon - 1, budget)))
 
 
-def holds_time(times: tuple[int, ...], time: int) -> bool:
-    """Return whether a time is among ascending ones."""
-    place = bisect_left(times, time)
-    return place < len(times) and times[place] == time
+def holds_time(times: Sequence[int], context: Context) -> bool:
+    """Return whether one of ascending update times is now, or passed while an update was running."""
+    place = bisect_right(times, context.time)
+    if place and times[place - 1] == context.time:
+        return True
+    return context.spending.spacing > 1 and place > context.budget - context.budget_left
 
 
 @register
@@ -34,5 +37,5 @@ class Periodic(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""
-        due = holds_time(periodic_times(context.horizon, context.budget), context.time)
+        due = holds_time(periodic_times(context.horizon, context.budget), context)
         return Decision(due, f"{context.time} is {'' if due else 'not '}one of the evenly spaced times")

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Protocol, TypeVar
+from functools import lru_cache
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -22,41 +22,10 @@ from replan.model.reward import Reward
 from replan.model.sizes import Sizes
 from replan.model.world import DriftBounds
 from replan.planning.backward_induction import Plan
+from replan.schedule.running_estimate import RunningEstimate
 from replan.schedule.spending import Spending
+from replan.skip.latency import INSTANT, Latency
 from replan.skip.propagation import Execution, Propagation, make_propagation
-
-
-class PossibleUpdate(Protocol):
-    """What an update that is made now would put in force."""
-
-    @property
-    def plan(self) -> Plan:
-        """The plan."""
-        ...
-
-    @property
-    def futures(self) -> tuple[Future, ...]:
-        """The kernels expected from now on."""
-        ...
-
-    @property
-    def cache(self) -> dict[Any, Any]:
-        """Results that rules keep with this update."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class RunningEstimate:
-    """What a localised robot holds for the kernel now, and the update that it could make of it."""
-
-    kernel: Kernel = field(repr=False)
-    """The estimate, of the kernel of the step before."""
-    make: Callable[[], PossibleUpdate] = field(repr=False)
-
-    @cached_property
-    def update(self) -> PossibleUpdate:
-        """The update that could be made now; planned on first use."""
-        return self.make()
 
 
 class Need(StrEnum):
@@ -118,6 +87,12 @@ class Context:
     """The information that the rule declares in `needs`."""
     cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     """Results that a rule keeps for as long as the update at tau is in force."""
+    latency: Latency = INSTANT
+    """How long updates take, and what the robot does meanwhile."""
+    arrival: int = 0
+    """Time from which on the plan of tau is in force: tau plus the steps that its update takes."""
+    estimated_at: int | None = None
+    """Time of the update that made the plan in force; None: the first time of the plan."""
 
     @property
     def budget(self) -> int:
@@ -135,9 +110,19 @@ class Context:
         return self.horizon - self.time
 
     @property
+    def earliest_update(self) -> int:
+        """The first time at which the next update can begin."""
+        return max(self.last_update + 1, self.arrival)
+
+    @property
+    def plan_made(self) -> int:
+        """Time of the update that made the plan in force."""
+        return self.plan.time if self.estimated_at is None else self.estimated_at
+
+    @property
     def futures(self) -> tuple[Future, ...]:
         """Expected when the plan was made."""
-        return self.expect(self.plan.time)
+        return self.expect(self.plan_made)
 
     def reconsidered(self) -> tuple[Future, ...]:
         """Return the futures expected with the drift bounds known by `surprise`."""
@@ -145,8 +130,8 @@ class Context:
 
     @property
     def estimate_time(self) -> int:
-        """Time of the kernel that the estimate is of: the step before the plan in force, or 0."""
-        return max(self.plan.time - 1, 0)
+        """Time of the kernel that the estimate is of: the step before the update in force, or 0."""
+        return max(self.plan_made - 1, 0)
 
     @property
     def state(self) -> int:

@@ -1,7 +1,8 @@
 """Ways to spend updates: exactly a budget (the paper's), at most a budget, or a price for each.
 
 This file settles what is left, what is forced and what is refused. Update times lie in 1..T-1. Without a
-price the first update is at 1.
+price the first update is at 1. Updates that take time do not overlap: the next one begins at the earliest
+when the last one has arrived.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ class Spending:
     opening : bool
         Whether the first update of a budget is at 1 whatever the rule says. Not for a robot that sees where
         it is: the update would show what it knows.
+    spacing : int
+        The most steps that an update keeps the robot from beginning another one, at least 1. A mission takes
+        it from its robot.
 
     Raises
     ------
@@ -51,6 +55,7 @@ class Spending:
     exact: bool = False
     price: float | None = None
     opening: bool = field(default=True, repr=False)
+    spacing: int = field(default=1, repr=False)
 
     def __post_init__(self) -> None:
         if self.limit is None and self.price is None:
@@ -79,11 +84,16 @@ class Spending:
 
     def as_budget(self, budget: int) -> Spending:
         """Return the same way to spend another budget, without a price; a price becomes an exact budget."""
-        return Spending(budget, exact=self.exact or self.price is not None, opening=self.opening)
+        exact = self.exact or self.price is not None
+        return Spending(budget, exact=exact, opening=self.opening, spacing=self.spacing)
 
     def unforced(self) -> Spending:
         """Return the same limit and price with nothing forced."""
         return replace(self, exact=False, opening=False)
+
+    def spaced(self, spacing: int) -> Spending:
+        """Return the same way to spend for updates that begin at least `spacing` steps apart."""
+        return self if spacing == self.spacing else replace(self, spacing=spacing)
 
     @property
     def first_is_forced(self) -> bool:
@@ -93,10 +103,22 @@ class Spending:
     def most(self, horizon: int) -> int:
         """Return the most updates that can be made in T steps. Raises `InputError` if the limit is larger."""
         if self.limit is None:
-            return horizon - 1
+            return self._fitting(horizon)
         if self.limit > horizon - 1:
             raise InputError(f"budget must lie between 1 and {horizon - 1} (horizon - 1), not {self.limit}")
         return self.limit
+
+    def require_room(self, horizon: int) -> None:
+        """Raise `InputError` if a budget that is spent exactly does not fit into T steps."""
+        if self.exact and (fitting := self._fitting(horizon)) < self.most(horizon):
+            raise InputError(
+                f"budget {self.limit} does not fit: updates of {self.spacing} steps leave room for {fitting} "
+                f"in {horizon} steps"
+            )
+
+    def _fitting(self, horizon: int) -> int:
+        """Return how many of the times 1, 1 + spacing, ... are below T."""
+        return (horizon - 2) // self.spacing + 1
 
     def required_limit(self) -> int:
         """Return the budget. Raises `InputError` if there is a price."""
@@ -106,19 +128,23 @@ class Spending:
 
     def latest(self, left: int, horizon: int) -> int:
         """Return the latest time of the next update with `left` to spend; T if none is needed."""
-        return horizon - left if self.exact else horizon
+        return horizon - left * self.spacing if self.exact else horizon
 
     def forces(self, left: int, steps: int) -> bool:
         """Return whether an update must be made now, with `left` to spend and `steps` to go."""
-        return self.exact and left >= steps
+        return self.exact and left * self.spacing >= steps
 
-    def refusal(self, *, left: int, time: int, last_update: int, horizon: int) -> str | None:
-        """Return why no update can be made now, or None if it can."""
+    def refusal(
+        self, *, left: int, time: int, last_update: int, horizon: int, arrival: int = 0
+    ) -> str | None:
+        """Return why no update can be made now, or None if it can. The last one arrives at `arrival`."""
         if left == 0:
             return "the budget is spent"
         if not FIRST_UPDATE <= time < horizon:
             return "updates begin at 1 and end with the horizon"
-        return "updated at this time already" if last_update == time else None
+        if last_update == time:
+            return "updated at this time already"
+        return "an update is running" if time < arrival else None
 
     def paid(self, updates: float) -> float:
         """Return the price of a number of updates."""

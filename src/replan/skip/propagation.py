@@ -155,6 +155,7 @@ class BeliefPropagation:
 
 def likeliest(estimate: Any) -> Indices:
     """(R,) the likeliest states of an estimate: the states themselves, or the modes of (R, S) beliefs."""
+    estimate = getattr(estimate, "acting", estimate)
     return estimate if estimate.ndim == 1 else np.asarray(estimate.argmax(axis=1)).reshape(-1)
 
 

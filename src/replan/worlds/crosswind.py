@@ -23,7 +23,7 @@ from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
-from replan.model.slip import SlipKernel
+from replan.model.slip import STAY, SlipKernel
 from replan.model.world import World
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole, WorldParameters, register_world
 from replan.worlds.slip_grid import DISTANCE_SCALE
@@ -88,6 +88,7 @@ class Crosswind(WorldParameters):
                 {"angle": np.linspace(UP - 180, UP + 180, 73)},
                 windy,
             ),
+            waiting=STAY,
         )
 
 

@@ -23,7 +23,7 @@ from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, constant
 from replan.model.reward import Reward
-from replan.model.slip import SlipKernel
+from replan.model.slip import STAY, SlipKernel
 from replan.model.world import World
 from replan.worlds.parameters import (
     Fraction,
@@ -100,6 +100,7 @@ class ThinIce(WorldParameters):
             grid=(n, n),
             declared_successors=breaking(failures[0]).successors,
             family=family,
+            waiting=STAY,
         )
 
 

@@ -1,0 +1,161 @@
+"""Updates that take time: how long, what the robot does meanwhile, and how a blind robot goes on afterwards.
+
+An update begun at t looks at t, and its plan is in force from its arrival t + d on. Until then the old plan
+acts, or the robot waits. At the arrival the estimate of a blind robot is propagated anew from the state seen
+at t, with the new kernels, through the actions that were taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isclose
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Indices, Kernel
+from replan.skip.propagation import Propagation
+
+Meanwhile = Literal["go-on", "wait"]
+Durations = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Latency:
+    """The steps that updates take, and the action meanwhile."""
+
+    durations: Durations = ((0, 1.0),)
+    """(steps, probability) in ascending order; each update draws its own."""
+    waiting: int | None = None
+    """The action taken meanwhile; None: the old plan acts on."""
+
+    @property
+    def instant(self) -> bool:
+        """Whether every update is done in the step in which it begins."""
+        return self.durations == ((0, 1.0),)
+
+    @property
+    def longest(self) -> int:
+        """The most steps that an update takes."""
+        return self.durations[-1][0]
+
+    @property
+    def spacing(self) -> int:
+        """Steps between two updates that always suffice."""
+        return max(self.longest, 1)
+
+    def drawn(self, number: float) -> int:
+        """Return the steps that a uniform number in [0, 1) stands for."""
+        total = 0.0
+        for steps, probability in self.durations:
+            total += probability
+            if number < total:
+                return steps
+        return self.longest
+
+
+INSTANT = Latency()
+
+
+def read_durations(update_steps: Any) -> Durations:
+    """Return steps and their probabilities. Raises `InputError` if they are neither a number nor drawn."""
+    if not isinstance(update_steps, Mapping):
+        if not _is_whole(update_steps):
+            raise InputError(
+                f"update_steps must be a whole number of at least 0, or {{steps: probability}}, "
+                f"not {update_steps!r}"
+            )
+        return ((int(update_steps), 1.0),)
+    for steps, probability in update_steps.items():
+        if not _is_whole(steps):
+            raise InputError(f"update_steps: {steps!r} is not a whole number of at least 0")
+        if not isinstance(probability, (int, float)) or not 0 <= probability <= 1:
+            raise InputError(f"update_steps: the probability of {steps} is {probability!r}, not 0 to 1")
+    if not isclose(total := sum(update_steps.values()), 1.0, abs_tol=1e-9):
+        raise InputError(f"update_steps: the probabilities add up to {total:.9g}, not 1")
+    return tuple(sorted((int(steps), float(p)) for steps, p in update_steps.items() if p > 0))
+
+
+def check_meanwhile(meanwhile: object) -> None:
+    """Raise `InputError` if there is no such way to act while an update runs."""
+    if meanwhile not in get_args(Meanwhile):
+        raise InputError(f'meanwhile must be "go-on" or "wait", not {meanwhile!r}')
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and int(number) >= 0
+
+
+@dataclass(frozen=True)
+class WaitingPropagation:
+    """Robots that take one action, whatever the state."""
+
+    action: int
+
+    def begin(self, states: Indices) -> Indices:
+        """(R,) the states seen."""
+        return np.asarray(states, dtype=np.int64)
+
+    def act(self, estimate: Indices, time: int) -> Indices:
+        """(R,) the action."""
+        return np.full(len(estimate), self.action)
+
+    def advance(self, estimate: Indices, actions: Indices, time: int) -> Indices:
+        """(R,) the states seen: nothing is kept track of."""
+        return estimate
+
+
+@dataclass(frozen=True)
+class BothEstimates:
+    """The estimates of robots while an update runs."""
+
+    acting: Any
+    """The estimate that the old plan acts on."""
+    arriving: Any
+    """The estimate with the new kernels, through the actions taken so far."""
+
+
+@dataclass(frozen=True)
+class DelayedPropagation:
+    """The old propagation acts until the arrival of the new plan, then the new one."""
+
+    old: Propagation
+    """Acts until the arrival."""
+    new: Propagation
+    """Acts from the arrival on."""
+    kernel_at: Callable[[int], Kernel] = field(repr=False)
+    """t -> the kernel that the new estimate is propagated with, from the look on."""
+    begun: int
+    """Time of the look."""
+    arrival: int
+    """The first time at which the new plan is in force."""
+
+    def begin(self, states: Indices) -> BothEstimates:
+        """Return both estimates right after (R,) states were seen."""
+        return BothEstimates(self.old.begin(states), self.new.begin(states))
+
+    def act(self, estimate: Any, time: int) -> Indices:
+        """(R,) actions at `time`."""
+        if time < self.arrival:
+            return self.old.act(estimate.acting, time)
+        return self.new.act(estimate, time)
+
+    def advance(self, estimate: Any, actions: Indices, time: int) -> Any:
+        """Return the estimate one step after `time`."""
+        if time >= self.arrival:
+            return self.new.advance(estimate, actions, time)
+        arriving, kernel = estimate.arriving, self.kernel_at(time)
+        arriving = (
+            kernel.most_likely_of(arriving, actions) if arriving.ndim == 1 else kernel.push(arriving, actions)
+        )
+        if time + 1 == self.arrival:
+            return arriving
+        return BothEstimates(self.old.advance(estimate.acting, actions, time), arriving)
+
+    @cached_property
+    def kernels_before(self) -> list[Kernel]:
+        """(d,) the kernels of the new estimate from the look to the arrival."""
+        return [self.kernel_at(t) for t in range(self.begun, self.arrival)]

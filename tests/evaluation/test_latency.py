@@ -1,0 +1,143 @@
+"""Updates that take time, against a literal robot on tiny worlds (convention 15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import pytest
+from tests.late_robot import LateMission, Moment
+from tests.tiny_worlds import random_world
+
+from replan import InputError, Robot, Spending, evaluate, rollout
+from replan.evaluation.exact import all_returns, evaluate_times
+from replan.execute.mission import Mission
+from replan.execute.timeline import make_timeline
+from replan.forecast.trend import Trend
+from replan.schedule.fixed import FixedTimes
+from replan.schedule.loaded import BackLoaded, FrontLoaded
+from replan.schedule.periodic import Periodic
+from replan.schedule.rule import Context, Decision, Need, Rule
+
+EXECUTIONS, MEANWHILES = ("map", "belief", "localised"), ("go-on", "wait")
+DURATIONS = (0, 1, 2, 3, {0: 0.25, 2: 0.75}, {1: 0.5, 3: 0.5})
+
+
+def late_mission(seed: int, execution: str, steps, meanwhile: str, *, horizon: int = 7, **options) -> Mission:
+    rng = np.random.default_rng(seed)
+    world = random_world(rng, states=3, actions=3, horizon=horizon, next_state_reward=bool(seed % 2))
+    world = replace(world, waiting=1)
+    robot = {"planning_horizon": 3, "execution": execution, "update_steps": steps, "meanwhile": meanwhile}
+    return Mission(world, Robot(**robot, **options), Spending.at_most(2))
+
+
+def scheduled(times: tuple[int, ...], limit: int):
+    """Update at the k-th time, or as soon as possible after it."""
+    return lambda moment: (limit - moment.left < len(times) and moment.time >= times[limit - moment.left],)
+
+
+@pytest.mark.parametrize(
+    ("execution", "steps", "meanwhile"), list(product(EXECUTIONS, DURATIONS, MEANWHILES)), ids=str
+)
+def test_exact_evaluation_is_that_of_the_literal_robot(execution, steps, meanwhile):
+    for seed in range(4):
+        mission = late_mission(seed, execution, steps, meanwhile)
+        literal = LateMission(mission)
+        for times in ((1, 2), (1, 5), (1, 6)):
+            expected = literal.value(scheduled(times, 2))
+            assert evaluate_times(mission, times).expected_return == pytest.approx(expected, abs=1e-12)
+
+
+@dataclass(frozen=True)
+class Table(Rule):
+    """Decides by a table of (time, last update, state)."""
+
+    seed: int = 0
+    needs = frozenset({Need.STATE})
+
+    def due(self, time: int, last_update: int, state: int) -> bool:
+        return np.random.default_rng([self.seed, time, last_update, state]).random() < 0.4
+
+    def options(self, moment: Moment) -> tuple[bool, ...]:
+        return (self.due(moment.time, moment.last_update, moment.seen),)
+
+    def decide(self, context: Context) -> Decision:
+        return Decision(self.due(context.time, context.last_update, context.state), "by the table")
+
+
+def obeying(spending: Spending, mission: Mission, rule: Table, spacing: int):
+    """The table's answers, with the first update at 1 and an exact budget."""
+
+    def options(moment: Moment) -> tuple[bool, ...]:
+        first = moment.last_update == 0 and spending.first_is_forced and not mission.robot.sees
+        forced = spending.exact and not mission.robot.sees
+        forced = forced and moment.left * spacing >= mission.horizon - moment.time
+        return (True,) if first or forced else rule.options(moment)
+
+    return options
+
+
+@pytest.mark.parametrize(
+    ("execution", "steps", "meanwhile"), list(product(EXECUTIONS, DURATIONS, MEANWHILES)), ids=str
+)
+def test_rules_that_depend_on_the_state_too(execution, steps, meanwhile):
+    for seed, spending in product(range(2), (Spending.at_most(2), Spending.exactly(2))):
+        mission = late_mission(seed, execution, steps, meanwhile).with_spending(spending)
+        literal, rule = LateMission(mission), Table(seed)
+        expected = literal.value(obeying(spending, mission, rule, literal.spacing))
+        result = evaluate(mission, rule)
+        assert result.expected_return == pytest.approx(expected, abs=1e-12)
+        assert all_returns(mission, rule)[mission.world.start] == pytest.approx(expected, abs=1e-12)
+        assert result.steps.loss.sum() == pytest.approx(result.regret, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("execution", "steps", "meanwhile"),
+    list(product(EXECUTIONS, (1, 2, {1: 0.5, 3: 0.5}), MEANWHILES)),
+    ids=str,
+)
+def test_forecasts_that_compare_two_estimates(execution, steps, meanwhile):
+    for seed in range(2):
+        mission = late_mission(seed, execution, steps, meanwhile, horizon=8, forecast=Trend())
+        mission = mission.with_spending(Spending.at_most(3))
+        literal, rule = LateMission(mission), Table(seed)
+        for options, asked in ((obeying(mission.spending, mission, rule, literal.spacing), rule),):
+            expected = literal.value(options)
+            assert evaluate(mission, asked).expected_return == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_rollouts_sample_drawn_durations(execution):
+    mission = late_mission(3, execution, {1: 0.5, 3: 0.5}, "go-on")
+    rule, seeds = Table(1), np.arange(20_000)
+    sampled = rollout(mission, rule, seeds).returns
+    expected = evaluate(mission, rule).expected_return
+    assert abs(sampled.mean() - expected) < 4 * sampled.std() / len(seeds) ** 0.5
+
+
+def test_front_loaded_updates_begin_when_the_last_one_has_arrived():
+    mission = late_mission(0, "map", 2, "go-on").with_spending(Spending.exactly(3))
+    assert make_timeline(mission, FrontLoaded()).times == (1, 3, 5)
+    assert make_timeline(mission, BackLoaded()).times == (1, 3, 5)
+    assert make_timeline(mission.with_spending(Spending.exactly(2)), BackLoaded()).times == (1, 5)
+
+
+def test_fixed_times_that_fall_into_running_updates_move_to_their_ends():
+    mission = late_mission(0, "map", 3, "go-on", horizon=12).with_spending(Spending.exactly(3))
+    assert make_timeline(mission, FixedTimes((1, 2, 3))).times == (1, 4, 7)
+    assert make_timeline(mission, FixedTimes((1, 3, 9))).times == (1, 4, 9)
+    assert make_timeline(mission, Periodic()).times == (1, 6, 9), "forced: one left, three steps to go"
+
+
+def test_what_cannot_be_is_refused_in_one_line():
+    with pytest.raises(InputError, match="budget 3 does not fit: updates of 3 steps leave room for 2 in 7"):
+        late_mission(0, "map", 3, "go-on").with_spending(Spending.exactly(3))
+    with pytest.raises(InputError, match="action that stays"):
+        mission = late_mission(0, "map", 3, "wait")
+        replace(mission, world=replace(mission.world, waiting=None))
+    for wrong in (-1, 1.5, True, {1: 0.5}, {1: 1.2, 2: -0.2}, {-1: 1.0}, "2"):
+        with pytest.raises(InputError, match="update_steps"):
+            Robot(planning_horizon=2, update_steps=wrong)
+    with pytest.raises(InputError, match="meanwhile"):
+        Robot(planning_horizon=2, meanwhile="hover")
