@@ -47,6 +47,11 @@ def test_stale_drift_by_hand():
     assert found.max_stale_drift == pytest.approx(15)
 
 
+def test_stale_drift_before_the_first_update_counts_from_the_plan_of_the_start():
+    assert stale_drifts((), BOUNDS) == pytest.approx([3, 6, 10, 15, 21])
+    assert stale_drifts((4,), BOUNDS) == pytest.approx(stale_drifts((1, 4), BOUNDS))
+
+
 def test_top_quartile_intervals_are_contiguous():
     drift = np.array([5, 5, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0.1])  # the third quartile is 1.075
     assert top_quartile_intervals(drift) == [(0, 2), (5, 6)]

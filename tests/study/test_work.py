@@ -95,6 +95,20 @@ def test_placement_counts_a_schedule_once_where_all_seeds_share_it():
     assert result(random).values["updates"] == 60
 
 
+def test_placement_is_that_in_the_world_whatever_bounds_the_rule_is_told():
+    told = cells(rules=["periodic"], measure=["placement"], stated_bounds=["right", "too-small", "shifted"])
+    right, *wrong = [result(cell).values for cell in told]
+    assert right["max_stale_drift"] > 0
+    assert all(values == right for values in wrong)
+
+
+def test_a_localised_robot_that_makes_no_update_has_a_placement():
+    (cell,) = cells(rules=["last-moment"], executions=["localised"], measure=["placement"])
+    found = result(cell).values
+    assert found["updates"] == 0
+    assert found["max_stale_drift"] == pytest.approx(mission_of(cell).world.drift_bounds.sum())
+
+
 def test_a_cell_that_fails_is_an_outcome_with_its_reason(monkeypatch):
     def broken(*_, **__):
         raise ArithmeticError("the planner\ngave up")

@@ -159,7 +159,10 @@ class Sampled(CellMeasure, name="sampled"):
 
 @dataclass(frozen=True)
 class UpdatePlacement(CellMeasure, name="placement"):
-    """Table 2's diagnostics: counts over the schedules of all seeds, the mean of the stale drifts."""
+    """Table 2's diagnostics: counts over the schedules of all seeds, the mean of the stale drifts.
+
+    Drift is that of the world, whatever bounds the rule is told.
+    """
 
     schedules: int | None = None
     updates: int | None = None
@@ -176,8 +179,8 @@ class UpdatePlacement(CellMeasure, name="placement"):
         updates = rollout(trial.mission, trial.rule, trial.seeds, trace=True).updates
         assert updates is not None
         schedules = updates if (updates != updates[0]).any() else updates[:1]
-        intervals = high_drift_intervals(trial.stage.setting, trial.mission)
-        bounds = trial.mission.world.drift_bounds
+        intervals = high_drift_intervals(trial.stage.setting, trial.stage.mission)
+        bounds = trial.stage.mission.world.drift_bounds
         found = [measure_placement(np.flatnonzero(row).tolist(), bounds, intervals) for row in schedules]
         return cls(
             schedules=len(found),
