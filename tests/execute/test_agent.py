@@ -16,6 +16,7 @@ from replan import (
     Periodic,
     PooledSlip,
     Spending,
+    Trend,
     TrueKernel,
     load_setting,
     make_mission,
@@ -300,3 +301,23 @@ def test_a_plan_that_was_made_elsewhere_is_put_in_force_and_followed(mission, ex
         agent.act()
         assert not agent.update(mission.world.start, policy=np.full(mission.world.states, 9))
     assert (agent.plan.policy == up).all(), "the last plan stays in force"
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"execution": "belief"}, "a belief is weighed with the values of a plan"),
+        ({"forecast": Trend()}, "it needs the forecast frozen"),
+        ({"forecast": Trend(), "execution": "localised"}, "it needs the forecast frozen"),
+    ],
+)
+def test_a_plan_that_was_made_elsewhere_is_refused_by_robots_that_could_not_follow_it(mission, changes, line):
+    agent = Agent.on(replace(mission, robot=replace(mission.robot, **changes)), make_rule("periodic"))
+    up = np.full(mission.world.states, 3)
+    with pytest.raises(InputError, match=line):
+        agent.start(mission.world.start, policy=up)
+    agent.start(mission.world.start)
+    agent.act()
+    with pytest.raises(InputError, match=line):
+        agent.update(mission.world.start, policy=up)
+    assert agent.budget_left == mission.spending.limit, "and it costs nothing"

@@ -163,6 +163,7 @@ class Agent:
         as in `update`.
         """
         self._require_idle()
+        self._check_policy(policy)
         nominal = self.knowledge.nominal
         state = validate_number(state, nominal.states)
         self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
@@ -225,10 +226,12 @@ class Agent:
 
         (S,) probabilities may stand in place of the state: belief execution goes on from them, likeliest-cell
         execution from their mode. Estimator and rule are given the mode, as if it had been seen. A localised
-        robot that does not know its state gives none. (S,) actions as `policy` are put in force in place of
-        those of the agent's own plan: where another planner makes the plans, they are its. Returns True if a
-        new plan is in force.
+        robot that does not know its state gives none. (S,) actions as `policy`, made by another planner, are
+        put in force in place of those of the agent's own plan; belief execution, which needs values, and
+        forecasts that move, which need a plan for every step, refuse them. Returns True if a new plan is in
+        force.
         """
+        self._check_policy(policy)
         now, states, belief = self._now, self.knowledge.nominal.states, None
         if state is None and self.robot.sees:
             state = now.state
@@ -408,6 +411,13 @@ class Agent:
         if self.time_limit is None and work not in self._workers:
             return make(learn())
         return self._workers.setdefault(work, Worker()).run(learn, make, timeout=self.time_limit)
+
+    def _check_policy(self, policy: Indices | None) -> None:
+        """Raise `InputError` if a policy is given to a robot that cannot follow it."""
+        if policy is not None and self.robot.execution == "belief":
+            raise InputError("a belief is weighed with the values of a plan: a policy has none")
+        if policy is not None and self.task.forecast.moves:
+            raise InputError("a policy is for one kernel: it needs the forecast frozen")
 
     def _following(self, made: Update, policy: Indices | None) -> Update:
         """Return an update with (S,) actions in place of those of its plan."""
