@@ -62,7 +62,7 @@ def measure_placement(times: Sequence[int], drift_bounds: Array, intervals: Sequ
 def stale_drifts(times: Sequence[int], drift_bounds: Array) -> Array:
     """(T-2,) of t = 2..T-1: the sum of epsilon from tau - 1 to t - 1, tau the last update before t itself.
 
-    Before the first update it counts from epsilon_0: the plan of t = 0 rests on P_0, as that of an update at 1.
+    Before the first update it counts from epsilon_0: the plan of t = 0 rests on P_0, as after an update at 1.
     """
     total = np.concatenate([[0.0], np.cumsum(drift_bounds)])
     t = np.arange(2, len(drift_bounds) + 1)
