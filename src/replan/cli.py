@@ -24,6 +24,7 @@ from replan.errors import InputError, extra_of, missing_extra
 ALIKE = 0.75  # likeness of two options of which one is taken for the other
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, of click or of typer's copy
 COMMANDS = {
+    "demo": ("demo:demo", "Two robots that replan on a map in the terminal, and why. Start here."),
     "compare": ("study:compare", "Regret of several rules on several settings, and the least possible."),
     "list": ("listing:list_names", "Names of settings, rules, worlds, estimators and forecasts."),
     "regret": ("regret:regret", "Exact regret of a schedule or rule, and the loss of every step."),

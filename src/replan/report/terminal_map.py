@@ -1,0 +1,72 @@
+"""One moment of a mission on its grid, as coloured text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import NamedTuple
+
+from rich.text import Text
+
+from replan.evaluation.agent_runs import AgentRun
+from replan.execute.mission import Mission
+from replan.report.world_drawing import GridDrawing
+
+MELTED = 0.5
+"""Change of a probability since t = 0 from which on a cell is drawn as changed."""
+
+
+class Sign(NamedTuple):
+    """A sign of the map, its style and its meaning."""
+
+    text: str
+    ascii: str
+    style: str
+    meaning: str
+
+
+SIGNS = {
+    "robot": Sign("●", "R", "bold white on blue", "the robot"),
+    "believed": Sign("○", "?", "bold white on dark_orange3", "where it believes to be"),
+    "update": Sign("◆", "U", "bold red", "replanned here"),
+    "trail": Sign("•", "o", "blue", "its way"),
+    "goal": Sign("★", "G", "bold green", "goal"),
+    "wall": Sign("█", "#", "bright_black", "wall"),
+    "costly": Sign("≈", "w", "blue", "water"),
+    "changed": Sign("▒", "x", "magenta", "melted ice"),
+    "changing": Sign("░", "-", "cyan", "ice"),
+    "ground": Sign("·", ".", "bright_black", "ground"),
+}
+"""What a cell can show, the first one that applies."""
+
+
+def map_text(ground: GridDrawing, mission: Mission, run: AgentRun, time: int, *, plain: bool = False) -> Text:
+    """Return the grid at a time of a run, two characters for each cell; `plain` has ASCII signs only."""
+    updates = {int(run.states[t]) for t in run.times if t <= time}
+    changed = mission.world.kernel(0).entrywise_distance(mission.world.kernel(time)).max(axis=1)
+    layers = {
+        "robot": {int(run.states[time])},
+        "believed": {int(run.believed[time])},
+        "update": updates,
+        "trail": {int(state) for state in run.states[: time + 1]},
+        "goal": set(ground.goals),
+        "wall": set(ground.walls),
+        "costly": set(ground.costly),
+        "changed": {state for state in ground.drifting if changed[state] >= MELTED},
+        "changing": set(ground.drifting),
+    }
+    text = Text()
+    for row in range(ground.rows):
+        for state in range(row * ground.columns, (row + 1) * ground.columns):
+            name = next((name for name, cells in layers.items() if state in cells), "ground")
+            text.append((SIGNS[name].ascii if plain else SIGNS[name].text) + " ", SIGNS[name].style)
+        text.append("\n")
+    return text
+
+
+def legend_text(hidden: Container[str], *, plain: bool = False) -> Text:
+    """Return the signs of the map with their meanings, without the `hidden` ones."""
+    text = Text()
+    for sign in (sign for name, sign in SIGNS.items() if name not in hidden):
+        text.append(sign.ascii if plain else sign.text, sign.style)
+        text.append(f" {sign.meaning}   ")
+    return text
