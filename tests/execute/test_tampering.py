@@ -99,11 +99,14 @@ def test_a_header_without_one_of_its_entries_is_refused(saved):
 OTHER_TYPES = (None, True, "text", 2.5, [], {}, [[1]], {"a": 1})
 
 
+OPTIONAL = ("named_update", "earlier_time", "pending")
+
+
 def test_a_header_with_an_entry_of_another_type_is_refused(saved):
     header, arrays = saved[:2]
     for name, value in header.items():
         for other in OTHER_TYPES:
-            allowed = (int, type(None)) if name in ("named_update", "earlier_time") else (type(value),)
+            allowed = (int, type(None)) if name in OPTIONAL else (type(value),)
             if not isinstance(other, allowed) or (isinstance(other, bool) and not isinstance(value, bool)):
                 assert not try_to_restore(saved, {**header, name: other}, arrays), (name, other)
 
@@ -119,6 +122,8 @@ def test_a_header_with_a_number_out_of_range_is_refused(saved):
         "budget_left",
         "last_update",
         "plan_time",
+        "plan_steps",
+        "plan_planned",
         "earlier_time",
         "named_update",
     ):

@@ -15,6 +15,9 @@ A localised robot knows where it is, and says so at every step; where it does no
             agent.update(state)
         robot.do(agent.act(state))
 
+An update may take time (`Robot.update_steps`). Then `update` begins it, the old plan stays in force until the
+new one arrives, and `due` asks for no other meanwhile.
+
 Exceptions from the estimator, the planner or the rule are logged and warned about once, not raised. Without a
 valid new plan the last one stays in force; the update is spent all the same. If the rule raises or is late,
 only the budget can force an update.
@@ -23,7 +26,7 @@ only the budget can force an update.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -41,22 +44,23 @@ from replan.estimate.estimator import (
     validate_number,
 )
 from replan.execute import snapshot
-from replan.execute.deadline import DeadlineExceeded, Worker
+from replan.execute.deadline import DeadlineExceeded, described
 from replan.execute.identity import describe_arguments
 from replan.execute.mission import Mission, require_mission
-from replan.execute.progress import Update
 from replan.execute.robot import Robot
+from replan.execute.running_update import Arrival, Late
 from replan.execute.snapshot import Event, Memory
 from replan.execute.task import Task
-from replan.model.general_kernel import prepare_kernel
-from replan.model.kernel import Array, Indices, Kernel
+from replan.execute.trial import try_out
+from replan.execute.update_maker import UpdateMaker
+from replan.model.kernel import Array, Indices
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import decision_at, forced, named_update, settled
 from replan.schedule.rule import Decision, Need, Rule, require_instance
 from replan.schedule.running_estimate import RunningEstimate
-from replan.schedule.spending import FIRST_UPDATE, Spending
+from replan.schedule.spending import Spending
 
 
 class Agent:
@@ -73,13 +77,19 @@ class Agent:
     rule : Rule
         Decides when to update.
     time_limit : float, optional
-        Seconds for the work of an update, and for a decision.
+        Seconds for the work of an update, and for a decision. Updates that take steps run in the background
+        if there is a limit; else they are made at once, and their plans are held back until they are due.
     seed : int, optional
-        Seed of the draws of a random rule.
+        Seed of the draws of a random rule, and of drawn durations where there is no time limit.
     log_length : int, optional
         Events kept in the log and in saved files, the newest; None keeps all.
     sizes : Sizes, optional
         Sizes from which work is done in another way.
+    arrival : {"declared", "done", "told"}
+        When a new plan comes in force: after the steps that the robot declares, when its work is done, or
+        when `arrive` is called.
+    late : {"take", "drop"}
+        What becomes of a plan that is done after the declared steps: taken at once, or dropped.
     trial : bool
         Make one estimate, one plan and one decision at construction, so that whatever cannot work is refused
         there. The estimator forgets the estimate (`Estimator.restore`).
@@ -101,6 +111,8 @@ class Agent:
         seed: int | None = None,
         log_length: int | None = None,
         sizes: Sizes | None = None,
+        arrival: Arrival = "declared",
+        late: Late = "take",
         trial: bool = True,
     ) -> None:
         task = Task(knowledge, robot, spending, sizes or Sizes())
@@ -110,23 +122,22 @@ class Agent:
             raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
         if log_length is not None and not (isinstance(log_length, int) and log_length >= 1):
             raise InputError(f"log_length must be a whole number of at least 1, not {log_length!r}")
-        if not task.latency.instant:
-            raise InputError("an agent makes updates that take no time: update_steps must be 0")
         self.estimator: Estimator = robot.estimator
         require_instance(rule)
         task.require(rule)
         self.task = task
         _ = knowledge.drift, task.forecast  # computed here, not in the loop
-        self.rule, self.time_limit, self.seed, self.log_length = rule, time_limit, seed, log_length
+        self.rule, self.seed, self.log_length = rule, seed, log_length
         self._unlearned = {name: np.array(array) for name, array in self.estimator.save().items()}
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
-        self._possible: Update | None = None  # the update that a localised robot could make, as last made
-        self._workers: dict[str, Worker] = {}  # by kind of work, from the first that has a time limit
+        self._maker = UpdateMaker(
+            task, self.estimator, time_limit=time_limit, arrival=arrival, late=late, seed=seed
+        )
         self._warned = False
         if trial:
-            self._try_out()
+            try_out(self)
 
     @classmethod
     def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options: Any) -> Self:
@@ -156,6 +167,25 @@ class Agent:
         """T."""
         return self.task.horizon
 
+    @property
+    def arrival(self) -> Arrival:
+        """When new plans come in force."""
+        return self._maker.arrival
+
+    @property
+    def late(self) -> Late:
+        """What becomes of plans that come too late."""
+        return self._maker.late
+
+    @property
+    def time_limit(self) -> float | None:
+        """Seconds for the work of an update, and for a decision."""
+        return self._maker.time_limit
+
+    @time_limit.setter
+    def time_limit(self, seconds: float | None) -> None:
+        self._maker.time_limit = seconds
+
     def start(self, state: int, *, policy: Indices | None = None) -> None:
         """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel.
 
@@ -163,15 +193,16 @@ class Agent:
         as in `update`.
         """
         self._require_idle()
-        self._check_policy(policy)
+        self._maker.check_policy(policy)
         nominal = self.knowledge.nominal
         state = validate_number(state, nominal.states)
         self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
-        update = self._following(self.task.make_update(0, nominal), policy)
+        update = self._maker.following(self.task.make_update(0, nominal), policy)
         estimate = update.propagation.begin(np.array([state]))
         self._memory = Memory(0, state, self.task.beginning(update), estimate, nominal)
         self.log = [Event(0, "start", state=state)]
-        self._decision, self._possible, self._warned = None, None, False
+        self._decision, self._warned = None, False
+        self._maker.forget()
 
     @property
     def time(self) -> int:
@@ -201,14 +232,21 @@ class Agent:
 
     @property
     def busy(self) -> bool:
-        """Whether late work still runs; until it ends the agent cannot be saved."""
-        return any(worker.busy for worker in self._workers.values())
+        """Whether work still runs; unless it is that of a running update, the agent cannot be saved."""
+        return self._maker.busy
+
+    @property
+    def updating(self) -> bool:
+        """Whether an update has begun whose plan is not yet in force."""
+        self._arrive()
+        return self._now.pending is not None
 
     def due(self, state: int | None = None) -> Decision:
         """Return whether to update now. The answer at one time stays the same however often it is asked.
 
         A localised robot gives its present state; None stands for a state that is not known.
         """
+        self._arrive()
         self._see(state)
         now = self._now
         if self._decision is None or self._decision[0] != now.time:
@@ -229,9 +267,10 @@ class Agent:
         robot that does not know its state gives none. (S,) actions as `policy`, made by another planner, are
         put in force in place of those of the agent's own plan; belief execution, which needs values, and
         forecasts that move, which need a plan for every step, refuse them. Returns True if a new plan is in
-        force.
+        force, or will be: an update that takes time begins here.
         """
-        self._check_policy(policy)
+        self._maker.check_policy(policy)
+        self._arrive()
         now, states, belief = self._now, self.knowledge.nominal.states, None
         if state is None and self.robot.sees:
             state = now.state
@@ -245,22 +284,44 @@ class Agent:
             self._record("refused update", refusal, state=state)
             return False
         decision, trouble = self.due(), None
-        try:
-            made = self._make(now.observation(state, previous))
-            now.progress = now.progress.after(self._following(made, policy))
-        except Exception as error:
-            trouble = f"{_described(error)}: the last plan stays in force"
+        seen = now.observation(state, previous)
+        if self._maker.takes_time:
+            now.pending = self._maker.start(seen, belief, policy, now)
             now.progress = now.progress.keeping(now.time)
+        else:
+            trouble = self._update_at_once(seen, policy)
         now.named_update, now.named = None, False
         if not self.robot.sees:
             now.state, now.seen_at, now.commanded = state, now.time, []
-            now.estimate = now.progress.update.propagation.begin(np.array([state]))
+            now.estimate = now.progress.update.in_force.begin(np.array([state]))
             if belief is not None and self.robot.execution == "belief":
                 now.estimate = belief[None, :]
         self._decision = None
         what = "update" if trouble is None else "kept plan"
         self._record(what, trouble or decision.reason, state, decision=decision)
         return trouble is None
+
+    def arrive(self, policy: Indices | None = None) -> None:
+        """Say that the plan of the running update is here, for agents with arrival "told".
+
+        It comes in force as soon as the agent's own work is done. (S,) actions as in `update`.
+        """
+        pending = self._now.pending
+        if pending is None:
+            raise InputError("no update is running")
+        self._maker.check_policy(policy)
+        pending.told = True
+        if policy is not None:
+            pending.policy = policy
+        self._arrive()
+
+    def cancel(self) -> None:
+        """Give up the running update. It is spent, and the old plan stays in force."""
+        now = self._now
+        if now.pending is None:
+            raise InputError("no update is running")
+        now.pending.job.abandoned.set()
+        self._end_update("cancelled update", "the old plan stays in force")
 
     def act(self, state: int | None = None) -> int:
         """Return the action of this step; time moves on by one.
@@ -270,17 +331,20 @@ class Agent:
         """
         if self.done:
             raise InputError(f"all {self.horizon} steps have been taken")
+        self._arrive()
         self._see(state)
         now = self._now
-        update = now.progress.update
-        if self.robot.sees and now.seen_at == now.time:
+        update, waiting = now.progress.update, self.task.latency.waiting
+        if now.pending is not None and waiting is not None:
+            actions = np.array([waiting])
+        elif self.robot.sees and now.seen_at == now.time:
             actions = update.plan.at(now.time).policy[[now.state]]
         else:
-            actions = update.propagation.act(now.estimate, now.time)
+            actions = update.in_force.act(now.estimate, now.time)
         if self.robot.sees:
             now.estimate = now.running.push(now.estimate, actions)
         else:
-            now.estimate = update.propagation.advance(now.estimate, actions, now.time)
+            now.estimate = update.in_force.advance(now.estimate, actions, now.time)
         action = int(actions[0])
         self._record("act", action=action)
         now.commanded.append(action)
@@ -293,18 +357,21 @@ class Agent:
         return describe_arguments(self)
 
     def save(self, path: str | Path, *, attached: Mapping[str, Any] | None = None) -> None:
-        """Write everything that a later `restore` needs to go on from here.
+        """Write everything that a later `restore` needs to go on from here; it begins a running update anew.
 
         `attached` are plain values of the caller's that are kept in the same file (`snapshot.read_attached`).
         """
-        self._require_idle()
+        pending = self._now.pending
+        if pending is None or pending.begun.learned is None:
+            self._require_idle()
         snapshot.write(path, self, attached)
 
     def restore(self, path: str | Path) -> None:
         """Go on from a file that `save` wrote. The agent must have been made with the same arguments."""
         self._require_idle()
         self._memory, self.log = snapshot.read(path, self)
-        self._decision = self._possible = None
+        self._decision = None
+        self._maker.forget()
 
     @property
     def _now(self) -> Memory:
@@ -324,6 +391,7 @@ class Agent:
             time=now.time,
             last_update=now.progress.last_update,
             horizon=self.horizon,
+            arrival=self._arrival_of(now),
         )
 
     def _see(self, state: int | None) -> None:
@@ -338,34 +406,49 @@ class Agent:
         learns = learns_between(self.estimator) and now.seen_at < now.time
         seen = now.observation(state, now.state if now.seen_at == now.time - 1 else None)
         now.state, now.seen_at, now.commanded = state, now.time, []
-        now.estimate = now.progress.update.propagation.begin(np.array([state]))
+        now.estimate = now.progress.update.in_force.begin(np.array([state]))
         if learns:
             try:
-                kernel = self._run("update", partial(self.estimator.estimate, seen))
+                kernel = self._maker.run("update", partial(self.estimator.estimate, seen))
                 if kernel is not now.running:
                     now.running = validate_kernel(kernel, like=self.knowledge.nominal)
             except Exception as error:
-                self._tell("kept estimate", f"{_described(error)}: the last estimate stays in use")
+                self._tell("kept estimate", f"{described(error)}: the last estimate stays in use")
 
     def _tell(self, what: str, why: str) -> None:
         """Record something that is so at every step once, until something else happens."""
         if not any(event.what == what and event.time == self._now.time for event in self.log[-2:]):
             self._record(what, why)
 
-    def _could_make(self, now: Memory) -> Update:
-        """Return the update that could be made now on the running estimate."""
-        before, last = now.progress.update, self._possible
-        if last is None or last.kernel is not now.running or last.time != now.time:
-            if last is not None and self.task.same_plan(last, now.running, now.time):
-                self._possible = replace(
-                    last, time=now.time, plan=replace(last.plan, time=now.time), cache=dict(last.cache)
-                )
-            else:
-                earlier = (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
-                learned = self.estimator.save() if self.task.forecast.continues else None
-                self._possible = self.task.make_update(now.time, now.running, earlier, learned=learned)
-        assert self._possible is not None
-        return self._possible
+    def _arrival_of(self, now: Memory) -> int:
+        """Return the time from which on the plan of the last update is in force; T + 1: not known yet."""
+        return now.progress.update.arrival if now.pending is None else self.horizon + 1
+
+    def _update_at_once(self, seen: Observation, policy: Indices | None) -> str | None:
+        """Estimate and plan. Return why the last plan stays in force, if it does."""
+        now = self._now
+        try:
+            made = self._maker.make(seen, now)
+            now.progress = now.progress.after(self._maker.following(made, policy))
+        except Exception as error:
+            now.progress = now.progress.keeping(now.time)
+            return f"{described(error)}: the last plan stays in force"
+        return None
+
+    def _arrive(self) -> None:
+        """Put the plan of the running update in force, if it arrives now."""
+        if self._now.pending is None or self.done:
+            return
+        if (ended := self._maker.arrive(self._now)) is not None:
+            self._end_update(*ended)
+        elif self._maker.is_late(self._now):
+            self._tell("late plan", "the old plan stays in force until the new one is done")
+
+    def _end_update(self, what: str, why: str) -> None:
+        now = self._now
+        now.pending, now.named_update, now.named = None, None, False
+        self._decision = None
+        self._record(what, why)
 
     def _record(self, what: str, why: str = "", state: int | None = None, **details) -> None:
         self.log.append(Event(self._now.time, what, why, state, **details))
@@ -378,17 +461,23 @@ class Agent:
     def _decide(self) -> Decision:
         now = self._now
         left, steps = now.progress.budget_left, self.horizon - now.time
-        known = settled(self.spending, time=now.time, last_update=now.progress.last_update, left=left)
+        known = settled(
+            self.spending,
+            time=now.time,
+            last_update=now.progress.last_update,
+            left=left,
+            arrival=self._arrival_of(now),
+        )
         if known is not None:
             return known
         try:
-            if "decision" in self._workers and self._workers["decision"].busy:
+            if self._maker.is_busy_with("decision"):
                 raise DeadlineExceeded("an earlier decision still runs")
-            now.named_update, decision = self._run("decision", partial(self._ask, replace(now)))
+            now.named_update, decision = self._maker.run("decision", partial(self._ask, replace(now)))
             now.named = True
             return decision
         except Exception as error:
-            why = f"the rule failed: {_described(error)}"
+            why = f"the rule failed: {described(error)}"
             self._record("failed rule", why)
             must = self.spending.forces(left, steps)
             return Decision(must, forced(left, steps) if must else why)
@@ -401,85 +490,6 @@ class Agent:
             named = named_update(self.rule, context(), now.state, seed=self.seed)
         running = None
         if Need.RUNNING_ESTIMATE in self.rule.needs:
-            running = RunningEstimate(now.running, lambda steps: self._could_make(now))
+            possible = partial(self._maker.possible, now.time, now.running, now.progress.update)
+            running = RunningEstimate(now.running, possible)
         return named, decision_at(self.rule, context(now.time, running), named)
-
-    def _run(
-        self, work: str, learn: Callable[[], Any], make: Callable[[Any], Any] = lambda learned: learned
-    ) -> Any:
-        """Run `learn`, then `make` on its result; with a time limit a `Worker` of that kind of work does."""
-        if self.time_limit is None and work not in self._workers:
-            return make(learn())
-        return self._workers.setdefault(work, Worker()).run(learn, make, timeout=self.time_limit)
-
-    def _check_policy(self, policy: Indices | None) -> None:
-        """Raise `InputError` if a policy is given to a robot that cannot follow it."""
-        if policy is not None and self.robot.execution == "belief":
-            raise InputError("a belief is weighed with the values of a plan: a policy has none")
-        if policy is not None and self.task.forecast.moves:
-            raise InputError("a policy is for one kernel: it needs the forecast frozen")
-
-    def _following(self, made: Update, policy: Indices | None) -> Update:
-        """Return an update with (S,) actions in place of those of its plan."""
-        if policy is None:
-            return made
-        self._possible = None  # it may depend on the plan in force
-        plan = replace(made.plan, policy=np.asarray(policy))
-        return self.task.make_update(made.time, made.kernel, made.earlier, learned=made.learned, kept=plan)
-
-    def _make(self, seen: Observation) -> Update:
-        """Estimate, forecast and plan within the time limit."""
-        now = self._now
-        if self.robot.sees and learns_between(self.estimator):
-            return self._run("update", partial(self._could_make, now))
-        before, nominal = now.progress.update, self.knowledge.nominal
-        earlier = (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
-
-        def make(kernel: Kernel) -> Update:
-            learned = self.estimator.save() if self.task.forecast.continues else None
-            valid = validate_kernel(kernel, like=nominal)
-            now.running = valid
-            return self.task.make_update(seen.time, valid, earlier, learned=learned)
-
-        return self._run("update", partial(self.estimator.estimate, seen), make)
-
-    def _try_out(self) -> None:
-        """Make one plan, one step and one decision, which compiles or loads all that a mission needs."""
-        task, rule = self.task, self.rule
-        prepare_kernel(self.knowledge.nominal)
-        self._try_estimator()
-        made = task.make_update(0, self.knowledge.nominal)
-        estimate = made.propagation.begin(np.array([0]))
-        made.propagation.advance(estimate, made.propagation.act(estimate, 0), 0)
-        progress, first = task.beginning(made), 0
-        if self.spending.first_is_forced:
-            progress, first = progress.after(replace(made, time=FIRST_UPDATE)), FIRST_UPDATE
-        if progress.budget_left == 0:
-            return
-        context = partial(task.context, rule, progress, 0)
-        running = RunningEstimate(self.knowledge.nominal, lambda steps: replace(made, cache={}))
-        try:
-            named = None if self.robot.sees else named_update(rule, context(), 0, seed=self.seed)
-            decision_at(rule, context(first + 1, running), named)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(
-                f"the rule {rule.name} cannot decide: {type(error).__name__}: {error}"
-            ) from error
-
-    def _try_estimator(self) -> None:
-        """Have the estimator learn from one likely step, and forget it. Its failures wait for the mission."""
-        nominal = self.knowledge.nominal
-        (state,) = nominal.most_likely_of(np.array([0]), np.array([0]))
-        try:
-            kernel = self.estimator.estimate(Observation(FIRST_UPDATE, int(state), 0, 0, (0,)))
-        except Exception:
-            return
-        finally:
-            self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
-        validate_kernel(kernel, like=nominal)
-
-
-def _described(error: Exception) -> str:
-    return str(error) if isinstance(error, DeadlineExceeded) else f"{type(error).__name__}: {error}"

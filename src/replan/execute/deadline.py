@@ -15,7 +15,7 @@ class DeadlineExceeded(Exception):
     """The work was not done in time."""
 
 
-class _Job:
+class Job:
     """Two steps of work; the second is left out once the caller has gone."""
 
     def __init__(self, learn: Callable[[], Any], make: Callable[[Any], Any]) -> None:
@@ -25,6 +25,7 @@ class _Job:
         self.error: BaseException | None = None
 
     def run(self) -> None:
+        """Do the work, and keep its result or its exception."""
         try:
             learned = self.learn()
             if not self.abandoned.is_set():
@@ -32,12 +33,25 @@ class _Job:
         except BaseException as error:
             self.error = error
 
+    @property
+    def done(self) -> bool:
+        """Whether the work has ended."""
+        return self.finished.is_set()
+
+    def outcome(self) -> Any:
+        """Return the result of work that is done. Its exceptions are raised."""
+        if self.error is None:
+            return self.result
+        if isinstance(self.error, Exception):
+            raise self.error
+        raise RuntimeError(f"the work ended with {type(self.error).__name__}")
+
 
 class Worker:
     """Runs jobs one after another, in one thread, so that an estimator learns in order."""
 
     def __init__(self) -> None:
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[Job] = deque()
         self._lock = threading.Lock()
 
     @property
@@ -53,23 +67,25 @@ class Worker:
         Raises `DeadlineExceeded` after `timeout` seconds; `learn` still completes in the background, and what
         `make` would have returned is discarded.
         """
-        job = _Job(learn, make)
+        job = Job(learn, make)
         behind = self._add(job)
         if not job.finished.wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX)):
             job.abandoned.set()
             why = ", behind the late work of an earlier update" if behind else ""
             raise DeadlineExceeded(f"not done within {timeout} s{why}")
-        if job.error is None:
-            return job.result
-        if isinstance(job.error, Exception):
-            raise job.error
-        raise RuntimeError(f"the work ended with {type(job.error).__name__}")
+        return job.outcome()
+
+    def begin(self, learn: Callable[[], Any], make: Callable[[Any], Any]) -> Job:
+        """Run `learn`, then `make` on its result, in the background and after all earlier work."""
+        job = Job(learn, make)
+        self._add(job)
+        return job
 
     def post(self, work: Callable[[], Any]) -> None:
         """Run `work` in the background, after all earlier work; its exceptions are dropped."""
-        self._add(_Job(work, lambda _: None))
+        self._add(Job(work, lambda _: None))
 
-    def _add(self, job: _Job) -> bool:
+    def _add(self, job: Job) -> bool:
         """Queue a job and return whether it has to wait for an earlier one."""
         with self._lock:
             behind = bool(self._jobs)
@@ -87,3 +103,8 @@ class Worker:
                 self._jobs.popleft()
                 more = bool(self._jobs)
             job.finished.set()
+
+
+def described(error: Exception) -> str:
+    """Return what went wrong in one line."""
+    return str(error) if isinstance(error, DeadlineExceeded) else f"{type(error).__name__}: {error}"

@@ -67,6 +67,11 @@ class Update:
         """Tells updates apart: their plans, and those that act until they arrive."""
         return self.name if self.old is None else (*self.name, *self.old.name)
 
+    @property
+    def in_force(self) -> Propagation:
+        """The propagation from the arrival on."""
+        return self.arrived or self.propagation
+
     def policy_at(self, time: int) -> Indices:
         """(S,) actions of a robot that sees its state."""
         if self.old is None or time >= self.arrival:
@@ -101,12 +106,16 @@ class Progress:
 
     def after(self, update: Update) -> Progress:
         """Return the books after one more update."""
-        earlier = self.update if self.update.time >= FIRST_UPDATE else None
-        return Progress(update, self.budget_left - 1, update.time, earlier)
+        return self.keeping(update.time).arrived(update)
 
     def keeping(self, time: int) -> Progress:
-        """Return the books after an update at `time` that failed: it is spent, and the plan is kept."""
+        """Return the books after an update at `time` that failed, or runs: it is spent, the plan is kept."""
         return replace(self, budget_left=self.budget_left - 1, last_update=time)
+
+    def arrived(self, update: Update) -> Progress:
+        """Return the books once the plan of the last update is in force."""
+        earlier = self.update if self.update.time >= FIRST_UPDATE else None
+        return replace(self, update=update, earlier=earlier)
 
     def key(self, rule: Rule) -> Key:
         """Return all that tells contexts of the rule apart, the last update first."""

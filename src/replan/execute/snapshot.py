@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from replan.errors import InputError
 from replan.estimate.estimator import Observation, validate_kernel, validate_number
 from replan.execute.identity import kernel_arrays, kernel_from
 from replan.execute.progress import Progress, Update
+from replan.execute.running_update import RunningUpdate, begun_from, without_prefix
 from replan.model.kernel import Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.rule import Decision
@@ -23,7 +24,7 @@ from replan.schedule.spending import FIRST_UPDATE
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
 
-VERSION = 7
+VERSION = 8
 BELIEF_TOLERANCE = 1e-6
 
 
@@ -33,7 +34,8 @@ class Event:
 
     time: int
     what: str
-    """start, update, kept plan, refused update, failed rule or act."""
+    """start, act, update, kept plan, refused update, failed rule, kept estimate, state missing or, of updates
+    that take time, arrival, late plan, dropped plan or cancelled update."""
     why: str = ""
     state: int | None = None
     action: int | None = None
@@ -60,6 +62,8 @@ class Memory:
     """Actions since the state was seen."""
     seen_at: int = 0
     """Time at which the state was seen last: at the last update, or by a localised robot."""
+    pending: RunningUpdate | None = None
+    """The update that has begun and whose plan is not yet in force."""
 
     def observation(self, state: int, previous: int | None = None) -> Observation:
         """Return what a look at the state shows now."""
@@ -74,6 +78,7 @@ def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = N
     """
     now, path = agent._now, Path(path)
     progress = now.progress
+    before = progress.update.old or progress.earlier
     header = {
         "version": VERSION,
         "identity": agent.identity,
@@ -86,15 +91,18 @@ def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = N
         "budget_left": progress.budget_left,
         "last_update": progress.last_update,
         "seen_at": now.seen_at,
-        "plan_time": progress.update.time,
-        "earlier_time": None if progress.earlier is None else progress.earlier.time,
+        **_plan_fields("plan", progress.update),
+        **_plan_fields("earlier", before),
+        "pending": None if now.pending is None else now.pending.fields(),
         "log": [_event_fields(event) for event in agent.log[-(agent.log_length or len(agent.log)) :]],
     }
     estimate = now.estimate if isinstance(now.estimate, np.ndarray) else now.estimate.toarray()
-    arrays = {"estimate": estimate, **_prefixed("learned_", agent.estimator.save())}
+    arrays = {"estimate": estimate, **_prefixed("learned_", _learned(agent))}
+    if now.pending is not None:
+        arrays |= _prefixed("begun_", now.pending.arrays())
     if agent.robot.sees:
         arrays |= _prefixed("running_", kernel_arrays(now.running))
-    for prefix, update in (("", progress.update), ("earlier_", progress.earlier)):
+    for prefix, update in (("", progress.update), ("earlier_", before)):
         if update is not None:
             plan = update.plan
             arrays |= {f"{prefix}policy": plan.policy, f"{prefix}next_values": plan.next_values}
@@ -135,7 +143,7 @@ def read(path: str | Path, agent: Agent) -> tuple[Memory, list[Event]]:
             raise InputError(f"{path}: saved with {name} {saved_with.get(name)}, not {value}")
     before = agent.estimator.save()
     try:
-        agent.estimator.restore(_named("learned_", arrays))  # first: a forecast may go on from it
+        agent.estimator.restore(without_prefix("learned_", arrays))  # first: a forecast may go on from it
         memory, log = _memory(header, arrays, agent), [_event(fields) for fields in header["log"]]
     except Exception as error:
         agent.estimator.restore(before)
@@ -157,7 +165,6 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
     nominal, most = agent.knowledge.nominal, agent.spending.most(agent.horizon)
     time = validate_number(header["time"], agent.horizon + 1, "time")
     last = validate_number(header["last_update"], min(time, agent.horizon - 1) + 1, "last_update")
-    plan_time = validate_number(header["plan_time"], last + 1, "plan_time")
     left = validate_number(header["budget_left"], most + 1, "budget_left")
     commanded = [validate_number(action, nominal.actions, "commanded") for action in header["commanded"]]
     seen_at = validate_number(header["seen_at"], time + 1, "seen_at")
@@ -167,18 +174,22 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
         raise ValueError(f"{most - left} updates by time {last}")
     earlier = None
     if header["earlier_time"] is not None:
-        when = validate_number(header["earlier_time"], plan_time, "earlier_time")
-        earlier = _update(_named("earlier_", arrays), when, agent, None)
-    progress = Progress(_update(arrays, plan_time, agent, earlier), left, last, earlier)
+        until = validate_number(header["plan_time"], last + 1, "plan_time")
+        fields = without_prefix("earlier_", header)
+        earlier = _update(without_prefix("earlier_", arrays), fields, agent, None, until=until)
+    update = _update(arrays, without_prefix("plan_", header), agent, earlier, until=last + 1)
+    if earlier is not None and earlier.time < FIRST_UPDATE:
+        earlier = None  # the free plan of t = 0
+    progress = Progress(update, left, last, earlier)
     for name, kind in (("named", bool), ("log", list), ("attached", dict)):
         if not isinstance(header[name], kind):
             raise ValueError(f"{name} has another type")
     named = header["named_update"]
     if named is not None:
         named = validate_number(named, agent.horizon + 1, "named_update")
-    running = progress.update.kernel
+    running, begun = progress.update.kernel, without_prefix("begun_", arrays)
     if agent.robot.sees:
-        running = validate_kernel(kernel_from(_named("running_", arrays)), like=nominal)
+        running = validate_kernel(kernel_from(without_prefix("running_", arrays)), like=nominal)
     return Memory(
         time,
         validate_number(header["state"], nominal.states),
@@ -189,15 +200,52 @@ def _memory(header: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent)
         header["named"],
         commanded,
         seen_at,
+        None if header["pending"] is None else _pending(header["pending"], begun, agent, progress.update),
     )
 
 
-def _update(arrays: dict[str, np.ndarray], time: int, agent: Agent, earlier: Update | None) -> Update:
-    kernel = validate_kernel(kernel_from(_named("kernel_", arrays)), like=agent.knowledge.nominal)
-    reward, ties = agent.knowledge.reward(time), agent.robot.ties
-    plan = Plan(time, arrays["policy"], arrays["next_values"], kernel, reward, ties)
-    before = (earlier.time, earlier.kernel) if earlier else None
-    return agent.task.make_update(time, kernel, before, learned=_named("then_", arrays), kept=plan)
+def _plan_fields(name: str, update: Update | None) -> dict[str, int | None]:
+    """Return the time of an update, its steps, and the steps that its plan was made for."""
+    fields = {"time": None, "steps": None, "planned": None}
+    if update is not None:
+        fields = {"time": update.time, "steps": update.steps, "planned": update.plan.time - update.time}
+    return {f"{name}_{field}": value for field, value in fields.items()}
+
+
+def _update(
+    arrays: dict[str, np.ndarray], fields: dict[str, Any], agent: Agent, earlier: Update | None, *, until: int
+) -> Update:
+    """Make an update that was in force; `earlier` is the one before, which acted until it arrived."""
+    time = validate_number(fields["time"], until, "time of an update")
+    steps, planned = (
+        validate_number(fields[name], agent.horizon, "steps of an update") for name in ("steps", "planned")
+    )
+    kernel = validate_kernel(kernel_from(without_prefix("kernel_", arrays)), like=agent.knowledge.nominal)
+    reward, ties = agent.knowledge.reward(time + planned), agent.robot.ties
+    plan = Plan(time + planned, arrays["policy"], arrays["next_values"], kernel, reward, ties)
+    before = (earlier.time, earlier.kernel) if earlier and earlier.time >= FIRST_UPDATE else None
+    learned = without_prefix("then_", arrays)
+    made = agent.task.make_update(time, kernel, before, steps=planned, learned=learned, kept=plan)
+    made = made if steps == planned else replace(made, steps=steps)
+    return made if earlier is None else agent.task.delayed(made, earlier)
+
+
+def _learned(agent: Agent) -> Mapping[str, np.ndarray]:
+    """Return the arrays of the estimator, as they were before a running update that has asked it."""
+    pending = agent._now.pending
+    if pending is None or pending.begun.seen is None or pending.begun.learned is None:
+        return agent.estimator.save()
+    return pending.begun.learned
+
+
+def _pending(
+    fields: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent, before: Update
+) -> RunningUpdate:
+    """Begin a running update again."""
+    begun = begun_from(fields, arrays, like=agent.knowledge.nominal, horizon=agent.horizon)
+    pending = agent._maker.resume(begun, before, arrays.get("policy"))
+    pending.told = bool(fields["told"])
+    return pending
 
 
 def _estimate(estimate: np.ndarray, states: int, execution: str) -> np.ndarray:
@@ -218,10 +266,6 @@ def _not_a_saved_agent(path: str | Path, error: Exception) -> InputError:
 
 def _prefixed(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {f"{prefix}{name}": array for name, array in arrays.items()}
-
-
-def _named(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _event_fields(event: Event) -> dict[str, Any]:

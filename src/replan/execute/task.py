@@ -117,7 +117,7 @@ class Task:
         if not made.steps:
             return made
         waiting = self.latency.waiting
-        acting = old.arrived or old.propagation if waiting is None else WaitingPropagation(waiting)
+        acting = old.in_force if waiting is None else WaitingPropagation(waiting)
         expected = mean_kernel(made.futures) if self.forecast.moves else constant(made.kernel)
         propagation = DelayedPropagation(acting, made.propagation, expected, made.time, made.arrival)
         return replace(

@@ -1,0 +1,60 @@
+"""One estimate, one plan and one decision of an agent before its mission.
+
+That compiles or loads everything that a mission needs, and finds at construction what cannot work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.estimate.estimator import Observation, validate_kernel
+from replan.model.general_kernel import prepare_kernel
+from replan.schedule.ask import decision_at, named_update
+from replan.schedule.running_estimate import RunningEstimate
+from replan.schedule.spending import FIRST_UPDATE
+
+if TYPE_CHECKING:
+    from replan.execute.agent import Agent
+
+
+def try_out(agent: Agent) -> None:
+    """Make one plan, one step and one decision. Raises `InputError` if they fail."""
+    task, rule, nominal = agent.task, agent.rule, agent.knowledge.nominal
+    prepare_kernel(nominal)
+    _try_estimator(agent)
+    made = task.make_update(0, nominal)
+    estimate = made.propagation.begin(np.array([0]))
+    made.propagation.advance(estimate, made.propagation.act(estimate, 0), 0)
+    progress, first = task.beginning(made), 0
+    if agent.spending.first_is_forced:
+        progress, first = progress.after(replace(made, time=FIRST_UPDATE)), FIRST_UPDATE
+    if progress.budget_left == 0:
+        return
+    context = partial(task.context, rule, progress, 0)
+    running = RunningEstimate(nominal, lambda steps: replace(made, cache={}))
+    try:
+        named = None if agent.robot.sees else named_update(rule, context(), 0, seed=agent.seed)
+        decision_at(rule, context(first + 1, running), named)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"the rule {rule.name} cannot decide: {type(error).__name__}: {error}") from error
+
+
+def _try_estimator(agent: Agent) -> None:
+    """Have the estimator learn from one likely step, and forget it. Its failures wait for the mission."""
+    nominal, before = agent.knowledge.nominal, agent.estimator.save()
+    unlearned = {name: np.array(array) for name, array in before.items()}
+    (state,) = nominal.most_likely_of(np.array([0]), np.array([0]))
+    try:
+        kernel = agent.estimator.estimate(Observation(FIRST_UPDATE, int(state), 0, 0, (0,)))
+    except Exception:
+        return
+    finally:
+        agent.estimator.restore(unlearned)
+    validate_kernel(kernel, like=nominal)

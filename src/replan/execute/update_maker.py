@@ -1,0 +1,206 @@
+"""Makes the updates of an agent: at once, within a time limit, or in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.estimate.estimator import Estimator, Observation, learns_between, validate_kernel
+from replan.execute.deadline import Job, Worker, described
+from replan.execute.progress import Earlier, Update
+from replan.execute.running_update import Arrival, Begun, Late, RunningUpdate, check_arrival
+from replan.execute.snapshot import Memory
+from replan.execute.task import Task
+from replan.model.kernel import Array, Indices, Kernel
+from replan.model.streams import DURATION, uniforms
+from replan.schedule.spending import FIRST_UPDATE
+
+
+class UpdateMaker:
+    """Estimates and plans for an agent, in threads of its own if there is a time limit."""
+
+    def __init__(
+        self,
+        task: Task,
+        estimator: Estimator,
+        *,
+        time_limit: float | None,
+        arrival: Arrival,
+        late: Late,
+        seed: int | None,
+    ) -> None:
+        check_arrival(arrival, late)
+        self.task, self.estimator, self.time_limit, self.seed = task, estimator, time_limit, seed
+        self.arrival: Arrival = arrival
+        self.late: Late = late
+        self.durations = tuple(steps for steps, _ in task.latency.durations)
+        if arrival == "declared" and len(self.durations) > 1 and time_limit is None and seed is None:
+            raise InputError("updates take a drawn number of steps: give a seed, or a time limit")
+        self._possible: dict[int, Update] = {}  # by steps: those that a localised robot could make
+        self._workers: dict[str, Worker] = {}  # by kind of work, from the first that has a time limit
+
+    @property
+    def learns_at_every_step(self) -> bool:
+        """Whether the estimate is known before an update begins."""
+        return self.task.robot.sees and learns_between(self.estimator)
+
+    @property
+    def busy(self) -> bool:
+        """Whether work still runs."""
+        return any(worker.busy for worker in self._workers.values())
+
+    def is_busy_with(self, work: str) -> bool:
+        """Return whether one kind of work still runs."""
+        return work in self._workers and self._workers[work].busy
+
+    def forget(self) -> None:
+        """Drop what was made for the plan in force before."""
+        self._possible = {}
+
+    def run(
+        self, work: str, learn: Callable[[], Any], make: Callable[[Any], Any] = lambda learned: learned
+    ) -> Any:
+        """Run `learn`, then `make` on its result; with a time limit a `Worker` of that kind of work does."""
+        if self.time_limit is None and work not in self._workers:
+            return make(learn())
+        return self._workers.setdefault(work, Worker()).run(learn, make, timeout=self.time_limit)
+
+    def possible(self, time: int, kernel: Kernel, before: Update, steps: int = 0) -> Update:
+        """Return the update that could be made now on the running estimate."""
+        last = self._possible.get(steps)
+        if last is None or last.kernel is not kernel or last.time != time:
+            if last is not None and self.task.same_plan(last, kernel, time):
+                plan = replace(last.plan, time=last.plan.time + time - last.time)
+                last = replace(last, time=time, plan=plan, cache=dict(last.cache))
+            else:
+                learned = self.estimator.save() if self.task.forecast.continues else None
+                last = self.task.make_update(time, kernel, _earlier(before), steps=steps, learned=learned)
+            self._possible[steps] = last
+        return last
+
+    def make(self, seen: Observation, now: Memory) -> Update:
+        """Estimate, forecast and plan within the time limit; the estimate becomes the running one."""
+        before = now.progress.update
+        if self.learns_at_every_step:
+            return self.run("update", partial(self.possible, seen.time, now.running, before))
+
+        def make(kernel: Kernel) -> Update:
+            learned = self.estimator.save() if self.task.forecast.continues else None
+            now.running = valid = validate_kernel(kernel, like=self.task.knowledge.nominal)
+            return self.task.make_update(seen.time, valid, _earlier(before), learned=learned)
+
+        return self.run("update", partial(self.estimator.estimate, seen), make)
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether updates are not done in the step in which they begin."""
+        return self.arrival != "declared" or not self.task.latency.instant
+
+    def start(
+        self, seen: Observation, belief: Array | None, policy: Indices | None, now: Memory
+    ) -> RunningUpdate:
+        """Begin an update that takes time."""
+        known, learned, steps = self.learns_at_every_step, None, None
+        if not self.busy:
+            learned = {name: np.array(array) for name, array in self.estimator.save().items()}
+        if self.arrival == "declared" and self.time_limit is None:
+            number = 0.0 if self.seed is None else float(uniforms(self.seed, now.time, DURATION))
+            steps = self.task.latency.drawn(number)
+        begun = Begun(
+            time=now.time,
+            state=seen.state,
+            belief=belief,
+            seen=None if known else seen,
+            kernel=now.running if known else None,
+            learned=learned,
+            steps=steps,
+        )
+        return self.resume(begun, now.progress.update, policy)
+
+    def resume(self, begun: Begun, before: Update, policy: Indices | None = None) -> RunningUpdate:
+        """Begin the work of an update, for the first time or again after a restart."""
+        durations = self.durations if begun.steps is None else (begun.steps,)
+        learn = partial(self._estimated, begun)
+        make = partial(self._plans, begun, before, durations[:1] if self.arrival != "declared" else durations)
+        if self.time_limit is None:
+            job = Job(learn, make)
+            job.run()
+            job.finished.set()
+        else:
+            work = "plan" if begun.seen is None else "update"
+            job = self._workers.setdefault(work, Worker()).begin(learn, make)
+        return RunningUpdate(begun, job, policy)
+
+    def _estimated(self, begun: Begun) -> Kernel:
+        if begun.seen is None:
+            assert begun.kernel is not None
+            return begun.kernel
+        return validate_kernel(self.estimator.estimate(begun.seen), like=self.task.knowledge.nominal)
+
+    def _plans(
+        self, begun: Begun, before: Update, durations: tuple[int, ...], kernel: Kernel
+    ) -> dict[int, Update]:
+        """Return an update for each number of steps after which it may arrive."""
+        learned = None
+        if self.task.forecast.continues:
+            learned = begun.learned if begun.seen is None else self.estimator.save()
+        make = partial(self.task.make_update, begun.time, kernel, _earlier(before), learned=learned)
+        return {steps: make(steps=steps) for steps in durations}
+
+    def is_late(self, now: Memory) -> bool:
+        """Return whether the running update is past its declared time."""
+        assert now.pending is not None
+        return self.arrival == "declared" and now.time - now.pending.begun.time > self.durations[-1]
+
+    def arrive(self, now: Memory) -> tuple[str, str] | None:
+        """Put the plan of the running update in force if it arrives now.
+
+        Returns how the update ended and why, None if it still runs.
+        """
+        pending = now.pending
+        assert pending is not None
+        steps = pending.arrival(now.time, self.arrival, self.durations)
+        if steps is None:
+            return None
+        begun = pending.begun
+        if self.is_late(now) and self.late == "drop":
+            return "dropped plan", f"done {now.time - begun.time} steps after its beginning"
+        try:
+            made = self.following(pending.job.outcome()[steps], pending.policy)
+        except Exception as error:
+            return "kept plan", f"{described(error)}: the last plan stays in force"
+        update = self.task.delayed(pending.arrived(made, now.time), now.progress.update)
+        now.progress = now.progress.arrived(update)
+        if not self.task.robot.sees:
+            belief = self.task.robot.execution == "belief"
+            now.estimate = pending.estimate(update, now.commanded, belief=belief)
+        if begun.seen is not None:
+            now.running = made.kernel
+        return "arrival", f"the plan begun at {begun.time} is in force"
+
+    def check_policy(self, policy: Indices | None) -> None:
+        """Raise `InputError` if a policy is given to a robot that cannot follow it."""
+        if policy is not None and self.task.robot.execution == "belief":
+            raise InputError("a belief is weighed with the values of a plan: a policy has none")
+        if policy is not None and self.task.forecast.moves:
+            raise InputError("a policy is for one kernel: it needs the forecast frozen")
+
+    def following(self, made: Update, policy: Indices | None) -> Update:
+        """Return an update with (S,) actions in place of those of its plan."""
+        if policy is None:
+            return made
+        self.forget()  # it may depend on the plan in force
+        steps, plan = made.plan.time - made.time, replace(made.plan, policy=np.asarray(policy))
+        changed = self.task.make_update(
+            made.time, made.kernel, made.earlier, steps=steps, learned=made.learned, kept=plan
+        )
+        return replace(changed, steps=made.steps)
+
+
+def _earlier(before: Update) -> Earlier:
+    return (before.time, before.kernel) if before.time >= FIRST_UPDATE else None
