@@ -15,7 +15,7 @@ class DeadlineExceeded(Exception):
     """The work was not done in time."""
 
 
-class Job:
+class BackgroundWork:
     """Two steps of work; the second is left out once the caller has gone."""
 
     def __init__(self, learn: Callable[[], Any], make: Callable[[Any], Any]) -> None:
@@ -51,7 +51,7 @@ class Worker:
     """Runs jobs one after another, in one thread, so that an estimator learns in order."""
 
     def __init__(self) -> None:
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[BackgroundWork] = deque()
         self._lock = threading.Lock()
 
     @property
@@ -67,7 +67,7 @@ class Worker:
         Raises `DeadlineExceeded` after `timeout` seconds; `learn` still completes in the background, and what
         `make` would have returned is discarded.
         """
-        job = Job(learn, make)
+        job = BackgroundWork(learn, make)
         behind = self._add(job)
         if not job.finished.wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX)):
             job.abandoned.set()
@@ -75,17 +75,17 @@ class Worker:
             raise DeadlineExceeded(f"not done within {timeout} s{why}")
         return job.outcome()
 
-    def begin(self, learn: Callable[[], Any], make: Callable[[Any], Any]) -> Job:
+    def begin(self, learn: Callable[[], Any], make: Callable[[Any], Any]) -> BackgroundWork:
         """Run `learn`, then `make` on its result, in the background and after all earlier work."""
-        job = Job(learn, make)
+        job = BackgroundWork(learn, make)
         self._add(job)
         return job
 
     def post(self, work: Callable[[], Any]) -> None:
         """Run `work` in the background, after all earlier work; its exceptions are dropped."""
-        self._add(Job(work, lambda _: None))
+        self._add(BackgroundWork(work, lambda _: None))
 
-    def _add(self, job: Job) -> bool:
+    def _add(self, job: BackgroundWork) -> bool:
         """Queue a job and return whether it has to wait for an earlier one."""
         with self._lock:
             behind = bool(self._jobs)

@@ -14,7 +14,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.estimate.estimator import Observation, validate_kernel, validate_number
-from replan.execute.deadline import Job
+from replan.execute.deadline import BackgroundWork
 from replan.execute.identity import kernel_arrays, kernel_from
 from replan.execute.progress import Learned, Update
 from replan.model.kernel import Array, Indices, Kernel
@@ -50,7 +50,7 @@ class RunningUpdate:
     """Work that was begun, and what has been told of it since."""
 
     begun: Begun
-    job: Job
+    job: BackgroundWork
     """Makes {steps: update}, a plan for each time at which it may arrive."""
     policy: Indices | None = None
     """(S,) actions that take the place of the plan's."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.estimate.estimator import Estimator, Observation, learns_between, validate_kernel
-from replan.execute.deadline import Job, Worker, described
+from replan.execute.deadline import BackgroundWork, Worker, described
 from replan.execute.progress import Earlier, Update
 from replan.execute.running_update import Arrival, Begun, Late, RunningUpdate, check_arrival
 from replan.execute.snapshot import Memory
@@ -128,7 +128,7 @@ class UpdateMaker:
         learn = partial(self._estimated, begun)
         make = partial(self._plans, begun, before, durations[:1] if self.arrival != "declared" else durations)
         if self.time_limit is None:
-            job = Job(learn, make)
+            job = BackgroundWork(learn, make)
             job.run()
             job.finished.set()
         else:

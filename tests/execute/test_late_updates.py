@@ -1,0 +1,278 @@
+"""Agents whose updates take time: with plans held back, and with a real thread and a slow planner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import product
+from threading import Condition
+
+import numpy as np
+import pytest
+from tests.evaluation.test_latency import DURATIONS, EXECUTIONS, MEANWHILES, Table, late_mission
+from tests.execute.loop import PATIENCE, events, with_robot
+
+from replan import Agent, FixedTimes, InputError, SimulatedRobot, Spending, rollout
+from replan.estimate.slip_mle import PooledSlip
+from replan.evaluation.agent_runs import run_agent
+from replan.execute.mission import Mission
+from replan.execute.robot import Robot, plan_by_induction
+from replan.model.slip import SlipKernel
+from replan.model.streams import DURATION, uniforms
+from replan.worlds.slip_grid import rover
+
+
+@dataclass
+class SimulatedClock:
+    """Steps of the mission as time: a planner sleeps until a step that the robot's loop reaches."""
+
+    now: int = 0
+    wakes: int = 0
+    ticks: Condition = field(default_factory=Condition)
+
+    def sleep(self) -> None:
+        """Block the planner's thread until its time has come."""
+        with self.ticks:
+            assert self.ticks.wait_for(lambda: self.now >= self.wakes, PATIENCE)
+
+    def advance(self, time: int, agent: Agent) -> None:
+        """Go on to a step; a planner that wakes by then has done its work before the robot goes on."""
+        with self.ticks:
+            self.now = time
+            self.ticks.notify_all()
+        pending = agent._now.pending
+        if pending is not None and time >= self.wakes:
+            assert pending.job.finished.wait(PATIENCE)
+
+
+def slow_planner(clock: SimulatedClock):
+    """Backward induction by a planner that takes its time."""
+
+    def plan(kernel, reward, time, horizon, ties):
+        if time:  # the free plan of t = 0 is there at once
+            clock.sleep()
+        return plan_by_induction(kernel, reward, time, horizon, ties)
+
+    return plan
+
+
+def on_a_clock(mission: Mission, rule, clock: SimulatedClock, **options) -> Agent:
+    """An agent with a planner in a thread. All missions of a test share the text of their planner."""
+    slow = with_robot(mission, planner=slow_planner(clock))
+    return Agent.on(slow, rule, time_limit=PATIENCE, trial=False, **options)
+
+
+def drawn(mission: Mission, seed: int, time: int) -> int:
+    return mission.task.latency.drawn(float(uniforms(seed, time, DURATION)))
+
+
+def fly_with_a_thread(mission: Mission, rule, seed: int, *, kill_at=(), path=None) -> tuple[list[int], float]:
+    """Actions and return of a mission whose planner takes the drawn number of steps."""
+    clock, robot, actions = SimulatedClock(), SimulatedRobot(mission.world, seed=seed), []
+    agent = on_a_clock(mission, rule, clock)
+    agent.start(robot.look())
+    for t in range(mission.horizon):
+        clock.advance(t, agent)
+        if t in kill_at and agent.updating:
+            agent.save(path)
+            agent = on_a_clock(mission, rule, clock)
+            agent.restore(path)
+            clock.advance(t, agent)
+        sight = (robot.look(),) if mission.robot.sees else ()
+        if agent.due(*sight).update:
+            clock.wakes = t + drawn(mission, seed, t)
+            agent.update(robot.look())
+            clock.advance(t, agent)
+        actions.append(agent.act(*sight))
+        robot.do(actions[-1])
+    clock.advance(10**6, agent)
+    return actions, robot.total_reward
+
+
+CASES = list(product(EXECUTIONS, DURATIONS, MEANWHILES))
+
+
+@pytest.mark.parametrize(("execution", "steps", "meanwhile"), CASES, ids=str)
+def test_an_agent_acts_as_the_robot_of_exact_evaluation(execution, steps, meanwhile):
+    for world in range(3):
+        mission, rule = late_mission(world, execution, steps, meanwhile), Table(world)
+        returns = rollout(mission, rule, np.arange(5)).returns
+        for seed in range(5):
+            assert run_agent(mission, rule, seed=seed).total_reward == pytest.approx(returns[seed], abs=1e-12)
+
+
+def missions(count: int):
+    """Missions of all kinds, with a rule and the returns of a hundred seeds of each."""
+    for number in range(count // 100):
+        execution, steps, meanwhile = CASES[number % len(CASES)]
+        mission, rule = late_mission(number, execution, steps, meanwhile), Table(number)
+        yield mission, rule, rollout(mission, rule, np.arange(100)).returns
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_planner_in_a_thread_acts_as_exact_evaluation_at_the_durations_that_occurred(count):
+    for mission, rule, returns in missions(count):
+        for seed in range(100):
+            _, total = fly_with_a_thread(mission, rule, seed)
+            assert total == pytest.approx(returns[seed], abs=1e-12)
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_an_agent_that_is_killed_in_the_middle_of_an_update_goes_on_with_the_same_actions(count, tmp_path):
+    killed = number = 0
+    while killed < count:
+        execution, _, meanwhile = CASES[number % len(CASES)]
+        mission = late_mission(number, execution, ({1: 0.5, 3: 0.5}, 2, 3)[number % 3], meanwhile)
+        rule, kill_at = Table(number), range(1, mission.horizon)
+        expected = fly_with_a_thread(mission, rule, number)
+        path = tmp_path / "agent.npz"
+        path.unlink(missing_ok=True)
+        assert fly_with_a_thread(mission, rule, number, kill_at=kill_at, path=path) == expected
+        killed += path.exists()
+        number += 1
+
+
+def begun(*, arrival="declared", late="take", execution="map", steps=2, wakes=0):
+    """An agent whose update has begun at 1, and its clock."""
+    mission = late_mission(0, execution, steps, "go-on")
+    clock = SimulatedClock(wakes=wakes)
+    agent = on_a_clock(mission, FixedTimes((1,)), clock, arrival=arrival, late=late)
+    agent.start(0)
+    agent.act()
+    assert agent.due().update and agent.update(1)
+    return agent, clock
+
+
+def test_a_plan_is_in_force_from_its_declared_arrival_on():
+    agent, clock = begun()
+    old = agent.plan
+    assert agent.updating and agent.budget_left == 1
+    for t in (1, 2):
+        clock.advance(t, agent)
+        assert not agent.due().update and agent.update(0) is False
+        here = agent.estimate
+        assert agent.act() == old.policy[here] and agent.plan is old
+    refused = [event.why for event in agent.log if event.what == "refused update"]
+    assert refused == ["updated at this time already", "an update is running"]
+    clock.advance(3, agent)
+    assert not agent.updating and agent.plan is not old and agent.plan.time == 3
+
+
+@pytest.mark.parametrize(("late", "ending"), [("take", "arrival"), ("drop", "dropped plan")])
+def test_a_plan_that_comes_too_late_is_taken_or_dropped_as_declared(late, ending):
+    agent, clock = begun(late=late, wakes=5)
+    old = agent.plan
+    for t in (1, 2, 3, 4):
+        clock.advance(t, agent)
+        agent.act()
+        assert agent.plan is old
+    assert events(agent, "late plan") == [4], "told once, when its time has passed"
+    clock.advance(5, agent)
+    agent.act()
+    assert events(agent, ending) == [5]
+    assert (agent.plan is old) == (late == "drop") and agent.budget_left == 1
+
+
+def test_a_plan_whose_time_is_not_declared_is_taken_when_it_is_done():
+    agent, clock = begun(arrival="done", steps=0, wakes=3)
+    for t in (1, 2):
+        clock.advance(t, agent)
+        agent.act()
+        assert agent.updating
+    clock.advance(3, agent)
+    agent.act()
+    assert events(agent, "arrival") == [3] and agent.plan.time == 1
+
+
+def test_a_plan_that_comes_from_elsewhere_is_taken_when_it_is_told():
+    agent, clock = begun(arrival="told")
+    clock.advance(1, agent)
+    agent.act()
+    clock.advance(6, agent)
+    assert agent.updating, "its own work is done, but the plan is not here"
+    agent.arrive(np.array([2, 2, 2]))
+    assert agent.plan.policy.tolist() == [2, 2, 2] and agent.act() == 2
+    with pytest.raises(InputError, match="no update is running"):
+        agent.arrive()
+
+
+def test_an_update_can_be_cancelled_and_is_spent():
+    agent, clock = begun(wakes=4)
+    old = agent.plan
+    agent.cancel()
+    clock.advance(4, agent)
+    for _ in range(4):
+        agent.act()
+    assert agent.plan is old and agent.budget_left == 1 and events(agent, "cancelled update") == [1]
+    with pytest.raises(InputError, match="no update is running"):
+        agent.cancel()
+
+
+def test_a_planner_that_fails_in_its_thread_leaves_the_old_plan_in_force():
+    def fails(kernel, reward, time, horizon, ties):
+        if time:
+            raise ArithmeticError("no convergence")
+        return plan_by_induction(kernel, reward, time, horizon, ties)
+
+    mission = with_robot(late_mission(0, "map", 2, "go-on"), planner=fails)
+    agent = Agent.on(mission, FixedTimes((1,)), time_limit=PATIENCE, trial=False)
+    agent.start(0)
+    agent.act()
+    agent.update(1)
+    assert agent._now.pending.job.finished.wait(PATIENCE)
+    with pytest.warns(UserWarning, match="no convergence"):
+        while not agent.done:
+            agent.act()
+    assert events(agent, "kept plan") == [3] and agent.plan.time == 0
+
+
+def test_two_robots_in_one_process_wait_for_their_own_planners():
+    (first, slow), (second, quick) = begun(wakes=6), begun(wakes=1)
+    for t in (1, 2):
+        slow.advance(t, first)
+        quick.advance(t, second)
+        first.act(), second.act()
+    slow.advance(3, first)
+    quick.advance(3, second)
+    assert first.updating and not second.updating
+    slow.advance(6, first)
+    assert not first.updating
+
+
+def test_a_robot_that_learns_at_every_step_goes_on_learning_while_its_planner_works(tmp_path):
+    robot = Robot(planning_horizon=4, execution="localised", update_steps=2)
+    mission = Mission(rover(4, np.full(12, 0.2)), robot, Spending.at_most(3))
+    kernel, clock = SlipKernel((4, 4), 0.05), SimulatedClock()
+
+    def fly(*, restart: bool) -> tuple[list[int], float]:
+        clock.now = clock.wakes = 0
+        agent = on_a_clock(mission, Table(3), clock, estimator=PooledSlip(kernel, 0.005))
+        body, actions = SimulatedRobot(mission.world, seed=1), []
+        agent.start(body.look())
+        while not agent.done:
+            clock.advance(agent.time, agent)
+            if restart and agent.updating:
+                agent.save(tmp_path / "agent.npz")
+                agent = on_a_clock(mission, Table(3), clock, estimator=PooledSlip(kernel, 0.005))
+                agent.restore(tmp_path / "agent.npz")
+                clock.advance(agent.time, agent)
+            if agent.due(body.look()).update:
+                clock.wakes = agent.time + 2
+                agent.update(body.look())
+            actions.append(agent.act(body.look()))
+            body.do(actions[-1])
+        assert "kept estimate" not in {event.what for event in agent.log}
+        assert events(agent, "arrival")
+        return actions, float(agent._now.running.slip[0])
+
+    whole = fly(restart=False)
+    assert fly(restart=True) == whole
+    assert whole[1] != pytest.approx(0.05), "it has learned"
+
+
+def test_what_could_not_work_is_refused_at_construction():
+    mission = late_mission(0, "map", {1: 0.5, 3: 0.5}, "go-on")
+    with pytest.raises(InputError, match="give a seed, or a time limit"):
+        Agent.on(mission, FixedTimes((1,)))
+    for wrong in ({"arrival": "soon"}, {"late": "wait"}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            Agent.on(replace(mission), FixedTimes((1,)), seed=0, **wrong)
