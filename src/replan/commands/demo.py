@@ -55,7 +55,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Scene:
+class DemoFrame:
     """One robot on its way, and what other ways to place its replans lose meanwhile."""
 
     name: str
@@ -113,7 +113,7 @@ def _error_words(cells: int) -> str:
     return f"it believes to be {cells} cell{'s' * (cells > 1)} from where it is"
 
 
-def make_scenes(seed: int) -> list[Scene]:
+def make_scenes(seed: int) -> list[DemoFrame]:
     """Return the blind robot with four replans, and the robot that sees with as many as it likes."""
     setting = load_setting(SETTING)
     assert isinstance(setting, ThinIce)
@@ -133,7 +133,7 @@ def make_scenes(seed: int) -> list[Scene]:
 
 def _scene(
     name: str, title: str, mission: Mission, failures: Array, seed: int, rules: dict[str, Rule]
-) -> Scene:
+) -> DemoFrame:
     run = run_agent(mission, next(iter(rules.values())), seed=seed)
     reach, best = reach_and_oracle(mission, None)
     loose = replace(reach, spending=Spending.at_most(mission.limit))
@@ -142,14 +142,14 @@ def _scene(
         found = evaluate(loose if isinstance(rule, FixedTimes) else reach, rule, best=best)
         contenders.append(Contender(label, found.expected_updates, np.cumsum(found.steps.loss)))
     ground = cast(GridDrawing, GridDrawing.of(mission.world))
-    return Scene(name, title, mission, ground, run, failures, tuple(contenders))
+    return DemoFrame(name, title, mission, ground, run, failures, tuple(contenders))
 
 
 @dataclass(frozen=True)
 class DemoAnswer(CommandAnswer):
     """Both robots, and the last picture of each unless it was shown live."""
 
-    scenes: list[Scene]
+    scenes: list[DemoFrame]
     shown: bool
 
     def record(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class DemoAnswer(CommandAnswer):
             f"next: replan schedule {SETTING} --rule lookahead, then replan explore {SETTING}",
         ]
 
-    def _conclusion(self, scene: Scene) -> str:
+    def _conclusion(self, scene: DemoFrame) -> str:
         ours, *others = scene.contenders
         words = "replan" if round(ours.updates, 2) == 1 else "replans"
         losses = ", ".join(f"{each.name} {each.lost[-1]:.2f} with {each.updates:.3g}" for each in others)
@@ -183,7 +183,7 @@ def demo(output: Output, seed: SeedOption = 2) -> DemoAnswer:
     return DemoAnswer(scenes, live)
 
 
-def _play(scenes: list[Scene], *, until: float) -> None:
+def _play(scenes: list[DemoFrame], *, until: float) -> None:
     """Show every step of every scene, and be done by `until`."""
     from rich.console import Console
     from rich.live import Live
@@ -197,7 +197,7 @@ def _play(scenes: list[Scene], *, until: float) -> None:
                 frames -= 1
 
 
-def _still_lines(scenes: list[Scene]) -> list[str]:
+def _still_lines(scenes: list[DemoFrame]) -> list[str]:
     """Return the last picture of each scene as plain lines."""
     from rich.console import Console
 
@@ -223,7 +223,7 @@ class _Nowhere:
         pass
 
 
-def _frame(scene: Scene, t: int, console: Console) -> RenderableType:
+def _frame(scene: DemoFrame, t: int, console: Console) -> RenderableType:
     """Return the picture of one step: map, facts and losses."""
     from rich.columns import Columns
     from rich.console import Group
