@@ -64,6 +64,7 @@ from .schedule.rule import Context as Context, Decision as Decision, Need as Nee
 from .schedule.spending import Spending as Spending
 from .study.rule_source import make_rule as make_rule
 from .worlds.field import field_world as field_world
+from .worlds.from_simulator import from_simulator as from_simulator
 from .worlds.gymnasium_adapter import from_gymnasium as from_gymnasium, from_ns_gym as from_ns_gym
 from .worlds.parameters import WorldParameters as WorldParameters, register_world as register_world
 from .worlds.settings import load_setting as load_setting, make_mission as make_mission

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,7 +61,30 @@ class SampledRegret:
     """Standard error of the mean; not a number for one seed."""
 
 
-def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = False) -> Rollouts:
+class Motion(Protocol):
+    """Moves robots by one step: by the kernels of a world, or by a simulator behind it."""
+
+    def step(self, time: int, rows: Indices, states: Indices, actions: Indices) -> tuple[Indices, Array]:
+        """Return (R,) next states and (R,) rewards of the robots `rows`, which are in (R,) states."""
+        ...
+
+
+class KernelMotion:
+    """Samples the kernels of a world with the numbers of (N,) seeds."""
+
+    def __init__(self, world: World, seeds: Indices) -> None:
+        self.world = world
+        self.numbers = uniforms(seeds[None, :], np.arange(world.horizon)[:, None])
+
+    def step(self, time: int, rows: Indices, states: Indices, actions: Indices) -> tuple[Indices, Array]:
+        """Return (R,) next states and (R,) rewards of the robots `rows`, which are in (R,) states."""
+        following = self.world.kernel(time).sample(states, actions, self.numbers[time, rows])
+        return following, self.world.reward(time).realised(states, actions, following)
+
+
+def rollout(
+    mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = False, motion: Motion | None = None
+) -> Rollouts:
     """Sample the mission once per seed.
 
     Parameters
@@ -73,6 +97,8 @@ def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = Fal
         (N,) seeds, one for each sample.
     trace : bool
         Whether states, beliefs and update times are kept too.
+    motion : Motion, optional
+        Moves the robots in place of the world's kernels.
 
     Returns
     -------
@@ -81,26 +107,31 @@ def rollout(mission: Mission, rule: Rule, seeds: ArrayLike, *, trace: bool = Fal
     """
     require_mission(mission)
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
-    fleet = _Fleet(mission, rule, seeds, trace=trace)
+    fleet = _Fleet(mission, rule, seeds, trace=trace, motion=motion)
     fleet.run()
     return fleet.rollouts()
 
 
 def oracle_rollout(
-    world: World, seeds: ArrayLike, *, best: Oracle | None = None, ties: Ties | None = None
+    world: World,
+    seeds: ArrayLike,
+    *,
+    best: Oracle | None = None,
+    ties: Ties | None = None,
+    motion: Motion | None = None,
 ) -> Array:
     """(N,) returns of the robot that knows all kernels and sees its state at every step."""
     best = best or oracle(world)
     ties = ties or Ties()
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
-    everyone = np.arange(world.states)
+    motion = motion or KernelMotion(world, seeds)
+    everyone, everywhere = np.arange(len(seeds)), np.arange(world.states)
     states = np.full(len(seeds), world.start)
     returns = np.zeros(len(seeds))
     for t in range(world.horizon):
-        actions = ties.choose(best.q_values(t), plan_time=t, states=everyone)[states]
-        following = world.kernel(t).sample(states, actions, uniforms(seeds, t))
-        returns += world.reward(t).realised(states, actions, following)
-        states = following
+        actions = ties.choose(best.q_values(t), plan_time=t, states=everywhere)[states]
+        states, rewards = motion.step(t, everyone, states, actions)
+        returns += rewards
     return returns
 
 
@@ -114,15 +145,18 @@ def sampled_regret(oracle_returns: Array, returns: Array) -> SampledRegret:
 class _Fleet:
     """N robots on one mission, moved interval by interval in groups that share their progress."""
 
-    def __init__(self, mission: Mission, rule: Rule, seeds: Indices, *, trace: bool) -> None:
+    def __init__(
+        self, mission: Mission, rule: Rule, seeds: Indices, *, trace: bool, motion: Motion | None
+    ) -> None:
         self.mission, self.rule, self.seeds, self.trace = mission, rule, seeds, trace
         count, horizon = len(seeds), mission.horizon
         require_memory(count * (10 + (4 if trace else 1) * horizon), f"{count} rollouts of {horizon} steps")
         self.states = np.full(count, mission.world.start)
         self.returns, self.counts = np.zeros(count), np.zeros(count, dtype=np.int64)
-        steps = trace or mission.robot.execution != "map" or not mission.task.latency.instant
+        steps = trace or motion is not None or mission.robot.execution != "map"
+        steps |= not mission.task.latency.instant
         self.grid = None if steps else grid_over_time_of(mission.world)
-        self.numbers = None if self.grid else uniforms(seeds[None, :], np.arange(horizon)[:, None])
+        self.motion = motion or (None if self.grid else KernelMotion(mission.world, seeds))
         if trace:
             self.seen = np.empty((count, horizon + 1), dtype=np.int64)
             self.believed = np.empty((count, horizon), dtype=np.int64)
@@ -243,11 +277,9 @@ class _Fleet:
 
     def _take(self, t: int, rows: Indices, states: Indices, believed: Indices, actions: Indices) -> None:
         """Move the robots `rows` by one step from their true `states`."""
-        assert self.numbers is not None
-        world = self.mission.world
+        assert self.motion is not None
         if self.trace:
             self.seen[rows, t] = states
             self.believed[rows, t] = believed
-        following = world.kernel(t).sample(states, actions, self.numbers[t, rows])
-        self.returns[rows] += world.reward(t).realised(states, actions, following)
-        self.states[rows] = following
+        self.states[rows], rewards = self.motion.step(t, rows, states, actions)
+        self.returns[rows] += rewards

@@ -12,10 +12,9 @@ from typing import Any, Self
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import constant
+from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
 from replan.model.sizes import require_memory
-from replan.model.world import World
 from replan.worlds.cf_dataset import to_field
 from replan.worlds.field_file import matching, read_field
 from replan.worlds.flow_grid import heading_velocities
@@ -32,6 +31,7 @@ from replan.worlds.parameters import (
     WorldParameters,
     register_world,
 )
+from replan.worlds.simulation import SimulatedWorld, Simulation
 from replan.worlds.vector_field import VectorField
 from replan.worlds.vehicle_in_field import FieldCells, VehicleInField
 from replan.worlds.wind_table import parse_time
@@ -88,7 +88,7 @@ class MeasuredField(FileParameters, DatedParameters, WorldParameters):
         beside = None if self.file is None else Path(where).parent / self.file
         return self.model_copy(update={"file": str(beside)}) if beside and matching(beside) else self
 
-    def build(self) -> World:
+    def build(self) -> SimulatedWorld:
         """Return the world of the file."""
         if self.file is None:
             raise InputError("missing key 'file': a NetCDF file, a Zarr store, a folder or a pattern")
@@ -102,25 +102,31 @@ class MeasuredField(FileParameters, DatedParameters, WorldParameters):
             *_cut(self, flow), heading_velocities(self.headings, self.speed), begin, self.step, self.noise
         )
 
-    def world_in(self, flow: VectorField) -> World:
+    def world_in(self, flow: VectorField) -> SimulatedWorld:
         """Return the world in a field. Its kernels of negative times are those before the mission."""
         vehicle = self.vehicle(flow)
         cells, grid = vehicle.cells, vehicle.cells.grid
         start, goal = grid.cell(self.start, "start"), grid.cell(self.goal, "goal")
         size = grid.states * len(vehicle.sailing) * WINDOW
         require_memory(2 * size, f"the kernels of {grid.states} cells")
-        distances = vehicle.flow.distances(cells.centres, cells.centres[goal])
-        return World(
+
+        def reward(positions: Array) -> Array:
+            return -vehicle.flow.distances(positions, cells.centres[goal]) / self.reward_distance
+
+        return SimulatedWorld(
             horizon=self.horizon,
             kernel=lru_cache(maxsize=max(2, NUMBERS_KEPT // size))(vehicle.kernel),
-            reward=constant(Reward(next_state=-distances / self.reward_distance)),
+            reward=constant(Reward(next_state=reward(cells.centres))),
             start=start,
             start_states=np.flatnonzero(~grid.land),
             grid=grid.shape,
+            simulation=Simulation(
+                vehicle.simulate, cells.centres, np.full(2, cells.side), cells.find, reward, numbers=2
+            ),
         )
 
 
-def field_world(dataset: Any, **parameters: Any) -> World:
+def field_world(dataset: Any, **parameters: Any) -> SimulatedWorld:
     """Return the world of a vehicle in a field of currents or winds.
 
     Parameters
@@ -134,8 +140,9 @@ def field_world(dataset: Any, **parameters: Any) -> World:
 
     Returns
     -------
-    World
-        The world on cells. Its kernels of negative times are those before the mission.
+    SimulatedWorld
+        The world on cells, with the continuous simulator behind it. Its kernels of negative times are those
+        before the mission.
 
     Raises
     ------
