@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.evaluation.localised import Chain
+from replan.evaluation.motion import KernelMotion, Motion
 from replan.evaluation.visited_steps import UpdateTimes, draws_times
 from replan.execute.mission import Mission, require_mission
 from replan.execute.progress import Progress
@@ -59,27 +59,6 @@ class SampledRegret:
     """Mean regret."""
     standard_error: float
     """Standard error of the mean; not a number for one seed."""
-
-
-class Motion(Protocol):
-    """Moves robots by one step: by the kernels of a world, or by a simulator behind it."""
-
-    def step(self, time: int, rows: Indices, states: Indices, actions: Indices) -> tuple[Indices, Array]:
-        """Return (R,) next states and (R,) rewards of the robots `rows`, which are in (R,) states."""
-        ...
-
-
-class KernelMotion:
-    """Samples the kernels of a world with the numbers of (N,) seeds."""
-
-    def __init__(self, world: World, seeds: Indices) -> None:
-        self.world = world
-        self.numbers = uniforms(seeds[None, :], np.arange(world.horizon)[:, None])
-
-    def step(self, time: int, rows: Indices, states: Indices, actions: Indices) -> tuple[Indices, Array]:
-        """Return (R,) next states and (R,) rewards of the robots `rows`, which are in (R,) states."""
-        following = self.world.kernel(time).sample(states, actions, self.numbers[time, rows])
-        return following, self.world.reward(time).realised(states, actions, following)
 
 
 def rollout(
