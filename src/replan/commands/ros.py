@@ -49,11 +49,12 @@ def serve(
         Literal["humble", "jazzy"] | None, typer.Option(help="ROS distribution, with --node-name.")
     ] = None,
     use_sim_time: Annotated[bool, typer.Option("--use-sim-time", help="Take the time from /clock.")] = False,
+    log: Annotated[Path | None, typer.Option(help="Write a robot log for Foxglove, FILE.mcap.")] = None,
 ) -> PlainAnswer:
     """CommandAnswer Nav2's IsPathValid with "no" when an update is due; stop with Ctrl-C."""
     if (node_name is None) != (distro is None):
         raise InputError("--node-name goes with --distro humble or --distro jazzy")
-    from replan.robots.ros2.scheduler_service import SchedulerService, load_scheduler
+    from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService, load_scheduler
 
     scheduler = load_scheduler(
         setting,
@@ -64,15 +65,26 @@ def serve(
         read_map=not map_topic,
     )
     from replan.robots.ros2.dds import Bus
+    from replan.robots.ros2.drive_log import DriveLog
     from replan.robots.ros2.node import Names, Ros2Scheduler
 
+    logs: list[DriveLog] = []
+
     def make_service(publish, clock) -> SchedulerService:
+        if log is not None:
+            logs.append(DriveLog(log, scheduler, clock))
+
+        def publish_all(report: SchedulerReport) -> None:
+            publish(report)
+            for each in logs:
+                each.record(report)
+
         return SchedulerService(
             scheduler,
             decision_limit=decision_limit,
             planner_limit=planner_limit,
             snapshot=snapshot,
-            publish=publish,
+            publish=publish_all,
             clock=clock,
         )
 
@@ -101,6 +113,8 @@ def serve(
     resumed = " (going on with a saved mission)" if robot.service.resumed else ""
     _say(f"answering {service} for Nav2 {nav2}{resumed}")
     _until_stopped(robot, bus)
+    for each in logs:
+        each.close()
     calls, refused = robot.service.calls, robot.refused
     counts = {"calls": calls, "refused": refused, "resumed": robot.service.resumed}
     return PlainAnswer(counts, [f"{calls} calls answered, {refused} refused"])

@@ -21,7 +21,7 @@ from replan.results.table import write_csv, write_whole
 from replan.schedule.rule import Decision, Need
 
 COLUMNS = ("update", "t", "reason", "score", "threshold")
-FORMS = (".csv", ".yaml", ".yml", ".json")
+FORMS = (".csv", ".yaml", ".yml", ".json", ".mcap")
 """Columns and endings of the file that --out names."""
 LISTED_HORIZON = 1_000
 """Steps up to which the JSON answer lists every decision, beyond only those of updates unless --verbose."""
@@ -63,9 +63,21 @@ class ScheduleAnswer(CommandAnswer):
 
     def write(self) -> None:
         """Write the updates to the file that was asked for."""
-        if self.out is not None:
+        if self.out is not None and isinstance(self.trace, AgentRun) and self.out.suffix == ".mcap":
+            from replan.robots.logs.mission_log import write_mission_log
+
+            write_mission_log(self.out, self.named.mission, self.trace)
+        elif self.out is not None:
             updates = [each for each in self.decisions() if each["update"]]
             _write(self.out, plain(self.head()), plain(updates))
+
+    def _layout(self) -> str:
+        """Return a hint at the layout for logs."""
+        if self.out is None or self.out.suffix != ".mcap":
+            return ""
+        from replan.robots.logs.mcap_log import LAYOUT
+
+        return f"; in Foxglove import the layout {LAYOUT}"
 
     def lines(self) -> list[str]:
         mission, spent = self.named.mission, ""
@@ -79,7 +91,7 @@ class ScheduleAnswer(CommandAnswer):
                 for t, decision in self.trace.decisions
                 if decision.update or self.verbose
             ),
-            *([] if self.out is None else [f"wrote {self.out}"]),
+            *([] if self.out is None else [f"wrote {self.out}{self._layout()}"]),
             *self.named.lines(),
         ]
 
@@ -89,20 +101,25 @@ def schedule(
     rule: RuleOptions,
     output: Output,
     out: Annotated[
-        Path | None, typer.Option(help="Write the updates to this file too: .csv, .yaml or .json.")
+        Path | None,
+        typer.Option(help="Write the updates to a file: .csv, .yaml or .json; .mcap: the run, for Foxglove."),
     ] = None,
     verbose: VerboseOption = False,
 ) -> ScheduleAnswer:
     """Print the update times of one mission with the given seed, and the reason of every decision."""
     if out is not None and out.suffix not in FORMS:
         raise InputError(f"--out must end in one of {', '.join(FORMS)}, not {out.name}")
+    if logged := out is not None and out.suffix == ".mcap":
+        from replan.robots.logs.mcap_log import mcap_writer
+
+        mcap_writer()  # refused before anything is computed
     named = NamedMission.from_options(mission)
     listed = verbose or named.mission.horizon <= LISTED_HORIZON
     with output.waiting() as doing:
         doing("choosing the rule's parameters")
         chosen = ChosenRule.from_options(rule, named.mission)
         doing("running one mission")
-        if listed or Need.STATE in chosen.rule.needs:
+        if logged or listed or Need.STATE in chosen.rule.needs:
             with warnings.catch_warnings():  # a rule that fails is an InputError here
                 warnings.filterwarnings("ignore", r"replan: at time \d+: the rule failed")
                 trace = run_agent(named.mission, chosen.rule, seed=rule.seed)

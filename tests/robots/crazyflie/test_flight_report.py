@@ -152,11 +152,11 @@ def test_a_flight_becomes_a_robot_log(tmp_path):
             (schema.name, channel.topic, json.loads(message.data))
             for schema, channel, message in make_reader(file).iter_messages()
         ]
-    poses = [m["pose"]["position"] for _, topic, m in messages if topic == "/drone/pose"]
-    setpoints = [m for _, topic, m in messages if topic == "/drone/setpoint"]
+    poses = [m["pose"]["position"] for _, topic, m in messages if topic == "/robot/pose"]
+    setpoints = [m for _, topic, m in messages if topic == "/robot/setpoint"]
     assert (len(poses), len(setpoints)) == (23, 22)  # 22 moves to the goal; no setpoint before the first
     assert poses[-1]["x"] == pytest.approx(flown.log.positions[-1, 0, 0])
-    updates = [m for _, topic, m in messages if topic == "/updates"]
+    updates = [m for _, topic, m in messages if topic == "/decisions"]
     assert [m["step"] for m in updates] == list(track(job, flown).update_times) == [1, 13]
     assert all(m["reason"] for m in updates)
     (scene,) = [m for name, _, m in messages if name == "foxglove.SceneUpdate"]

@@ -82,6 +82,11 @@ class Nav2Scheduler:
             None if covariance is None else np.asarray(covariance, dtype=float),
         )
 
+    @property
+    def position(self) -> Array | None:
+        """The robot's x, y; None if no pose has come."""
+        return None if self._position is None else self._position[0]
+
     def on_costmap(self, costmap: OccupancyMap) -> None:
         """Take a local costmap in the frame of the map; cells outside of it stay as last seen."""
         self._costmap = costmap
