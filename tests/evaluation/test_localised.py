@@ -17,6 +17,7 @@ from replan.evaluation.optimal_schedule import feedback_regrets, optimum
 from replan.evaluation.rollouts import rollout
 from replan.forecast.base import Frozen
 from replan.forecast.given import Given
+from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 from replan.planning.backward_induction import oracle
 from replan.schedule.even import even_times
@@ -119,13 +120,14 @@ class SlowRobot:
 
 
 def forecasts(world):
-    return Frozen(), Trend(), Given(world.kernel)
+    given = Given(world.kernel)
+    return Frozen(), Trend(), given, Mixture(), Mixture(given=given)
 
 
 @st.composite
 def seeing_missions(draw):
     mission = draw(tiny_missions(max_horizon=4, executions=("localised",)))
-    forecast = forecasts(mission.world)[draw(st.integers(0, 2))]
+    forecast = forecasts(mission.world)[draw(st.integers(0, 4))]
     limit = draw(st.one_of(st.none(), st.integers(1, mission.horizon - 1)))
     price = draw(st.floats(0.0, 0.5)) if limit is None or draw(st.booleans()) else None
     spending = Spending(limit, price=price)
@@ -149,13 +151,16 @@ def test_last_moment_and_gain_decide_as_they_are_defined(mission, margin):
 
 @given(seeing_missions(), st.floats(0.001, 0.3))
 def test_pacing_saves_updates_for_steps_that_lose_more(mission, margin):
-    slow, price = SlowRobot(mission), mission.spending.price
+    slow, price, bounds = SlowRobot(mission), mission.spending.price, mission.world.drift_bounds
 
     def due(t, s, plan, left):
         loss, gain = slow.loss_and_gain(t, s, plan)
-        young = (t - plan[0]) * left < mission.horizon - t
+        steps = mission.horizon - t
+        young = (t - plan[0]) * left < steps
+        since = bounds[max(plan[0] - 1, 0) : t].sum()
+        share = max(1 / steps, bounds[t - 1] / (2 * left * since) if since > 0 else 0.0)
         pays = price is None or gain >= price - 1e-12
-        return loss >= margin - 1e-12 and pays and (not young or loss >= gain / (mission.horizon - t) - 1e-12)
+        return loss >= margin - 1e-12 and pays and (not young or loss >= share * gain - 1e-12)
 
     assert evaluate(mission, LastMoment(margin)).objective == pytest.approx(slow.objective(due), abs=1e-12)
 

@@ -1,5 +1,7 @@
 """The loop of a robot that knows where it is: every step is seen, missing states and jumps do not stop it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,12 @@ from replan.estimate.estimator import Tracked
 from replan.estimate.family_filter import FamilyFilter
 from replan.estimate.nearby import Nearby
 from replan.evaluation.agent_runs import SimulatedRobot, run_agent
+from replan.model.sizes import Sizes
+from replan.planning.followed import policy_values
+from replan.schedule import last_moment
+from replan.schedule.running_estimate import RunningEstimate
+from replan.schedule.surroundings import around
+from replan.worlds.settings import parse_setting
 
 
 def a_mission(name="thin-ice-medium", **options):
@@ -142,3 +150,46 @@ def test_a_state_that_is_none_is_refused_in_one_line(state):
     agent, _ = started(a_mission())
     with pytest.raises(InputError, match="state must be a whole number"):
         agent.due(state)
+
+
+def a_large_map(**options):
+    """A still map with sand in the way that gives way as the robot comes."""
+    sand = {"slip": 0.02, "final_slip": 0.9, "begin": 3, "end": 12, "rows": (0, 40), "columns": (36, 38)}
+    ground = {"slip": 0.02, "patches": [sand], "walls": [], "start": (36, 30), "goal": (36, 44)}
+    data = {"world": "terrain", "horizon": 24, "planning_horizon": 12, "n": 90, "terrain": ground}
+    return make_mission(parse_setting({**data, **options}), execution="localised")
+
+
+@pytest.mark.parametrize("spent", [{"budget": 1}, {"budget": 3}, {"price": 0.02}])
+@pytest.mark.parametrize("name", ["last-moment", "gain"])
+def test_windows_of_a_large_map_give_the_decisions_of_the_whole(name, spent):
+    mission = a_large_map(**spent)
+    whole = replace(mission, sizes=Sizes(whole_world=mission.world.states))
+    assert around(asked(mission), 12).kernel.states == 25**2
+    assert around(asked(whole), 12).kernel.states == mission.world.states
+    seen = 0
+    for seed in range(6):
+        near, all_cells = (run_agent(each, make_rule(name), seed=seed) for each in (mission, whole))
+        for (t, here), (_, there) in zip(near.decisions, all_cells.decisions, strict=True):
+            assert here.update == there.update, t
+            assert here.score == (None if there.score is None else pytest.approx(there.score, abs=1e-12))
+        seen += len(near.times)
+    assert seen
+
+
+def asked(mission):
+    """The context in which the first decision is made."""
+    agent, robot = started(mission)
+    agent.act(robot.look())
+    running = RunningEstimate(mission.world.kernel(0), lambda steps: None, agent.task.plans_plainly)
+    progress = agent.task.beginning(mission.update(0))
+    return agent.task.context(agent.rule, progress, robot.look(), 1, running)
+
+
+def test_the_work_of_a_late_decision_is_tried_at_construction(monkeypatch):
+    worked = []
+    monkeypatch.setattr(
+        last_moment, "policy_values", lambda *a, **k: worked.append(1) or policy_values(*a, **k)
+    )
+    Agent.on(a_mission(), make_rule("last-moment"))
+    assert worked

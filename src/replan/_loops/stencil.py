@@ -50,6 +50,30 @@ def expect_at(rows, columns, blocked, slip, law, values, plus, cells):
 
 
 @jit
+def follow(rows, columns, blocked, slip, law, policy, reward, steps, values):
+    """(S,) values `steps` steps before, under (S,) actions that earn (S,) reward."""
+    field, walls = 0 if slip.size == 1 else 1, blocked.size > 1
+    ahead, here = values.copy(), np.empty_like(values)
+    for _ in range(steps):
+        for i in range(rows):
+            above, below = max(i - 1, 0) * columns, min(i + 1, rows - 1) * columns
+            for j in range(columns):
+                s = i * columns + j
+                if walls:
+                    to = neighbours(rows, columns, blocked, i, j)
+                    r, l, d, u = ahead[to[0]], ahead[to[1]], ahead[to[2]], ahead[to[3]]
+                else:
+                    r, l = ahead[s + 1 if j + 1 < columns else s], ahead[s - 1 if j else s]
+                    d, u = ahead[below + j], ahead[above + j]
+                c, a, rho = ahead[s], policy[s], slip[s * field]
+                meant = r if a == 0 else l if a == 1 else d if a == 2 else u if a == 3 else c
+                slipped = law[0] * r + law[1] * l + law[2] * d + law[3] * u + law[4] * c
+                here[s] = reward[s] + (1.0 - rho) * meant + rho * slipped
+        ahead, here = here, ahead
+    return ahead
+
+
+@jit
 def push(rows, columns, blocked, slip, law, distributions, actions):
     """Move each row's mass, 1 - rho of it as commanded, rho of it by the law, with blocked cells."""
     field = 0 if slip.size == 1 else 1

@@ -491,5 +491,5 @@ class Agent:
         running = None
         if Need.RUNNING_ESTIMATE in self.rule.needs:
             possible = partial(self._maker.possible, now.time, now.running, now.progress.update)
-            running = RunningEstimate(now.running, possible)
+            running = RunningEstimate(now.running, possible, self.task.plans_plainly)
         return named, decision_at(self.rule, context(now.time, running), named)

@@ -10,7 +10,7 @@ from typing import Any
 from replan.errors import InputError, require
 from replan.estimate.estimator import validate_kernel
 from replan.execute.progress import Earlier, Learned, Progress, Update
-from replan.execute.robot import Robot
+from replan.execute.robot import Robot, plan_by_induction
 from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
 from replan.model.kernel import Kernel, constant
 from replan.model.sizes import Sizes
@@ -123,6 +123,13 @@ class Task:
         return replace(
             made, propagation=propagation, old=old, arrived=made.propagation, waiting=waiting, cache={}
         )
+
+    @property
+    def plans_plainly(self) -> bool:
+        """Whether plans are made at once, by backward induction on one kernel, without random ties."""
+        robot = self.robot
+        by_induction = robot.planner is plan_by_induction and not self.forecast.moves
+        return by_induction and robot.ties.kind != "random" and self.latency == INSTANT
 
     def same_plan(self, made: Update, kernel: Kernel, time: int) -> bool:
         """Return whether an update at a later time on a kernel would make the same plan again."""

@@ -20,6 +20,7 @@ from replan.schedule.spending import FIRST_UPDATE
 
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
+    from replan.execute.progress import Update
 
 
 def try_out(agent: Agent) -> None:
@@ -36,7 +37,7 @@ def try_out(agent: Agent) -> None:
     if progress.budget_left == 0:
         return
     context = partial(task.context, rule, progress, 0)
-    running = RunningEstimate(nominal, lambda steps: replace(made, cache={}))
+    running = RunningEstimate(nominal, lambda steps: _with_other_actions(made))
     try:
         named = None if agent.robot.sees else named_update(rule, context(), 0, seed=agent.seed)
         decision_at(rule, context(first + 1, running), named)
@@ -44,6 +45,15 @@ def try_out(agent: Agent) -> None:
         raise
     except Exception as error:
         raise InputError(f"the rule {rule.name} cannot decide: {type(error).__name__}: {error}") from error
+
+
+def _with_other_actions(made: Update) -> Update:
+    """Return an update whose plan acts otherwise in every state, so that rules weigh it against the first."""
+    first, *later = (
+        replace(each, policy=(each.policy + 1) % each.kernel.actions, later=())
+        for each in (made.plan, *made.plan.later)
+    )
+    return replace(made, plan=replace(first, later=tuple(later)), cache={})
 
 
 def _try_estimator(agent: Agent) -> None:

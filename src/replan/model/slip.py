@@ -194,6 +194,16 @@ class SlipKernel:
         probabilities[:, commanded, commanded] += 1 - self._slip_column()
         return GeneralKernel(destinations, probabilities)
 
+    def under(self, policy: Indices) -> tuple[Indices, Array]:
+        """(S, A) cells to which a step under (S,) actions can lead, and their probabilities; cells repeat."""
+        probabilities = self._slip_column() * self.law
+        probabilities[np.arange(self.states), policy] += 1 - self.slip
+        return self.destinations(), probabilities
+
+    def follow(self, policy: Indices, reward: Array, values: Array, steps: int) -> Array:
+        """(S,) values `steps` steps before, under (S,) actions that earn (S,) reward in each step."""
+        return _loops.stencil.follow(*self._grid, policy, reward, steps, values)
+
     def destinations(self) -> Indices:
         """(S, A) the cell that each move leads to, F(s, a) of the paper."""
         rows, columns = self.shape

@@ -10,6 +10,7 @@ import numpy as np
 from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel, in_bands
 from replan.model.reward import Reward
+from replan.model.slip import SlipKernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +18,7 @@ class FollowedStep:
     """One step of a kernel under a policy."""
 
     successors: Indices = field(repr=False)
-    """(S, k) states to which the step can lead."""
+    """(S, k) states to which the step can lead; a row may repeat one."""
     probabilities: Array = field(repr=False)
     """(S, k) probability of each."""
     reward: Array = field(repr=False)
@@ -46,14 +47,17 @@ class FollowedStep:
 
 def follow(kernel: Kernel, reward: Reward, policy: Indices) -> FollowedStep:
     """Return the step of a kernel under (S,) actions."""
-    lists, states = kernel.general(), np.arange(kernel.states)
-    probabilities = lists.probabilities[states, policy]
-    gained = np.zeros(kernel.states)
+    states, gained = np.arange(kernel.states), np.zeros(kernel.states)
+    if isinstance(kernel, SlipKernel):
+        successors, probabilities = kernel.under(policy)
+    else:
+        lists = kernel.general()
+        successors, probabilities = lists.successors, lists.probabilities[states, policy]
     if reward.next_state is not None:
-        gained += np.einsum("sk,sk->s", probabilities, reward.next_state[lists.successors])
+        gained += np.einsum("sk,sk->s", probabilities, reward.next_state[successors])
     if reward.state_action is not None:
         gained += reward.state_action[states, policy]
-    return FollowedStep(lists.successors, probabilities, gained)
+    return FollowedStep(successors, probabilities, gained)
 
 
 def policy_values(
@@ -66,12 +70,23 @@ def policy_values(
 ) -> Array:
     """(S,) expected reward of the steps `begin` to `end` - 1 of a robot that follows a policy.
 
-    A step whose kernel, reward and policy are those of the step after it is not worked out anew.
+    Steps of the same kernel, reward and policy, one after another, are worked out together.
     """
-    values, same, step = np.zeros(kernel_at(begin).states), None, None
-    for t in range(end - 1, begin - 1, -1):
-        parts = kernel_at(t), reward(t), policy_at(t)
-        if same is None or step is None or any(a is not b for a, b in zip(parts, same, strict=True)):
-            same, step = parts, follow(*parts)
-        values = step.backup(values)
+    values, last = np.zeros(kernel_at(begin).states), end
+    while last > begin:
+        kernel, reward_now, policy = parts = kernel_at(last - 1), reward(last - 1), policy_at(last - 1)
+        first = last - 1
+        while first > begin and _same((kernel_at(first - 1), reward(first - 1), policy_at(first - 1)), parts):
+            first -= 1
+        step = follow(kernel, reward_now, policy)
+        if isinstance(kernel, SlipKernel):
+            values = kernel.follow(policy, step.reward, values, last - first)
+        else:
+            for _ in range(last - first):
+                values = step.backup(values)
+        last = first
     return values
+
+
+def _same(parts: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    return all(a is b for a, b in zip(parts, others, strict=True))

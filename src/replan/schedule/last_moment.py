@@ -20,7 +20,8 @@ from replan.planning.backward_induction import Plan
 from replan.planning.followed import policy_values
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.running_estimate import PossibleUpdate
-from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches
+from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, stale_drift
+from replan.schedule.surroundings import around
 
 
 @register
@@ -34,22 +35,31 @@ class LastMoment(Rule):
     margin: float = 0.003
     """Loss of the action, in units of reward, at which the rule updates."""
     pace: bool = True
-    """Whether a scarce budget is kept for steps that lose at least as much as the steps ahead do on average.
+    """Whether a scarce budget is saved while the kernel goes on moving.
 
-    That holds while the plan in force is younger than T - t divided by the updates left: the new plan would
-    have to last longer than the old one has.
+    A new plan will be T - t divided by the updates left old when it is replaced. If the plan in force is
+    younger than that, the next action must lose at least as much as the new plan will lose in a mean step.
+    That is taken to be the gain per step that is left, times the mean drift that the new plan will see at the
+    pace of the last step over the drift since the plan in force was made, or times 1 if that is less.
     """
 
     name = "last-moment"
-    needs = frozenset({Need.STATE, Need.RUNNING_ESTIMATE})
+    needs = frozenset({Need.STATE, Need.RUNNING_ESTIMATE, Need.DRIFT_SO_FAR})
 
     def __post_init__(self) -> None:
         _check_margin(self.margin)
 
     def decide(self, context: Context) -> Decision:
-        """Compare the loss of the next action with the margin, then the gain of a new plan with its price."""
+        """Compare the loss of the next action with the margin, then the gain of a new plan with its price.
+
+        If a new plan takes the same action here, which the cells within H moves tell, nothing more is worked
+        out.
+        """
+        loss = 0.0
+        if not _acts_alike(around(context, context.planning_horizon)):
+            context = around(context, context.steps_left + context.planning_horizon)
+            loss = float(action_losses(context, np.array([context.state]))[0])
         state = np.array([context.state])
-        loss = float(action_losses(context, state)[0])
         due = reaches(loss, self.margin)
         if not due or not self._weighs_gain(context):
             reason = compared(loss, self.margin, due, "loss of the next action")
@@ -84,7 +94,7 @@ class LastMoment(Rule):
         if context.price is not None:
             due &= gains >= context.price - TRIGGER_TOLERANCE
         if self._is_paced(context):
-            due &= losses >= gains / context.steps_left - TRIGGER_TOLERANCE
+            due &= losses >= gains * _share_to_lose(context) - TRIGGER_TOLERANCE
         return due
 
 
@@ -105,6 +115,7 @@ class Gain(Rule):
     def decide(self, context: Context) -> Decision:
         """Compare the gain with the margin, or the price."""
         margin = self.margin if context.price is None else context.price
+        context = around(context, context.steps_left + context.planning_horizon)
         gain = float(plan_gains(context, np.array([context.state]))[0])
         due = reaches(gain, margin)
         return Decision(due, compared(gain, margin, due, "gain of a new plan"), gain, margin, {"gain": gain})
@@ -118,6 +129,19 @@ class Gain(Rule):
 def _check_margin(margin: float) -> None:
     if not 0 < margin < inf:
         raise InputError(f"margin must be above 0 and finite, not {margin}")
+
+
+def _share_to_lose(context: Context) -> float:
+    """Return the share of a new plan's gain that the next action must lose while updates are paced."""
+    drift, latest = stale_drift(context), float(context.drift_bounds[-1])
+    moving = latest / (2 * context.budget_left * drift) if drift > 0 else 0.0
+    return max(moving, 1 / context.steps_left)
+
+
+def _acts_alike(context: Context) -> bool:
+    """Return whether a new plan takes the action of the plan in force in the present state."""
+    new, old = context.running.update.plan.at(context.time), context.plan.at(context.time)
+    return bool(new.policy[context.state] == old.policy[context.state])
 
 
 def action_losses(context: Context, states: Indices) -> Array:
@@ -137,11 +161,18 @@ def plan_gains(context: Context, states: Indices) -> Array:
     """(R,) what a new plan gains over the plan in force from the states to T, on the kernels expected now."""
     update, time = context.running.update, context.time
     key = plan_gains, time, id(context.plan)
+    if _same_actions(update.plan, context.plan, time):
+        return np.zeros(len(states))
     if key not in update.cache:
         new = _following(context, update)[np.arange(context.kernel.states), update.plan.at(time).policy]
         gains = new - _values_from(context, update, context.plan, time)
         update.cache[key] = context.plan, gains  # the plan is kept, so that no other one gets its id
     return update.cache[key][1][states]
+
+
+def _same_actions(new: Plan, old: Plan, time: int) -> bool:
+    """Return whether two plans that stay act alike in every state."""
+    return not (new.later or old.later) and np.array_equal(new.at(time).policy, old.at(time).policy)
 
 
 def _following(context: Context, update: PossibleUpdate) -> Array:

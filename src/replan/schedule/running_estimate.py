@@ -39,6 +39,8 @@ class RunningEstimate:
     """The estimate, of the kernel of the step before."""
     make: Callable[[int], PossibleUpdate] = field(repr=False)
     """Steps that an update takes -> the update that could be begun now."""
+    plain: bool = False
+    """Whether updates plan by backward induction on this kernel, expect it to stay and draw no ties."""
 
     @cached_property
     def update(self) -> PossibleUpdate:
