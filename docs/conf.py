@@ -3,22 +3,36 @@
 import ast
 import html
 import re
+import sys
+from importlib import import_module
 from inspect import isclass
 from pathlib import Path
+from typing import ClassVar
 from xml.etree import ElementTree
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util.docutils import SphinxDirective
 
 import replan
 from replan import __version__
 
+sys.path.insert(0, str(Path(__file__).parent))  # gallery.py
+
 project = "replan"
 author = "The replan authors"
 copyright = "2026, the replan authors"
 release = version = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "gallery",
+]
+autosummary_generate = False  # its tables only, on the pages by stage
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
@@ -94,22 +108,28 @@ def accents_before_subscripts(formula: str) -> str:
 
 
 class Exported(SphinxDirective):
-    """Documents the names of `replan` that are defined in one package: `.. exported:: schedule`."""
+    """Documents the names of `replan` that are defined in one package: `.. exported:: schedule`.
+
+    With the option `summary` it is a table of them with a line each.
+    """
 
     required_arguments = 1
+    option_spec: ClassVar = {"summary": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the documentation of every name."""
-        lines: list[str] = []
-        for name, module in MODULES.items():
-            if module.startswith(f"replan.{self.arguments[0]}."):
+        package = self.arguments[0]
+        names = [name for name, module in MODULES.items() if module.startswith(f"replan.{package}.")]
+        if "summary" in self.options:
+            called = [name for name in names if callable(getattr(replan, name))]
+            lines = [".. autosummary::", "   :nosignatures:", "", *(f"   replan.{name}" for name in called)]
+        else:
+            lines = [str(import_module(f"replan.{package}").__doc__).partition("\n")[0], ""]
+            for name in names:
                 thing = getattr(replan, name)
                 kind = "class" if isclass(thing) else "function" if callable(thing) else "data"
-                lines += [
-                    f".. auto{kind}:: replan.{name}",
-                    *(["   :members:"] if kind == "class" else []),
-                    "",
-                ]
+                members = ["   :members:"] if kind == "class" else []
+                lines += [f".. auto{kind}:: replan.{name}", *members, ""]
         return self.parse_text_to_nodes("\n".join(lines))
 
 

@@ -73,7 +73,7 @@ def _slip_intervals(mission: Mission) -> Estimator:
 
 
 def _model_family(mission: Mission) -> Estimator:
-    """The parameters of the world's family of models and their movement, from whole skip intervals."""
+    """The parameters of the declared family and their movement, from whole skip intervals."""
     world = mission.world
     if world.family is None:
         raise InputError("model-family needs a world that declares a family")
