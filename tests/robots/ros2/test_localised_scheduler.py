@@ -231,3 +231,25 @@ def test_the_setting_of_the_simulation_knows_nothing_of_what_will_change():
 def test_a_seed_draws_the_same_hall_again_and_another_seed_another():
     for name in list(HALLS)[:-1]:
         assert draw_hall(name, 3).changes == draw_hall(name, 3).changes != draw_hall(name, 4).changes
+
+
+def test_the_time_until_a_path_comes_is_measured_and_known_to_the_next_mission(tmp_path):
+    robot = driving()
+    assert robot.drive.agent.task.latency.longest == 0
+    for asked, came in ((3.0, 5.1), (8.0, 9.9), (11.0, 17.0)):
+        robot.drive.asked = asked
+        robot.on_path(AISLE, came, stamp=came)
+        assert robot.drive.agent.plan.policy is not None and not robot.drive.agent.updating
+    assert robot.lead == round(2.1 / robot.setting.step_seconds) > 0
+    robot.on_pose(AISLE[1])
+    robot.on_path([*AISLE[::-1]], 20.0, stamp=20.0)
+    assert robot.drive.agent.task.latency.longest == robot.lead == robot.status(20.0)["steps_until_a_path"]
+    save(robot.drive, tmp_path)
+    other = Nav2Scheduler(parse_setting(PRICED), LastMoment(), cells=two_aisles())
+    assert restore(other, tmp_path) and other.drive.lead == robot.lead
+
+
+def test_a_path_that_nobody_asked_for_says_nothing_about_time():
+    robot = driving()
+    robot.on_path(AISLE, 4.0, stamp=4.0)
+    assert robot.waits == [] and robot.drive.paths == 2

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
 
 FILE = "drive.npz"
-_PLAIN = ("start", "goal", "moves", "began", "asked", "paths", "beyond_budget", "seen_at")
+_PLAIN = ("start", "goal", "moves", "began", "lead", "asked", "paths", "beyond_budget", "seen_at")
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Drive:
     began: float  # seconds
     path: ReceivedPath
     way: Indices  # cells of the path in force
+    lead: int = 0  # steps from "replan" to a new path
     floor: KnownFloor | None = field(default=None, repr=False)  # of a localised robot
     force: PathInForce | None = field(default=None, repr=False)  # its path, beside the fastest way
     seen_at: int = -1  # step at which a localised robot saw its cell last
@@ -135,10 +136,12 @@ def restore(scheduler: Nav2Scheduler, folder: str | Path) -> bool:
         cells = CellMap(cell, tuple(shape), blocked, tuple(origin), inflation)
         path = ReceivedPath(np.asarray(saved["points"], dtype=float).reshape(-1, 2), saved["stamp"])
         way = np.asarray(saved["way"], dtype=np.int64)
-        start, goal, moves, began = (saved[name] for name in _PLAIN[:4])
-        drive = scheduler.make_drive(path, way, began, cells=cells, start=start, goal=goal, moves=moves)
+        start, goal, moves, began, lead = (saved[name] for name in _PLAIN[:5])
+        drive = scheduler.make_drive(
+            path, way, began, cells=cells, start=start, goal=goal, moves=moves, lead=lead
+        )
         drive.due = None if saved["due"] is None else Decision(**saved["due"])
-        drive.asked, drive.paths, drive.beyond_budget, drive.seen_at = (saved[name] for name in _PLAIN[4:])
+        drive.asked, drive.paths, drive.beyond_budget, drive.seen_at = (saved[name] for name in _PLAIN[5:])
         if drive.floor is not None:
             slowness = np.asarray(saved["slowness"], dtype=float)
             drive.force = PathInForce(cells, way, slowness.reshape(len(way)))

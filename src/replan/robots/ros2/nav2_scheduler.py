@@ -8,11 +8,15 @@ is the one made on the forecast. An update that is due stays due until a path co
 A localised robot, the default, gives its pose at every question. It learns at no update which cells within
 the range of its sensors are blocked and how slippery the floor is (`floor`), and weighs its path against the
 one that its planner would find now (`ways`). Otherwise it is blind between updates, as the paper's is.
+
+The time from a "replan" to the new path is measured. From the next mission on the rule of a localised robot
+knows that its updates take this long, and asks that much earlier.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -31,6 +35,7 @@ from replan.worlds.map_world import Map
 from replan.worlds.settings import Setting, make_mission
 
 PATIENCE = 5.0  # seconds
+MEASURED = 9  # newest waits for a path, whose median is the time of an update
 DETOURS = 2.0  # times as many steps as other missions have: a localised robot may have to turn back
 
 
@@ -66,6 +71,7 @@ class Nav2Scheduler:
         self.drive: Drive | None = None
         self.ended = "no path has come yet"  # why there is no mission
         self.changes = 0  # grows whenever there is something new to save
+        self.waits: list[float] = []  # seconds from "replan" to the new path, the newest ones
         self._options = agent_options
         self._position: tuple[Array, Array | None] | None = None  # x, y and their covariance
         self._costmap: OccupancyMap | None = None
@@ -124,6 +130,11 @@ class Nav2Scheduler:
             return Verdict(True, drive.due.reason, drive.due)
         return Verdict(False, decision.reason, decision)
 
+    @property
+    def lead(self) -> int:
+        """Steps from "replan" to the new path, as measured so far."""
+        return round(median(self.waits) / self.setting.step_seconds) if self.waits else 0
+
     def ask(self, now: float) -> Verdict:
         """Return whether to replan now. After "yes" the same is said again only when `patience` is over."""
         return self.say(self.peek(now), now)
@@ -159,6 +170,7 @@ class Nav2Scheduler:
             "budget_left": drive.agent.budget_left,
             "paths": drive.paths,
             "paths_beyond_budget": drive.beyond_budget,
+            "steps_until_a_path": drive.lead,
             **{name: value for name, value in numbers.items() if value is not None},
             **({} if decision is None else {f"term {name}": value for name, value in decision.terms.items()}),
         }
@@ -173,20 +185,26 @@ class Nav2Scheduler:
         start: int,
         goal: int,
         moves: int,
+        lead: int | None = None,
         trial: bool = False,
     ) -> Drive:
-        """Return a mission that has not started yet; `trial` as in `Agent`."""
+        """Return a mission that has not started yet; `trial` as in `Agent`.
+
+        `lead` are the steps that updates of a localised robot take, None: as measured.
+        """
         sees = self.execution == "localised"
         world = self.setting.world_on(cells, start=start, goal=goal, moves=moves * (DETOURS if sees else 1))
         budget = self.setting.budget
         limit = None if budget is None else min(budget, world.horizon - 1)
         setting = self.setting.model_copy(update={"budget": limit})
         mission = make_mission(setting, world=world, execution=self.execution)
-        drive = Drive(cells, start, goal, moves, now, path, way)
-        if not mission.robot.forecast.moves:
-            make = robot_that_sees if sees else blind_robot
-            mission = replace(mission, robot=make(mission.robot, drive, world.kernel(0)))
-        drive.agent = Agent.on(mission, self.rule, trial=trial, **self._options)
+        lead = (self.lead if lead is None else lead) if sees else 0
+        drive = Drive(cells, start, goal, moves, now, path, way, lead)
+        robot = replace(mission.robot, update_steps=lead)
+        if not robot.forecast.moves:
+            robot = (robot_that_sees if sees else blind_robot)(robot, drive, world.kernel(0))
+        mission = replace(mission, robot=robot)
+        drive.agent = Agent.on(mission, self.rule, arrival="told", trial=trial, **self._options)
         return drive
 
     def _try_out(self) -> None:
@@ -225,7 +243,10 @@ class Nav2Scheduler:
         drive.paths += 1
         if drive.agent.budget_left == 0:
             drive.beyond_budget += 1
-        drive.agent.update(self._look(drive, int(way[0])), policy=policy)
+        if drive.asked is not None:
+            self.waits = [*self.waits, now - drive.asked][-MEASURED:]
+        if drive.agent.update(self._look(drive, int(way[0]))):
+            drive.agent.arrive(policy)
         drive.due = drive.asked = None
         self.changes += 1
         return self.peek(now)
