@@ -39,7 +39,7 @@ $(VENV)/.fly: $(VENV)/.core
 fly: $(VENV)/.fly
 	$(BIN)/replan reproduce table3 --out results
 
-test: setup-all
+test: setup-all browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 1
 
 test-slow: setup-all

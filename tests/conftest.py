@@ -10,6 +10,8 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from left_out import left_out_lines
+
 UNTIMED = {
     "deadline": None,
     "print_blob": True,
@@ -58,6 +60,16 @@ PLACES = {f"tests/{name}": place for place, name in enumerate(LONGEST)}
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: PLACES.get(item.nodeid.partition("::")[0], len(PLACES)))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = [
+        each.longrepr[2] if isinstance(each.longrepr, tuple) else str(each.longrepr) for each in skipped
+    ]
+    terminalreporter.section("left out")
+    for line in left_out_lines(reasons, chosen=config.option.markexpr):
+        terminalreporter.line(line)
 
 
 @pytest.fixture(autouse=True, scope="session")
