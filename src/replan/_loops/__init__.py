@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         grid_passes,
         interior_point,
         parameter_range,
+        plan_tree,
         segments,
         stencil,
     )
@@ -25,6 +26,7 @@ __all__ = [
     "grid_passes",
     "interior_point",
     "parameter_range",
+    "plan_tree",
     "segments",
     "stencil",
 ]

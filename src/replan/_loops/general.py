@@ -204,3 +204,20 @@ def least_overlap(first, second, at_most):
             if least == 0.0:
                 return 0.0
     return least
+
+
+@jit
+def by_action(successors, probabilities, lists, chances):
+    """Fill (S, A, w) `lists` and `chances` with the successors of each action; the last one is repeated."""
+    states, actions, width = probabilities.shape
+    for s in range(states):
+        for a in range(actions):
+            used = 0
+            for k in range(width):
+                if probabilities[s, a, k] != 0.0:
+                    lists[s, a, used] = successors[s, k]
+                    chances[s, a, used] = probabilities[s, a, k]
+                    used += 1
+            for k in range(used, lists.shape[2]):
+                lists[s, a, k] = lists[s, a, max(used, 1) - 1]
+                chances[s, a, k] = 0.0

@@ -11,20 +11,23 @@ PLACE = np.uint64  # of a state: indices that cannot be negative spare the loops
 def _push(successors, probabilities, action, mass, here, count, ahead, there):
     """Move the `count` masses at `here` to `ahead`; list occupied states in `there`, return their number.
 
-    Where they can be nearly everywhere, all places are listed: that is quicker than to tell which are new.
-    `there` has room for one more, since a place is written before it is known to be new.
+    `successors` and `probabilities` are (S, A, k), those of each action, in ascending order. Where masses can
+    be nearly everywhere, all places between the first and the last are listed: that is quicker than to tell
+    which are new. `there` has room for one more, since a place is written before it is known to be new.
     """
-    width, size = successors.shape[1], ahead.size
+    width, size = successors.shape[2], ahead.size
     if count * width > size:
+        lowest, highest = size, 0
         for i in range(count):
             s = here[i]
-            moved = mass[s]
+            moved, to, chance = mass[s], successors[s, action], probabilities[s, action]
             mass[s] = 0.0
             for k in range(width):
-                ahead[PLACE(successors[s, k])] += moved * probabilities[s, action, k]
-        for place in range(size):
-            there[place] = place
-        return PLACE(size)
+                ahead[PLACE(to[k])] += moved * chance[k]
+            lowest, highest = min(lowest, to[0]), max(highest, to[width - 1])
+        for place in range(highest - lowest + 1):
+            there[place] = lowest + place
+        return PLACE(highest - lowest + 1)
     found = PLACE(0)
     for i in range(count):
         s = here[i]
@@ -33,7 +36,7 @@ def _push(successors, probabilities, action, mass, here, count, ahead, there):
         for k in range(width):
             gain = moved * probabilities[s, action, k]
             if gain > 0.0:
-                to = PLACE(successors[s, k])
+                to = PLACE(successors[s, action, k])
                 before = ahead[to]
                 there[found] = to
                 found += PLACE(before == 0.0)
@@ -107,9 +110,9 @@ def belief_commands(
             else:
                 value[:] = 0.0
                 for i in range(count):
-                    s = here[i]
-                    for a in range(actions):
-                        value[a] += mass[s] * q_values[plan, s, a]
+                    now, q = mass[here[i]], q_values[plan, here[i]]
+                    for a in range(value.size):
+                        value[a] += now * q[a]
                 best = value.max()
                 for a in preference[plan]:
                     if value[a] >= best - tie_tolerance:
@@ -142,7 +145,10 @@ def push_rows(
     keep,
     tolerance,
 ):
-    """Push every row through its actions; see `replan.skip.segments.Segments` for what comes back."""
+    """Push every row through its actions; see `replan.skip.segments.Segments` for what comes back.
+
+    Distribution r * (L + 1) + k is that of row r after k steps.
+    """
     rows, steps = actions.shape
     size = successors.shape[1]
     with_action = state_action.shape[1] > 0
@@ -184,13 +190,13 @@ def push_rows(
 
 
 @jit
-def reach(begin, rows, weights, steps, offsets, cells, masses, candidate, out):
+def reach(begin, rows, weights, nodes, offsets, cells, masses, candidate, out):
     """Add weighted distributions of some rows of segments to (T + 1, S) `out`, at every candidate time."""
     length = candidate.size - begin
     for i in range(rows.size):
         for k in range(1, length):
             if candidate[begin + k]:
-                first = rows[i] * (steps + 1) + k
+                first = nodes[rows[i], k]
                 for e in range(offsets[first], offsets[first + 1]):
                     out[begin + k, cells[e]] += weights[i] * masses[e]
 
@@ -198,13 +204,24 @@ def reach(begin, rows, weights, steps, offsets, cells, masses, candidate, out):
 @jit
 def _expect_ahead(u, first, last, cells, masses, values, total):
     """Add up what the masses find at u, by column, into `total`; return their weight on known states."""
-    total[:] = 0.0
-    weight, known = 0.0, values.shape[2] - 1
+    weight, known, there = 0.0, values.shape[2] - 1, values[u]
     for e in range(first, last):
-        ahead = values[u, cells[e]]
-        weight += masses[e] * ahead[known]
-        for c in range(total.size):
-            total[c] += masses[e] * ahead[c]
+        weight += masses[e] * there[PLACE(cells[e]), known]
+    for c in range(0, total.size, 3):  # three sums at a time are kept in registers
+        one, two, three = 0.0, 0.0, 0.0
+        if c + 3 <= total.size:
+            for e in range(first, last):
+                ahead, mass = there[PLACE(cells[e])], masses[e]
+                one += mass * ahead[c]
+                two += mass * ahead[c + 1]
+                three += mass * ahead[c + 2]
+            total[c], total[c + 1], total[c + 2] = one, two, three
+        else:
+            for rest in range(c, total.size):
+                one = 0.0
+                for e in range(first, last):
+                    one += masses[e] * there[PLACE(cells[e]), rest]
+                total[rest] = one
     return weight
 
 
@@ -227,7 +244,9 @@ def fill_in(first, last, stride, values):
 
 
 @jit
-def candidate_values(begin, rows, gained, offsets, cells, masses, candidate, latest, price, values, out):
+def candidate_values(
+    begin, rows, gained, nodes, offsets, cells, masses, candidate, latest, price, values, out
+):
     """Fill (R, T + 1, C) `out` with the value of each candidate for the next update, by updates left."""
     columns, length = out.shape[2], candidate.size - begin
     total = np.empty(columns)
@@ -236,7 +255,7 @@ def candidate_values(begin, rows, gained, offsets, cells, masses, candidate, lat
             u = begin + k
             if not candidate[u] or u > latest[0]:
                 continue
-            first = rows[i] * gained.shape[1] + k
+            first = nodes[rows[i], k]
             weight = _expect_ahead(u, offsets[first], offsets[first + 1], cells, masses, values, total)
             if weight <= 0.0:
                 continue
@@ -246,7 +265,9 @@ def candidate_values(begin, rows, gained, offsets, cells, masses, candidate, lat
 
 
 @jit
-def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, price, values, best, chosen):
+def best_next(
+    begin, rows, gained, nodes, offsets, cells, masses, candidate, latest, price, values, best, chosen
+):
     """Fill (R, C) `best` and `chosen`: the best next update time and its value, by updates left.
 
     Column c of `values` (T + 1, S, ...) is what going on is worth with c updates after the next one; the last
@@ -260,7 +281,7 @@ def best_next(begin, rows, gained, offsets, cells, masses, candidate, latest, pr
             u = begin + k
             if not candidate[u] or u > latest[0]:
                 continue
-            first = rows[i] * gained.shape[1] + k
+            first = nodes[rows[i], k]
             weight = _expect_ahead(u, offsets[first], offsets[first + 1], cells, masses, values, total)
             if weight <= 0.0:
                 continue

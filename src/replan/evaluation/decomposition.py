@@ -33,7 +33,7 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.evaluation.localised import Chain
-from replan.evaluation.visited_steps import Robots, UpdateTimes, row_blocks, visits
+from replan.evaluation.visited_steps import Robots, UpdateTimes, one_by_one, row_blocks, visits
 from replan.execute.mission import Mission, require_instant, require_mission
 from replan.execute.progress import Progress
 from replan.model.kernel import Array, Indices
@@ -160,12 +160,12 @@ class _SwitchedRobot:
         if self.on.look and not self.apart:
             share = mass.sum(keepdims=True)
             rows = np.flatnonzero(mass)[:1]
-            yield rows, share, partial(self.interval, progress, rows, mass[None] / share)
+            yield rows, one_by_one(share, partial(self.interval, progress, rows, mass[None] / share))
             return
         for rows in row_blocks(self.mission, mass):
             before = np.zeros((len(rows), len(mass)))
             before[np.arange(len(rows)), rows] = 1.0
-            yield rows, mass[rows], partial(self.interval, progress, rows, before)
+            yield rows, one_by_one(mass[rows], partial(self.interval, progress, rows, before))
 
     def interval(self, progress: Progress, rows: Indices, before: Array, end: int) -> Iterator[SkipStep]:
         """Yield the steps from an update, where (R, S) `before` is, to `end`; their actions are left out."""

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 
 import numpy as np
 
 from replan.evaluation.localised import Chain, losses
+from replan.evaluation.remaining_actions import RemainingActions
 from replan.evaluation.visited_steps import (
     UpdateTimes,
-    interval_steps,
-    last_time,
     mission_robots,
     require_room,
     visits,
@@ -28,6 +27,7 @@ from replan.execute.progress import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.model.reward import expectation
 from replan.planning.backward_induction import Oracle, oracle, require_oracle_memory
+from replan.planning.followed import FollowedStep, follow_action
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
 from replan.schedule.spending import Spending
@@ -113,12 +113,12 @@ def evaluate(
         Return, regret, expected updates and the loss of every step.
     """
     mission, best = reach_and_oracle(mission, best)
-    follow = _followed(mission, rule)
-    expected_return, steps = _forwards(follow, best)
+    followed = _followed(mission, rule)
+    expected_return, steps = _forwards(followed, best)
     dynamic = None
     small = mission.is_whole and mission.world.states <= mission.sizes.all_starts
     if all_starts and small:
-        dynamic = mission.world.worst(best.values[0] - _backwards(follow))
+        dynamic = mission.world.worst(best.values[0] - _backwards(followed))
     return Evaluation(
         float(best.values[0][mission.world.start]), expected_return, steps, dynamic, mission.spending
     )
@@ -211,33 +211,26 @@ def _forwards(update_times: UpdateTimes | Chain, best: Oracle | None) -> tuple[f
 
 
 def _backwards(update_times: UpdateTimes | Chain) -> Array:
-    """(S,) expected return from every start state, by chaining skip intervals backwards."""
+    """(S,) expected return from every start state, update by update backwards."""
     if isinstance(update_times, Chain):
         return update_times.all_returns()
     mission, rule = update_times.mission, update_times.rule
     everyone = np.arange(mission.world.states)
     nodes = _reachable(update_times, everyone)
     values: dict[Key, Array] = {}
-    same_update = defaultdict(dict)
-    for key, node in nodes.items():
-        same_update[node[0].update.identity][key] = node
-    for _, here in sorted(same_update.items(), key=itemgetter(0), reverse=True):
-        for key in here:
-            values[key] = np.zeros(mission.world.states)
-        gained = np.zeros(mission.world.states)
-        progress = next(iter(here.values()))[0]
-        for step in interval_steps(mission, progress, everyone, max(last_time(c) for _, c in here.values())):
-            gained = gained + step.reward
-            for key, (progress, chances) in here.items():
-                weight = chances[:, step.time + 1]
-                if weight.any():
-                    ahead = 0.0
-                    if step.time + 1 < mission.horizon:
-                        ahead = step.after @ sum(
-                            probability * values[after.key(rule)]
-                            for probability, after in mission.outcomes(progress, step.time + 1)
-                        )
-                    values[key] += weight * (gained + ahead)
+
+    @cache
+    def step(time: int, action: int) -> FollowedStep:
+        return follow_action(mission.world.kernel(time), mission.world.reward(time), action)
+
+    for key, (progress, chances) in sorted(nodes.items(), key=itemgetter(0), reverse=True):
+        robots = RemainingActions.of(mission, progress, everyone, chances)
+
+        def updated(time: int, before: Progress = progress) -> Array:
+            outcomes = mission.outcomes(before, time)
+            return np.sum([share * values[after.key(rule)] for share, after in outcomes], axis=0)
+
+        values[key] = robots.values(updated, step)
     return values[mission.beginning().key(rule)]
 
 

@@ -13,6 +13,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from replan.evaluation.remaining_actions import RemainingActions
 from replan.execute.mission import Mission
 from replan.execute.progress import Key, Progress
 from replan.model.kernel import Array, Indices
@@ -62,8 +63,10 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
     return False
 
 
-Robots = tuple[Indices, Array, Callable[[int], Iterator[SkipStep]]]
-"""(R,) states seen at an update, (R,) their probability, and the steps from there to a given time."""
+Steps = Iterator[tuple[SkipStep, Array, Array]]
+"""Steps of G groups of robots, with the probability of each group and of its update right after the step."""
+Robots = tuple[Indices, Callable[[Array], Steps]]
+"""(R,) states seen at an update, and the steps from there, given (R, T + 1) chances of the next update."""
 
 
 def require_room(mission: Mission, *, beside: int = 0) -> None:
@@ -78,7 +81,7 @@ def require_room(mission: Mission, *, beside: int = 0) -> None:
 def visits(
     update_times: UpdateTimes, robots_at: Callable[[Progress, Array], Iterator[Robots]]
 ) -> Iterator[tuple[Progress, SkipStep, Array]]:
-    """Yield every step of every skip interval, with (R,) the probability that its robots come to take it.
+    """Yield every step of every skip interval, with (G,) the probability that its robots come to take it.
 
     `robots_at` tells how robots act that are distributed as (S,) mass at an update.
     """
@@ -93,23 +96,42 @@ def visits(
     arrive(mission.beginning(), np.eye(1, mission.world.states, mission.world.start)[0])
     for time in range(mission.horizon):
         for _, (progress, mass) in sorted(waiting.pop(time, {}).items(), key=itemgetter(0)):
-            for rows, share, steps_until in robots_at(progress, mass):
-                chances = update_times(progress, rows)
-                still = share
-                for step in steps_until(last_time(chances)):
+            for rows, follow in robots_at(progress, mass):
+                for step, still, leaving in follow(update_times(progress, rows)):
                     yield progress, step, still
-                    leaving = share * chances[:, step.time + 1]
                     if step.time + 1 < mission.horizon and leaving.any():
-                        mass = leaving @ step.after
+                        moved = leaving @ step.after
                         for probability, after in mission.outcomes(progress, step.time + 1):
-                            arrive(after, probability * mass)
-                    still = still - leaving
+                            arrive(after, probability * moved)
 
 
 def mission_robots(mission: Mission, progress: Progress, mass: Array) -> Iterator[Robots]:
-    """Group robots by the state that they see; each acts as the mission's robot does."""
+    """Group robots by the state that they see; each acts as the mission's robot does.
+
+    Unless distributions are sparse, those with the same remaining actions are then pushed together.
+    """
     for rows in row_blocks(mission, mass):
-        yield rows, mass[rows], partial(interval_steps, mission, progress, rows)
+        if _is_sparse(mission):
+            yield rows, one_by_one(mass[rows], partial(interval_steps, mission, progress, rows))
+        else:
+            yield rows, partial(_together, mission, progress, rows, mass[rows])
+
+
+def _together(mission: Mission, progress: Progress, rows: Indices, share: Array, chances: Array) -> Steps:
+    return RemainingActions.of(mission, progress, rows, chances).steps(rows, share)
+
+
+def one_by_one(share: Array, steps_until: Callable[[int], Iterator[SkipStep]]) -> Callable[[Array], Steps]:
+    """Return the steps of R robots with probabilities (R,) `share`, given their steps to any time."""
+
+    def follow(chances: Array) -> Steps:
+        still = share
+        for step in steps_until(last_time(chances)):
+            leaving = share * chances[:, step.time + 1]
+            yield step, still, leaving
+            still = still - leaving
+
+    return follow
 
 
 def row_blocks(mission: Mission, mass: Array) -> Iterator[Indices]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from replan import _loops
 from replan.model.general_kernel import GeneralKernel, merge_successors
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.sizes import require_memory
@@ -36,18 +37,17 @@ def combine(kernels: Sequence[Kernel], weights: Sequence[float]) -> Kernel:
 
 
 def stack_kernels(kernels: Sequence[Kernel]) -> tuple[Indices, Array]:
-    """(K, S, k) successors and (K, S, A, k) probabilities, for compiled loops."""
+    """(K, S, A, k) successors of each action and their probabilities, for compiled loops."""
     if grids := _differing_in_slip_alone(kernels):
         return _stack_slips(grids)
     lists = [one.general() for one in kernels]
     states, actions = lists[0].states, lists[0].actions
-    width = max(one.successors.shape[1] for one in lists)
-    require_memory(len(lists) * states * (actions + 1) * width, f"{len(lists)} kernels of {states} states")
-    successors = np.zeros((len(lists), states, width), dtype=np.int64)
-    probabilities = np.zeros((len(lists), states, actions, width))
-    for i, one in enumerate(lists):
-        successors[i, :, : one.successors.shape[1]] = one.successors
-        probabilities[i, :, :, : one.successors.shape[1]] = one.probabilities
+    width = max(one.most_successors for one in lists)
+    require_memory(1.5 * len(lists) * states * actions * width, f"{len(lists)} kernels of {states} states")
+    successors = np.empty((len(lists), states, actions, width), dtype=np.int32)
+    probabilities = np.empty(successors.shape)
+    for one, *parts in zip(lists, successors, probabilities, strict=True):
+        _loops.general.by_action(one.successors, one.probabilities, *parts)
     return successors, probabilities
 
 
@@ -61,14 +61,17 @@ def _differing_in_slip_alone(kernels: Sequence[Kernel]) -> list[SlipKernel]:
 def _stack_slips(grids: Sequence[SlipKernel]) -> tuple[Indices, Array]:
     """Stack kernels of one grid, whose probabilities are linear in the slip."""
     first, actions = grids[0], grids[0].actions
-    require_memory((len(grids) + 4) * first.states * (actions + 1) * actions, f"{len(grids)} kernels")
+    require_memory((len(grids) + 4) * first.states * 1.5 * actions**2, f"{len(grids)} kernels")
     parts = np.concatenate([np.eye(actions), np.broadcast_to(first.law, (actions, actions))])
     lists, merged = merge_successors(
         first.destinations(), np.broadcast_to(parts, (first.states, *parts.shape))
     )
     sure, astray = merged[:, :actions], merged[:, actions:]
     slips = np.stack([np.broadcast_to(grid.slip, grid.states) for grid in grids])[:, :, None, None]
-    return np.repeat(lists[None], len(grids), axis=0), (1 - slips) * sure + slips * astray
+    shape = (len(grids), first.states, actions, lists.shape[1])
+    successors = np.empty(shape, dtype=np.int32)
+    successors[:] = lists[:, None]
+    return successors, (1 - slips) * sure + slips * astray
 
 
 def side_by_side(kernels: Sequence[GeneralKernel]) -> tuple[Indices, list[Array]]:

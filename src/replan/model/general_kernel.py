@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -114,6 +115,11 @@ class GeneralKernel:
     def actions(self) -> int:
         """Number of actions A."""
         return self.probabilities.shape[1]
+
+    @cached_property
+    def most_successors(self) -> int:
+        """Greatest number of states to which one action leads from one state."""
+        return int((self.probabilities != 0).sum(axis=2).max())
 
     def dense(self) -> Array:
         """Return the kernel as an (S, A, S) array."""

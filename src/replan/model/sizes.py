@@ -52,6 +52,9 @@ class Sizes:
         Probabilities in a block of rows of look-ahead's programme.
     entries_kept : int
         Probabilities that it keeps for the second of two passes; 12 bytes each.
+    entries_in_tree : int
+        Probabilities of all plans together up to which it walks them as one tree where nothing moves; 0:
+        every plan by itself.
     certified_starts : int
         States up to which certificates are of every start, and the theorem is computed.
     legs_at_once : int
@@ -70,6 +73,7 @@ class Sizes:
     states_asked: int = 1_000
     entries_at_once: int = 20_000_000
     entries_kept: int = 30_000_000
+    entries_in_tree: int = 30_000_000
     certified_starts: int = 1_000
     legs_at_once: int = 256
 

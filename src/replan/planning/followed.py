@@ -60,6 +60,15 @@ def follow(kernel: Kernel, reward: Reward, policy: Indices) -> FollowedStep:
     return FollowedStep(successors, probabilities, gained)
 
 
+def follow_action(kernel: Kernel, reward: Reward, action: int) -> FollowedStep:
+    """Return the step of a kernel under one action, without the successors of the others."""
+    step = follow(kernel, reward, np.full(kernel.states, action))
+    used = step.probabilities != 0
+    order = np.argsort(~used, axis=1, kind="stable")[:, : int(used.sum(axis=1).max())]
+    lists = (np.take_along_axis(part, order, axis=1) for part in (step.successors, step.probabilities))
+    return FollowedStep(*lists, step.reward)
+
+
 def policy_values(
     kernel_at: Callable[[int], Kernel],
     reward: Callable[[int], Reward],

@@ -11,6 +11,7 @@ import numpy as np
 from replan import _loops
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import Sizes, require_memory
+from replan.skip.plan_tree import PlanTree, plan_tree
 from replan.skip.propagation import Propagation
 from replan.skip.segments import Segments, WorldStack, commands, walk_segments
 
@@ -62,6 +63,18 @@ class CandidateTable:
         self.row_of = np.full(problem.along.states, -1)  # (S,) row in the shared blocks, counted through
         self.kept: dict[int, tuple[Indices, list[Segments]]] = {}  # of other times, as long as there is room
         self.room = problem.sizes.entries_kept
+        self.tree: PlanTree | None = None  # of all states, where nothing moves
+
+    def grow_tree(self) -> None:
+        """Make the segments of all states and times at once, if nothing moves and they are few enough."""
+        problem = self.problem
+        most = problem.sizes.entries_in_tree
+        if self.stride > 1 or len(problem.along.successors) > 1 or not most:
+            return
+        times = self.times if problem.first_actions is not None else [self.begin, *self.times]
+        same = max(self.begin + 1, problem.shared.start)
+        acting = {time: problem.acting_from(same if self._is_shared(time) else time) for time in times}
+        self.tree = plan_tree(problem.along, acting, tolerance=problem.tolerance, most=most)
 
     def reached(self, states: Indices) -> np.ndarray:
         """(T + 1, S) whether an update at that time can see that state, with more than the tolerance."""
@@ -82,7 +95,7 @@ class CandidateTable:
             spread = np.zeros_like(most)
             for block, rows, places in self.blocks(u, seen):
                 _loops.segments.reach(
-                    u, rows, most[u, seen[places]], block.steps, block.offsets, block.cells, block.masses,
+                    u, rows, most[u, seen[places]], block.nodes, block.offsets, block.cells, block.masses,
                     self.candidate, spread,
                 )  # fmt: skip
             np.maximum(most, spread, out=most)
@@ -135,7 +148,7 @@ class CandidateTable:
         for block, rows, places in self.blocks(self.begin, states):
             worth = found[places]
             _loops.segments.candidate_values(
-                self.begin, rows, block.gained, block.offsets, block.cells, block.masses,
+                self.begin, rows, block.gained, block.nodes, block.offsets, block.cells, block.masses,
                 self.candidate, self.latest, self.problem.price, values, worth,
             )  # fmt: skip
             if not self.problem.spend_all:
@@ -180,6 +193,9 @@ class CandidateTable:
 
     def blocks(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
         """Yield blocks of segments from `time`, some of their rows, and the places of these in `states`."""
+        if self.tree is not None and time in self.tree.plan_of:
+            yield self.tree.segments(time), states, np.arange(len(states))
+            return
         if not self._is_shared(time):
             yield from self._unshared(time, states)
             return
@@ -239,8 +255,8 @@ class CandidateTable:
         value, at = best[places, 1:], chosen[places, 1:]
         if value.size:
             _loops.segments.best_next(
-                time, rows, gained, block.offsets, block.cells, block.masses, self.candidate, self.latest,
-                self.problem.price, ahead, value, at,
+                time, rows, gained, block.nodes, block.offsets, block.cells, block.masses, self.candidate,
+                self.latest, self.problem.price, ahead, value, at,
             )  # fmt: skip
             best[places, 1:], chosen[places, 1:] = value, at
 
@@ -259,7 +275,7 @@ def _possible(along: WorldStack, begin: int, states: Indices) -> np.ndarray:
     possible[begin, states] = True
     for t in range(begin, along.horizon):
         here, kernel = np.flatnonzero(possible[t]), along.kernel_of[t]
-        likely = (along.probabilities[kernel, here] > 0).any(axis=1)
+        likely = along.probabilities[kernel, here] > 0
         possible[t + 1, along.successors[kernel, here][likely]] = True
     return possible
 

@@ -51,7 +51,7 @@ class Programme:
         for block, rows, places in self.table.blocks(time, seen):
             gained = gained + weights[places] @ block.gained[rows, : self.table.problem.horizon - time + 1]
             _loops.segments.reach(
-                time, rows, weights[places], block.steps, block.offsets, block.cells, block.masses,
+                time, rows, weights[places], block.nodes, block.offsets, block.cells, block.masses,
                 self.table.candidate, spread,
             )  # fmt: skip
         return np.asarray(gained), spread
@@ -81,6 +81,8 @@ def solve(
     states = np.asarray(states, dtype=np.int64)
     columns = 1 if budget_left is None else budget_left
     table = CandidateTable(problem, begin, stride, columns)
+    if len(states) == problem.along.states:
+        table.grow_tree()
     reached = table.reached(states)
     later = np.full((*reached.shape, columns), problem.horizon) if with_later else None
     values, errors = table.solve_later(
@@ -102,6 +104,7 @@ def solve_between(problem: Problem, begin: int, values: Array, budget_left: int)
 def later_values(problem: Problem, begin: int, budget_left: int | None, *, stride: int) -> Array:
     """(T + 1, S, B + 1) `Programme.values` of later updates, for robots that saw any state at `begin`."""
     table = CandidateTable(problem, begin, stride, 1 if budget_left is None else budget_left)
+    table.grow_tree()
     shape = (problem.horizon + 1, problem.along.states)
     values, _ = table.solve_later(np.ones(shape, dtype=bool), unlimited=budget_left is None)
     return values

@@ -90,7 +90,7 @@ class BeliefTables:
     """The plans of the times from an update on and the kernels expected then; the last ones are kept."""
 
     successors: Indices = field(repr=False)
-    """(K, S, k)"""
+    """(K, S, A, k) of each action"""
     probabilities: Array = field(repr=False)
     """(K, S, A, k)"""
     kernel_of: Indices = field(repr=False)
@@ -110,7 +110,7 @@ class BeliefPropagation:
     kernel_at: Callable[[int], Kernel]
     """t -> the kernel expected at t."""
     stacked: tuple[Indices, Array] | None = field(default=None, repr=False)
-    """(K, S, k), (K, S, A, k): the kernels of the plan's times, where they are known."""
+    """(K, S, A, k) successors and probabilities of the plan's times, where they are known."""
     is_sparse: bool = False
     """Whether beliefs are sparse matrices: on a large grid they hold the cells that can be reached."""
 

@@ -7,7 +7,7 @@ One walk to the end of the horizon therefore serves every candidate for the next
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,7 +31,7 @@ class WorldStack:
     horizon: int
     """T."""
     successors: Indices = field(repr=False)
-    """(K, S, k) successors of each distinct kernel."""
+    """(K, S, A, k) successors of each action in each distinct kernel."""
     probabilities: Array = field(repr=False)
     """(K, S, A, k) their probabilities."""
     kernel_of: Indices = field(repr=False)
@@ -51,7 +51,7 @@ class WorldStack:
         return self.successors.shape[1]
 
     def kernel_lists(self, time: int) -> tuple[Indices, Array]:
-        """(1, S, k) successors and (1, S, A, k) probabilities of one time."""
+        """(1, S, A, k) successors and probabilities of one time."""
         one = slice(self.kernel_of[time], self.kernel_of[time] + 1)
         return self.successors[one], self.probabilities[one]
 
@@ -93,17 +93,14 @@ class Segments:
     """(R, L + 1) expected reward of the first k steps."""
     lost: Array
     """(R, L + 1) mass pruned by then, a bound on the total variation to the exact distribution."""
+    nodes: Indices
+    """(R, L + 1) the distribution of each row after k steps; rows of several segments can share them."""
     offsets: Indices
-    """(R * (L + 1) + 1,) entry r * (L + 1) + k: where row r after k steps begins in the two below."""
+    """(n + 1,) where each distribution begins in the two below."""
     cells: np.ndarray
     """(N,) occupied states."""
     masses: Array
     """(N,) their probabilities."""
-
-    @property
-    def steps(self) -> int:
-        """L."""
-        return self.gained.shape[1] - 1
 
 
 def walk_segments(
@@ -128,15 +125,20 @@ def walk_segments(
         )  # fmt: skip
 
     bands = band_results(push, len(states), serial=actions.size < SERIAL_BELOW)
-    if len(bands) == 1:
-        return Segments(states, *bands[0])
-    gained, lost, offsets, cells, masses = zip(*bands, strict=True)
+    gained, lost, *lists = zip(*bands, strict=True)
+    nodes = np.arange(actions.size + len(states)).reshape(len(states), -1)
+    return Segments(states, np.concatenate(gained), np.concatenate(lost), nodes, *join_lists(*lists))
+
+
+def join_lists(
+    offsets: Sequence[Indices], cells: Sequence[Indices], masses: Sequence[Array]
+) -> tuple[Indices, Indices, Array]:
+    """Return the offsets, cells and masses of several bands as those of one."""
+    if len(offsets) == 1:
+        return offsets[0], cells[0], masses[0]
     ends = np.cumsum([0, *(band[-1] for band in offsets)])
     joined = [band[:-1] + end for band, end in zip(offsets, ends, strict=False)]
-    return Segments(
-        states, np.concatenate(gained), np.concatenate(lost), np.concatenate([*joined, ends[-1:]]),
-        np.concatenate(cells), np.concatenate(masses),
-    )  # fmt: skip
+    return np.concatenate([*joined, ends[-1:]]), np.concatenate(cells), np.concatenate(masses)
 
 
 def commands(
@@ -171,8 +173,8 @@ def _belief_commands(
 ) -> Indices:
     """(R, steps) actions: the (R, d) `given` ones, then those of the plan.
 
-    `stacked` are kernels (K, S, k), (K, S, A, k), and (d + L,) those of the steps before the plan and of the
-    plan's rows.
+    `stacked` are successors and probabilities (K, S, A, k), and (d + L,) the kernels of the steps before the
+    plan and of the plan's rows.
     """
     successors, probabilities, kernel_of = stacked
     tables, times = propagation.tables, np.arange(begin, begin + steps)
@@ -181,10 +183,14 @@ def _belief_commands(
     kernels = np.concatenate(
         [kernel_of[:ahead], kernel_of[len(kernel_of) - len(tables.q_values) :][rows[ahead:]]]
     )
-    return _loops.segments.belief_commands(
-        successors, probabilities, kernels, tables.q_values, tables.preference, rows, TIE_TOLERANCE,
-        tolerance, states, given,
-    )  # fmt: skip
+
+    def choose(first: int, last: int) -> Indices:
+        return _loops.segments.belief_commands(
+            successors, probabilities, kernels, tables.q_values, tables.preference, rows, TIE_TOLERANCE,
+            tolerance, states[first:last], given[first:last],
+        )  # fmt: skip
+
+    return np.concatenate(band_results(choose, len(states), serial=len(states) * steps < SERIAL_BELOW))
 
 
 def _given(
