@@ -31,14 +31,15 @@ def _decide(first, last, cells, masses, q_values, lowest, highest, values):
 
 @jit
 def walk(
-    first_state, last_state, successors, probabilities, state_action, next_state, actions, q_values, preference, lengths,
-    tie_tolerance, tolerance, most,
+    first_state, last_state, successors, probabilities, state_action, next_state, actions, q_values,
+    preference, lengths, tie_tolerance, tolerance, most,
 ):  # fmt: skip
     """Walk all plans from the states first_state to last_state.
 
     Plans that have taken the same actions share their distributions. `actions` are (P, S, L), or empty where
-    they follow from (S, P * A) `q_values` of the belief. Plan p takes lengths[p] steps. Return (P, R, L + 1) nodes and, by node, gained and lost, offsets, cells and masses;
-    empty nodes if there would be more than `most` masses.
+    they follow from (S, P * A) `q_values` of the belief. Plan p takes lengths[p] steps. Return (P, R, L + 1)
+    nodes and, by node, gained and lost, offsets, cells and masses; empty nodes if there would be more than
+    `most` masses.
     """
     states, count_actions = successors.shape[0], successors.shape[1]
     plans, steps = lengths.size, lengths.max()

@@ -23,7 +23,7 @@ NO_GROUP = UNKNOWN = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class GroupedStep:
     """The G groups of one step, from `time` to `time` + 1."""
 
     time: int
@@ -43,7 +43,7 @@ class RemainingActions:
     mission: Mission
     first: Indices = field(repr=False)
     """(R,) group of each robot in the first step."""
-    groups: tuple[Group, ...] = field(repr=False)
+    groups: tuple[GroupedStep, ...] = field(repr=False)
     """One for each step from the update on."""
 
     @classmethod
@@ -59,7 +59,7 @@ class RemainingActions:
             following = np.where(left < 1.0, following, NO_GROUP)
             keys = np.stack([actions[:, t - begin], left, following], axis=1)[here]
             (taken, leaving, later), index = _distinct(keys)
-            groups.append(Group(t, taken.astype(np.int64), leaving, later.astype(np.int64)))
+            groups.append(GroupedStep(t, taken.astype(np.int64), leaving, later.astype(np.int64)))
             following = np.full(len(states), NO_GROUP)
             following[here] = index
         return cls(mission, following, tuple(groups[::-1]))

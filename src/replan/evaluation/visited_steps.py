@@ -63,9 +63,9 @@ def draws_times(mission: Mission, rule: Rule) -> bool:
     return False
 
 
-Steps = Iterator[tuple[SkipStep, Array, Array]]
+GroupSteps = Iterator[tuple[SkipStep, Array, Array]]
 """Steps of G groups of robots, with the probability of each group and of its update right after the step."""
-Robots = tuple[Indices, Callable[[Array], Steps]]
+Robots = tuple[Indices, Callable[[Array], GroupSteps]]
 """(R,) states seen at an update, and the steps from there, given (R, T + 1) chances of the next update."""
 
 
@@ -117,14 +117,18 @@ def mission_robots(mission: Mission, progress: Progress, mass: Array) -> Iterato
             yield rows, partial(_together, mission, progress, rows, mass[rows])
 
 
-def _together(mission: Mission, progress: Progress, rows: Indices, share: Array, chances: Array) -> Steps:
+def _together(
+    mission: Mission, progress: Progress, rows: Indices, share: Array, chances: Array
+) -> GroupSteps:
     return RemainingActions.of(mission, progress, rows, chances).steps(rows, share)
 
 
-def one_by_one(share: Array, steps_until: Callable[[int], Iterator[SkipStep]]) -> Callable[[Array], Steps]:
+def one_by_one(
+    share: Array, steps_until: Callable[[int], Iterator[SkipStep]]
+) -> Callable[[Array], GroupSteps]:
     """Return the steps of R robots with probabilities (R,) `share`, given their steps to any time."""
 
-    def follow(chances: Array) -> Steps:
+    def follow(chances: Array) -> GroupSteps:
         still = share
         for step in steps_until(last_time(chances)):
             leaving = share * chances[:, step.time + 1]
