@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
+from replan.evaluation.agent_runs import run_agent
+from replan.model.slip import STAY
 from replan.robots.crazyflie import flights
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.robots.crazyflie.flight import FlightOutcome
@@ -153,3 +155,13 @@ def test_a_drone_flies_alike_to_the_bit_in_any_full_batch():
         paths.append(flight.log().positions[:, place:])
         physics.close()
     assert (paths[1] == paths[0]).all() and (paths[2] == paths[0]).all()
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+@pytest.mark.parametrize("meanwhile", ["go-on", "wait"])
+def test_drones_that_share_plans_fly_as_if_each_made_its_own(steps, meanwhile):
+    mission = FlightScene("sparse", 1, update_steps=steps, meanwhile=meanwhile).mission()
+    shared, own = (run_agent(each, Periodic(), seed=3) for each in (flights._sharing_plans(mission), mission))
+    assert shared.actions.tolist() == own.actions.tolist() and shared.times == own.times
+    hovering = [t for start in own.times for t in range(start, min(start + steps, mission.horizon))]
+    assert meanwhile == "go-on" or all(own.actions[t] == STAY for t in hovering)

@@ -37,6 +37,7 @@ from replan.robots.crazyflie.physics import Physics
 from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Rule
+from replan.skip.latency import Meanwhile
 from replan.skip.propagation import Execution
 from replan.study.candidates import candidates, schedule_of
 from replan.study.cells import Cell
@@ -71,6 +72,10 @@ class FlightScene:
         States of the grid model are whole cells, or cells cut 3 x 3.
     forecast : ForecastParameters, optional
         What the drone expects of the wind; by default that it stays as it is.
+    update_steps : int
+        Moves from the beginning of an update until its plan is in force.
+    meanwhile : {"go-on", "wait"}
+        Until then the drone flies on by its old plan, or hovers.
     """
 
     density: Density
@@ -79,6 +84,8 @@ class FlightScene:
     trial: int = 0
     cuts: int = 1
     forecast: ForecastParameters | None = None
+    update_steps: int = 0
+    meanwhile: Meanwhile = "go-on"
 
     @property
     def wind(self) -> Wind:
@@ -89,9 +96,10 @@ class FlightScene:
         """Return the mission in the grid model."""
         poles = layout(self.density, self.number)
         made = crazyflie_mission(poles, self.wind, execution=self.execution, cuts=self.cuts)
-        if self.forecast is None:
-            return made
-        return replace(made, robot=replace(made.robot, forecast=self.forecast.build(made.world)))
+        robot = replace(made.robot, update_steps=self.update_steps, meanwhile=self.meanwhile)
+        if self.forecast is not None:
+            robot = replace(robot, forecast=self.forecast.build(made.world))
+        return replace(made, robot=robot)
 
     def states_at(self, positions: Array) -> Indices:
         """Return the states of positions that an update shows."""
@@ -299,8 +307,9 @@ def _sharing_plans(mission: Mission) -> Mission:
     """Return the mission with a robot that makes each plan once for all agents; not on moving forecasts."""
     if mission.robot.forecast.moves:
         return mission
+    ((steps, _),) = mission.robot.durations
 
     def planner(kernel, reward, time: int, horizon: int, ties) -> Plan:
-        return mission.update(time).plan
+        return mission.update(time - steps, steps=steps).plan if time else mission.update(0).plan
 
     return replace(mission, robot=replace(mission.robot, planner=planner))

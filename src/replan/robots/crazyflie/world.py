@@ -28,7 +28,7 @@ from replan.execute.robot import Robot
 from replan.model.general_kernel import GeneralKernel, merge_successors
 from replan.model.kernel import Array, Indices, constant
 from replan.model.reward import Reward
-from replan.model.slip import MOVES
+from replan.model.slip import MOVES, STAY
 from replan.model.world import World
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,
@@ -181,6 +181,7 @@ def crazyflie_world(
         start_states=np.flatnonzero(~layout.blocked[cell]),
         grid=(side, side),
         declared_successors=successors,
+        waiting=STAY,
     )
 
 
