@@ -10,7 +10,7 @@ import pytest
 from tests.late_robot import LateMission, Moment
 from tests.tiny_worlds import random_world
 
-from replan import InputError, Robot, Spending, evaluate, rollout
+from replan import InputError, Robot, Spending, evaluate, optimum, rollout
 from replan.evaluation.exact import all_returns, evaluate_times
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
@@ -141,3 +141,55 @@ def test_what_cannot_be_is_refused_in_one_line():
             Robot(planning_horizon=2, update_steps=wrong)
     with pytest.raises(InputError, match="meanwhile"):
         Robot(planning_horizon=2, meanwhile="hover")
+
+
+@pytest.mark.parametrize(
+    ("execution", "steps", "meanwhile"), list(product(EXECUTIONS, DURATIONS, MEANWHILES)), ids=str
+)
+def test_the_floor_is_the_best_of_all_decisions_of_the_literal_robot(execution, steps, meanwhile):
+    spendings = (
+        Spending.exactly(2),
+        Spending.at_most(2),
+        Spending.at_price(0.05),
+        Spending.at_price(0.1, limit=1),
+    )
+    for seed, spending in enumerate(spendings):
+        mission = late_mission(seed, execution, steps, meanwhile, horizon=6).with_spending(spending)
+        literal = LateMission(mission)
+
+        def options(moment: Moment, mission=mission, spacing=literal.spacing) -> tuple[bool, ...]:
+            spending = mission.spending
+            if mission.robot.sees:
+                return (False, True)
+            first = moment.last_update == 0 and spending.first_is_forced
+            late = spending.exact and moment.left * spacing >= mission.horizon - moment.time
+            return (True,) if first or late else (False, True)
+
+        best, price = literal.value(options, price=spending.price or 0.0), spending.price or 0.0
+        found = optimum(mission)
+        assert found.feedback_objective == pytest.approx(best, abs=1e-12)
+        assert found.feedback_updates * price <= 0.05 * 6
+        assert found.fixed_regret == pytest.approx(
+            evaluate(mission, FixedTimes(found.fixed_times)).regret, abs=1e-12
+        )
+
+
+@pytest.mark.parametrize(("steps", "meanwhile"), list(product((1, 2, {1: 0.5, 3: 0.5}), MEANWHILES)), ids=str)
+def test_the_floor_of_a_localised_robot_whose_forecast_compares_estimates(steps, meanwhile):
+    mission = late_mission(1, "localised", steps, meanwhile, horizon=7, forecast=Trend())
+    mission = mission.with_spending(Spending.at_most(3))
+    best = LateMission(mission).value(lambda moment: (False, True))
+    assert optimum(mission).feedback_objective == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize(("execution", "steps"), list(product(EXECUTIONS, (1, 2))))
+def test_no_fixed_times_are_better_than_the_best(execution, steps):
+    mission = late_mission(2, execution, steps, "go-on", horizon=7).with_spending(Spending.exactly(2))
+    found = optimum(mission)
+    first = range(1, 7) if mission.robot.sees else (1,)
+    tried = [
+        evaluate_times(mission, (a, b)).regret for a in first for b in range(a + steps, 7) if b <= 7 - steps
+    ]
+    assert found.fixed_regret <= min(tried) + 1e-12
+    if not mission.robot.sees:
+        assert found.fixed_regret == pytest.approx(min(tried), abs=1e-12)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from replan import Robot, Spending
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import evaluate_times, regret
+from replan.evaluation.fixed_search import FixedSearch
 from replan.evaluation.optimal_schedule import (
-    _FixedSearch,
     best_feedback,
     feedback_regrets,
     feedback_value,
@@ -132,7 +132,7 @@ def test_a_search_is_proved_from_as_many_nodes_on_as_it_visits(monkeypatch):
     slip = drift.piecewise(20, slip=0.1, quiet=0.0, bursts=[(0.3, 0.7, 0.05)])
     mission, extend, visited = (
         Mission(rover(4, slip), Robot(planning_horizon=4), Spending.exactly(4)),
-        _FixedSearch.extend,
+        FixedSearch.extend,
         [],
     )
 
@@ -140,7 +140,7 @@ def test_a_search_is_proved_from_as_many_nodes_on_as_it_visits(monkeypatch):
         visited.append(times)
         extend(search, times, gained, mass)
 
-    monkeypatch.setattr(_FixedSearch, "extend", noting)
+    monkeypatch.setattr(FixedSearch, "extend", noting)
     whole, count = optimum(mission), len(visited)
     assert len(set(visited)) == count > 2
     found = [optimum(replace(mission, sizes=Sizes(schedules=nodes))) for nodes in (count - 1, count)]

@@ -13,7 +13,8 @@ from replan.model.sizes import Sizes
 from replan.schedule.candidate_table import Problem
 from replan.schedule.spending import FIRST_UPDATE
 from replan.schedule.update_programme import Programme, solve_between
-from replan.skip.segments import WorldStack, commands, stack_world
+from replan.skip.commands import commands
+from replan.skip.segments import WorldStack, stack_world
 
 NO_SEGMENTS_KEPT = Sizes(entries_kept=0)
 

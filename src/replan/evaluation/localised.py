@@ -12,14 +12,14 @@ from functools import partial
 
 import numpy as np
 
-from replan.execute.mission import Mission, require_instant
+from replan.execute.mission import Mission
 from replan.execute.progress import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle
 from replan.planning.followed import FollowedStep, follow
 from replan.schedule.ask import update_chances
 from replan.schedule.rule import Rule, require_instance
-from replan.schedule.seeing_programme import SeeingProblem, SeeingProgramme, solve_seeing
+from replan.schedule.seeing_programme import PlanName, SeeingProblem, SeeingProgramme, solve_seeing
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,17 +159,17 @@ def losses(chain: Chain, best: Oracle | None) -> tuple[float, Array, Array, Arra
 def best_programme(mission: Mission) -> SeeingProgramme:
     """Return the best feedback schedule with at most the mission's budget, by the true kernels."""
     world = mission.world
-    require_instant(mission, "the optimum is computed")
     problem = SeeingProblem(
         world.kernel,
         world.reward,
-        lambda name: mission.update(*name).plan,
+        lambda name, t: mission.update(*name).plan.at(t).policy,
         mission.robot.forecast.compares,
         begin=0,
         horizon=mission.horizon,
-        in_force=(0, 0),
+        in_force=(0, 0, 0),
         limit=mission.limit,
         price=mission.spending.price or 0.0,
+        latency=mission.task.latency,
     )
     return solve_seeing(problem)
 
@@ -182,20 +182,36 @@ class SeeingAfter:
     times: tuple[int, ...]
     """Times of the updates so far."""
 
+    @property
+    def name(self) -> PlanName:
+        """The plan that the last of these updates made."""
+        return self._made(self.times)
+
+    def _made(self, times: tuple[int, ...]) -> PlanName:
+        problem = self.programme.problem
+        if not times:
+            return problem.in_force
+        before = (0, 0, *times)[-2]
+        return problem.made(times[-1], (before, 0, 0), problem.latency.longest)
+
     def onward(self, time: int, mass: Array) -> tuple[Array, Array]:
         """(T - time + 1,) gains of robots that keep the plan, and (T + 1, S) where they go."""
-        problem = self.programme.problem
-        before, last = (0, 0, *self.times)[-2:]
-        name = problem.made(last, (before, 0)) if self.times else problem.in_force
-        return self.programme.steps(name, time, mass)
+        problem, name, old = self.programme.problem, self.name, self._made(self.times[:-1])
+        arrival = name[0] + name[2]
+
+        def policy_at(t: int) -> Indices:
+            return problem.policy(name, t) if t >= arrival else problem.meanwhile(old, t)
+
+        return self.programme.steps(policy_at, time, mass)
 
     @property
     def values(self) -> Array:
         """(T + 1, S, B + 2) what an update at each time makes of a state; the last column is 1."""
-        problem, last = self.programme.problem, self.times[-1] if self.times else 0
+        problem, name = self.programme.problem, self.name
         states, columns = self.programme.values.shape
         values = np.zeros((problem.horizon + 1, states, columns + 1))
-        for u in range(last + 1, problem.horizon):
-            values[u, :, :-1] = self.programme.updated[problem.made(u, (last, 0))]
-            values[u, :, -1] = 1.0
+        for u in range(name[0] + 1, problem.horizon):
+            if (u, name) in self.programme.updated:
+                values[u, :, :-1] = self.programme.updated[u, name]
+                values[u, :, -1] = 1.0
         return values

@@ -8,19 +8,22 @@ bound under the feedback values: no fixed schedule does better from an update on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from replan.errors import InputError
 from replan.evaluation.compared_programme import ComparedProgramme
-from replan.evaluation.exact import from_start
+from replan.evaluation.exact import from_start, regret
+from replan.evaluation.fixed_search import BestOnward, FixedSearch
+from replan.evaluation.late_floor import LateFloor
 from replan.evaluation.localised import SeeingAfter, best_programme
 from replan.execute.mission import Mission, require_instant, require_mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import oracle_return
 from replan.schedule.candidate_table import Problem
+from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Context, Decision, Need, Rule
 from replan.schedule.spending import FIRST_UPDATE, Spending
 from replan.schedule.update_programme import Programme, solve
@@ -91,11 +94,32 @@ def optimum(mission: Mission) -> Optimum:
         that are not finite.
     """
     require_mission(mission)
+    require_optimum(mission)
     if mission.robot.sees:
-        return _seeing_optimum(mission.with_spending(mission.spending.unforced()).within_reach())
-    require_instant(mission, "the optimum is computed")
+        mission = mission.with_spending(mission.spending.unforced())
     mission = mission.within_reach()
     best, paid = _finite_return(mission), mission.spending.paid
+    value, updates, programme_after = _feedback_optimum(mission)
+    if len(mission.robot.durations) > 1:
+        times, proved = _suited_times(mission), False
+        fixed = regret(mission, FixedTimes(times))
+    else:
+        search = FixedSearch(mission, programme_after, mission.sizes.schedules)
+        search.extend(*_opening(mission))
+        times, proved = search.times, search.proved
+        fixed = best - search.value - paid(len(times))
+    return Optimum(best, times, fixed, proved, best - value - paid(updates), updates, mission.spending)
+
+
+def _feedback_optimum(mission: Mission) -> tuple[float, float, Callable[[tuple[int, ...]], BestOnward]]:
+    """Return the objective of the best feedback schedule, its expected updates, and the best way on."""
+    if mission.robot.sees:
+        programme, start = best_programme(mission), mission.world.start
+        best = programme.values[start, -1], programme.counts[start, -1]
+        return float(best[0]), float(best[1]), partial(SeeingAfter, programme)
+    if not mission.task.latency.instant:
+        floor = LateFloor(mission)
+        return float(floor.objectives[-1]), floor.updates, floor.after
     times, gained, arrival = _opening(mission)
     programme_after = _programmes(mission, np.flatnonzero(arrival))
     programme = programme_after(times)
@@ -103,35 +127,15 @@ def optimum(mission: Mission) -> Optimum:
     updates = float(mission.limit)
     if programme.later is not None:
         rule = BestFeedback(programme, mission)
-        updates = from_start(mission, rule, None)[1].update_probability.sum()
-    search = _FixedSearch(mission, programme_after, mission.sizes.schedules)
-    search.extend(times, gained, arrival)
-    return Optimum(
-        best,
-        search.times,
-        best - search.value - paid(len(search.times)),
-        search.proved,
-        best - value - paid(updates),
-        float(updates),
-        mission.spending,
-    )
+        updates = float(from_start(mission, rule, None)[1].update_probability.sum())
+    return value, updates, programme_after
 
 
-def _seeing_optimum(mission: Mission) -> Optimum:
-    """Return the optimum of a localised robot, which has to make no update."""
-    best, start, programme = _finite_return(mission), mission.world.start, best_programme(mission)
-    paid, updates = mission.spending.paid, float(programme.counts[start, -1])
-    search = _FixedSearch(mission, partial(SeeingAfter, programme), mission.sizes.schedules)
-    search.extend((), 0.0, np.eye(1, mission.world.states, start)[0])
-    return Optimum(
-        best,
-        search.times,
-        best - search.value - paid(len(search.times)),
-        search.proved,
-        best - float(programme.values[start, -1]) - paid(updates),
-        updates,
-        mission.spending,
-    )
+def _suited_times(mission: Mission) -> tuple[int, ...]:
+    """Return the best fixed times of updates that take the mean of the drawn steps."""
+    mean = round(sum(steps * probability for steps, probability in mission.robot.durations))
+    robot = replace(mission.robot, update_steps=mean)
+    return optimum(replace(mission, robot=robot)).fixed_times
 
 
 def _finite_return(mission: Mission) -> float:
@@ -142,13 +146,24 @@ def _finite_return(mission: Mission) -> float:
     return best
 
 
+def require_optimum(mission: Mission) -> None:
+    """Raise `InputError` if updates take time and the optimum is not computed for that."""
+    if has_optimum(mission) or mission.task.latency.instant:
+        return
+    raise InputError(
+        "the optimum of updates that take time is not computed for the forecast "
+        f"{mission.robot.forecast.name} on {mission.world.states} states"
+    )
+
+
 def has_optimum(mission: Mission) -> bool:
     """Return whether `optimum` can be computed: with every forecast but those that compare two updates.
 
-    With these it cannot if updates have a price, or the world is large.
+    With these it cannot if updates have a price or, for a blind robot, take time, or the world is large.
     """
-    if not mission.task.latency.instant:
-        return False
+    if not mission.task.latency.instant and not mission.robot.sees:
+        states = mission.within_reach().world.states
+        return not mission.robot.forecast.compares and mission.sizes.keeps_pairs(states, mission.horizon)
     if not mission.robot.forecast.compares:
         return True
     return mission.spending.price is None and mission.sizes.keeps_pairs(mission.world.states, mission.horizon)
@@ -170,7 +185,7 @@ def feedback(
     with_later: bool = False,
 ) -> Programme:
     """Return the best feedback schedule from the first choice on, made in one of `states`."""
-    require_instant(mission, "the optimum is computed")
+    require_instant(mission, "this programme is solved")
     if mission.robot.forecast.compares:
         return ComparedProgramme(mission).after(0, FIRST_UPDATE)
     world, begin = mission.world, len(_forced(mission))
@@ -200,6 +215,8 @@ def feedback_value(mission: Mission) -> float:
     mission = mission.within_reach()
     if mission.robot.sees:
         return float(best_programme(mission).values[mission.world.start, -1])
+    if not mission.task.latency.instant:
+        return float(LateFloor(mission).objectives[-1])
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival))
     return gained + float(arrival[programme.states] @ programme.best[:, -1])
@@ -212,6 +229,8 @@ def feedback_regrets(mission: Mission, largest: int) -> Array:
     best = float(oracle_return(mission.world)[mission.world.start])
     if mission.robot.sees:
         return best - best_programme(mission).values[mission.world.start, 1:]
+    if not mission.task.latency.instant:
+        return best - LateFloor(mission).objectives
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival))
     return best - gained - arrival[programme.states] @ programme.best
@@ -226,7 +245,7 @@ def _opening(mission: Mission) -> tuple[tuple[int, ...], float, Array]:
     """Return the times that are not chosen, the expected reward until then, and (S,) where the robot is."""
     world, propagation = mission.world, mission.update(0).propagation
     start, times = np.array([world.start]), _forced(mission)
-    if not times:
+    if not times or mission.robot.sees:
         return times, 0.0, np.eye(1, world.states, world.start)[0]
     (step,) = skip_interval(world.kernel, world.reward, propagation, start, begin=0, end=FIRST_UPDATE)
     return times, float(step.reward[0]), step.after[0]
@@ -256,55 +275,3 @@ class BestFeedback(Rule):
         """Compare the time with the best one."""
         due = context.time >= self.next_update(context, np.array([context.state]))[0]
         return Decision(bool(due), "the best next update")
-
-
-class _FixedSearch:
-    """Depth first over fixed schedules, the most promising time first, cut where feedback cannot win."""
-
-    def __init__(
-        self,
-        mission: Mission,
-        programme_after: Callable[[tuple[int, ...]], Programme | SeeingAfter],
-        nodes: int,
-    ) -> None:
-        self.mission, self.programme_after, self.nodes = mission, programme_after, nodes
-        self.spend_all, self.price = mission.spending.exact, mission.spending.price or 0.0
-        self.times: tuple[int, ...] = ()
-        self.value = -np.inf
-        self.proved = True
-
-    def extend(self, times: tuple[int, ...], gained: float, mass: Array) -> None:
-        """Continue a schedule that has gained so much by its last update, where it sees (S,) `mass`."""
-        horizon, last, left = self.mission.horizon, times[-1] if times else 0, self.mission.limit - len(times)
-        self.nodes -= 1
-        programme = self.programme_after(times)
-        more, spread = programme.onward(last, mass)
-        if left == 0 or not self.spend_all:
-            self._offer(times, gained + float(more[-1]))
-        if left == 0:
-            return
-        candidates = np.arange(last + 1, horizon - left + 1 if self.spend_all else horizon)
-        gains = gained + more - self.price
-        bounds = gains[candidates - last] + _worth(programme, spread, candidates, left - 1)
-        for i in np.argsort(-bounds, kind="stable"):
-            if bounds[i] <= self.value + 1e-12:
-                return
-            if self.nodes <= 0 and self.times:
-                self.proved = False
-                return
-            u = int(candidates[i])
-            if left == 1 and self.spend_all:
-                self._offer((*times, u), float(bounds[i]))
-            else:
-                self.extend((*times, u), float(gains[u - last]), spread[u])
-
-    def _offer(self, times: tuple[int, ...], value: float) -> None:
-        if value > self.value:
-            self.times, self.value = times, value
-
-
-def _worth(programme: Programme | SeeingAfter, spread: Array, times: Indices, left: int) -> Array:
-    """(U,) what the best feedback schedule makes of the mass that it sees at each of the times."""
-    values = programme.values[times]
-    worth = np.einsum("us,us->u", spread[times], values[:, :, min(left, values.shape[2] - 2)])
-    return worth / np.einsum("us,us->u", spread[times], values[:, :, -1])

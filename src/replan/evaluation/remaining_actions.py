@@ -17,7 +17,7 @@ from replan.execute.progress import Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.followed import FollowedStep
 from replan.skip.propagation import SkipStep
-from replan.skip.segments import commands
+from replan.skip.commands import commands
 
 NO_GROUP = UNKNOWN = -1
 

@@ -48,6 +48,10 @@ class Candidates:
     spent: Array = field(repr=False)
     """(R,) worth of going on without an update."""
 
+    def only(self, states: Indices) -> Candidates:
+        """Return those of some states, where they are of all."""
+        return Candidates(states, self.worth[states], self.spent[states])
+
     @classmethod
     def of(cls, solution: Programme) -> Candidates:
         """From the solution of one future."""

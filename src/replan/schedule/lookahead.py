@@ -24,14 +24,17 @@ from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.schedule.averaged_worth import Candidates, Choices, ChosenUpdates, best_on_average
 from replan.schedule.candidate_table import Problem
+from replan.schedule.late_lookahead import Accuracy, knows_late_updates, weigh_late
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import compared
 from replan.schedule.seeing_lookahead import gains_of_updating
 from replan.schedule.seeing_programme import EQUAL
 from replan.schedule.solved_future import solved_future
 from replan.schedule.update_programme import Programme, solve
+from replan.skip.commands import commands
+from replan.skip.latency import DelayedPropagation
 from replan.skip.propagation import Propagation, make_propagation
-from replan.skip.segments import WorldStack, commands, stack_world
+from replan.skip.segments import WorldStack, stack_world
 
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
@@ -105,6 +108,7 @@ class Lookahead(Rule):
             left is None,
             self.stride(context),
             asked.tobytes(),
+            context.latency,
         )
         key = key if together else (*key, most)
         if key not in context.cache or context.cache[key].columns <= (most or 0):
@@ -114,6 +118,15 @@ class Lookahead(Rule):
     def _weigh(self, context: Context, states: Indices, budget_left: int | None) -> Choices:
         """Return the best next update by updates left."""
         futures = context.reconsidered()
+        if knows_late_updates(context):
+            still, moving = self.stride(context), self.stride(context, share=MOVING)
+            return weigh_late(
+                context,
+                states,
+                budget_left,
+                still=Accuracy(still, self.tolerance),
+                moving=Accuracy(moving, COARSER * self.tolerance),
+            )
         if len(futures) == 1 and not context.reconsiders:
             solution = self.solve(context, futures[0], states, budget_left)
             return Choices(solution.next_times, solution.best)
@@ -228,6 +241,8 @@ def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
     """
     kernel, sizes = context.kernel, context.sizes
     if not isinstance(kernel, SlipKernel) or kernel.states <= sizes.whole_world:
+        return context, states
+    if isinstance(context.propagation, DelayedPropagation):
         return context, states
     steps = context.horizon - context.last_update + context.planning_horizon
     window = Window.around(kernel.shape, states, steps)

@@ -22,16 +22,18 @@ def gains_of_updating(context: Context, states: Indices) -> Array:
     """(R,) what an update now gains over the best that can be done without, in the futures expected."""
     total, left = np.zeros(len(states)), min(context.budget_left, context.steps_left)
     for future, programme in _programmes(context):
-        updated = programme.updated[context.time, 0][states, left - 1] - (context.price or 0.0)
+        updated = programme.updated[context.time, programme.problem.in_force][states, left - 1] - (
+            context.price or 0.0
+        )
         total += future.weight * (updated - programme.kept[context.time][states, left])
     return total
 
 
 def _programmes(context: Context) -> list[tuple[Future, SeeingProgramme]]:
     """Return the futures and the best updates in each, kept until the next update."""
-    begin = context.last_update + 1
+    begin = context.earliest_update
     limit = min(context.budget, context.horizon - begin)
-    key = gains_of_updating, context.last_update, context.surprise, context.price, limit
+    key = gains_of_updating, context.last_update, context.surprise, context.price, limit, context.latency
     if key not in context.cache:
         futures = context.reconsidered()
         told = len(futures) == 1 and not context.reconsiders and bool(context.plan.later)
@@ -46,18 +48,19 @@ def _problem(context: Context, future: Future, begin: int, limit: int, *, told: 
 
     Robots that are told the future plan on it, others on the kernel that they see.
     """
-    in_force = context.last_update, 0
+    in_force = context.last_update, 0, 0
     made = _told_plan(context, future, begin) if told else _seen_plan(context, future)
     return SeeingProblem(
         future.kernel,
         context.reward,
-        lambda name: context.plan if name == in_force else made(name),
+        lambda name, t: (context.plan if name == in_force else made(name)).at(t).policy,
         compares=False,
         begin=begin,
         horizon=context.horizon,
         in_force=in_force,
         limit=limit,
         price=context.price or 0.0,
+        latency=context.latency,
     )
 
 
@@ -75,9 +78,10 @@ def _seen_plan(context: Context, future: Future) -> Callable[[PlanName], Plan]:
 
     @cache
     def made(name: PlanName) -> Plan:
-        time = name[0]
-        steps = min(context.planning_horizon, context.horizon - time)
+        time, _, steps = name
         kernel = future.kernel(max(time - 1, context.last_update))
-        return plan(kernel, context.reward, time=time, horizon=steps, ties=context.plan.ties)
+        arrival = min(time + steps, context.horizon - 1)
+        horizon = min(context.planning_horizon, context.horizon - arrival)
+        return plan(kernel, context.reward, time=arrival, horizon=horizon, ties=context.plan.ties)
 
     return made

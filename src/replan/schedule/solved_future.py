@@ -17,7 +17,7 @@ from replan.schedule.averaged_worth import Candidates
 from replan.schedule.candidate_table import Problem
 from replan.schedule.update_programme import candidates_of_all, later_values
 
-_SOLVED: WeakKeyDictionary[Any, dict[Any, SolvedFuture]] = WeakKeyDictionary()
+_SOLVED: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 
 @dataclass(eq=False)
@@ -49,7 +49,12 @@ class SolvedFuture:
 
 def solved_future(course: Any, key: tuple, begin: int, budget_left: int | None, stride: int) -> SolvedFuture:
     """Return the solution that is kept as long as the kernels of its `course`; `key` tells problems apart."""
+    return kept_beside(course, key, lambda: SolvedFuture(begin, budget_left, stride))
+
+
+def kept_beside(course: Any, key: tuple, make: Callable[[], Any]) -> Any:
+    """Return what was made for a `key`, kept as long as `course`, which it must not refer to."""
     kept = _SOLVED.setdefault(course, {})
     if key not in kept:
-        kept[key] = SolvedFuture(begin, budget_left, stride)
+        kept[key] = make()
     return kept[key]

@@ -103,22 +103,19 @@ class Spending:
     def most(self, horizon: int) -> int:
         """Return the most updates that can be made in T steps. Raises `InputError` if the limit is larger."""
         if self.limit is None:
-            return self._fitting(horizon)
+            return horizon - 1
         if self.limit > horizon - 1:
             raise InputError(f"budget must lie between 1 and {horizon - 1} (horizon - 1), not {self.limit}")
         return self.limit
 
     def require_room(self, horizon: int) -> None:
         """Raise `InputError` if a budget that is spent exactly does not fit into T steps."""
-        if self.exact and (fitting := self._fitting(horizon)) < self.most(horizon):
+        fitting = (horizon - 2) // self.spacing + 1  # of the times 1, 1 + spacing, ...
+        if self.exact and fitting < self.most(horizon):
             raise InputError(
                 f"budget {self.limit} does not fit: updates of {self.spacing} steps leave room for {fitting} "
                 f"in {horizon} steps"
             )
-
-    def _fitting(self, horizon: int) -> int:
-        """Return how many of the times 1, 1 + spacing, ... are below T."""
-        return (horizon - 2) // self.spacing + 1
 
     def required_limit(self) -> int:
         """Return the budget. Raises `InputError` if there is a price."""

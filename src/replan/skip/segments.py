@@ -1,7 +1,8 @@
 """State distribution and expected reward k steps after an update, without observations, for many states.
 
-From an update on, the actions of a blind robot are settled (`commands`), so where it can be k steps later and
-what it has gained by then depend on nothing else: not on when the next update is, nor on how many are left.
+From an update on, the actions of a blind robot are settled (`replan.skip.commands`), so where it can be k
+steps later and what it has gained by then depend on nothing else: not on when the next update is, nor on how
+many are left.
 One walk to the end of the horizon therefore serves every candidate for the next update.
 """
 
@@ -16,9 +17,6 @@ from replan import _loops
 from replan.model.combination import stack_kernels
 from replan.model.kernel import Array, Indices, Kernel, band_results
 from replan.model.reward import Reward
-from replan.planning.ties import TIE_TOLERANCE
-from replan.skip.latency import DelayedPropagation
-from replan.skip.propagation import BeliefPropagation, Propagation
 
 SERIAL_BELOW = 500
 """Robots times steps; under this, handing out work costs more than it gives."""
@@ -139,86 +137,6 @@ def join_lists(
     ends = np.cumsum([0, *(band[-1] for band in offsets)])
     joined = [band[:-1] + end for band, end in zip(offsets, ends, strict=False)]
     return np.concatenate([*joined, ends[-1:]]), np.concatenate(cells), np.concatenate(masses)
-
-
-def commands(
-    propagation: Propagation, states: Indices, *, begin: int, steps: int, tolerance: float
-) -> Indices:
-    """(R, steps) the actions of robots that saw `states` at `begin`, and nothing since."""
-    if isinstance(propagation, BeliefPropagation):
-        tables = propagation.tables
-        given = np.empty((len(states), 0), dtype=np.int64)
-        stacked = tables.successors, tables.probabilities, tables.kernel_of
-        return _belief_commands(propagation, stacked, given, states, begin, steps, tolerance)
-    if isinstance(propagation, DelayedPropagation) and isinstance(propagation.new, BeliefPropagation):
-        given = _given(propagation, states, begin, steps, tolerance)
-        stacked = _with_kernels_before(propagation)
-        return _belief_commands(propagation.new, stacked, given, states, begin, steps, tolerance)
-    estimate = propagation.begin(states)
-    actions = np.empty((len(states), steps), dtype=np.int64)
-    for k in range(steps):
-        actions[:, k] = propagation.act(estimate, begin + k)
-        estimate = propagation.advance(estimate, actions[:, k], begin + k)
-    return actions
-
-
-def _belief_commands(
-    propagation: BeliefPropagation,
-    stacked: tuple[Indices, Array, Indices],
-    given: Indices,
-    states: Indices,
-    begin: int,
-    steps: int,
-    tolerance: float,
-) -> Indices:
-    """(R, steps) actions: the (R, d) `given` ones, then those of the plan.
-
-    `stacked` are successors and probabilities (K, S, A, k), and (d + L,) the kernels of the steps before the
-    plan and of the plan's rows.
-    """
-    successors, probabilities, kernel_of = stacked
-    tables, times = propagation.tables, np.arange(begin, begin + steps)
-    rows = np.clip(times - propagation.plan.time, 0, len(tables.q_values) - 1)
-    ahead = min(given.shape[1], steps)
-    kernels = np.concatenate(
-        [kernel_of[:ahead], kernel_of[len(kernel_of) - len(tables.q_values) :][rows[ahead:]]]
-    )
-
-    def choose(first: int, last: int) -> Indices:
-        return _loops.segments.belief_commands(
-            successors, probabilities, kernels, tables.q_values, tables.preference, rows, TIE_TOLERANCE,
-            tolerance, states[first:last], given[first:last],
-        )  # fmt: skip
-
-    return np.concatenate(band_results(choose, len(states), serial=len(states) * steps < SERIAL_BELOW))
-
-
-def _given(
-    propagation: DelayedPropagation, states: Indices, begin: int, steps: int, tolerance: float
-) -> Indices:
-    """(R, d) actions until the plan arrives, at most `steps`."""
-    waiting = min(propagation.arrival - begin, steps)
-    return commands(propagation.old, states, begin=begin, steps=waiting, tolerance=tolerance)
-
-
-def _with_kernels_before(propagation: DelayedPropagation) -> tuple[Indices, Array, Indices]:
-    """Return the stacked kernels of a belief, and (d + L,) those before the plan and of the plan's rows."""
-    new, before = propagation.new, propagation.kernels_before
-    assert isinstance(new, BeliefPropagation)
-    tables = new.tables
-    if tables.successors.shape[0] == 1 and all(kernel is new.kernel_at(new.plan.time) for kernel in before):
-        return (
-            tables.successors,
-            tables.probabilities,
-            np.zeros(len(before) + len(tables.q_values), dtype=int),
-        )
-    times = [each.time for each in (new.plan, *new.plan.later)]
-    kernels, kernel_of = [], []
-    for kernel in (*before, *(new.kernel_at(t) for t in times)):
-        if not kernels or kernel is not kernels[-1]:
-            kernels.append(kernel)
-        kernel_of.append(len(kernels) - 1)
-    return *stack_kernels(kernels), np.array(kernel_of)
 
 
 def _distinct(of_time: Callable, first: int, horizon: int) -> tuple[list, Indices]:
