@@ -26,6 +26,7 @@ class Moment:
     left: int
     seen: int
     """The state seen last; that of a localised robot is the present one."""
+    plan: PlanInForce
 
 
 Options = Callable[[Moment], tuple[bool, ...]]
@@ -189,6 +190,53 @@ class LateMission:
         plan = self.make_plan(0, 0, None)
         return LateRobot(0, places, plan, self.certain(start), None, left, 0, start)
 
+    def loss_and_gain(self, moment: Moment) -> tuple[float, float]:
+        """Loss of the old plan at the arrival, and gain of an update, of a robot that sees its state."""
+        loss = gain = 0.0
+        for steps, chance in self.durations.items():
+            arrival = moment.time + steps
+            now = self.make_plan(moment.time, moment.time, moment.plan)
+            gone_on = self.follow(moment, None, self.world.horizon, now)
+            if arrival >= self.world.horizon:
+                expected = self.make_plan(moment.time, self.world.horizon - 1, moment.plan)
+                gain += chance * (
+                    self.follow(moment, None, arrival, expected, meanwhile=arrival)[0] - gone_on[0]
+                )
+                continue
+            new = self.make_plan(moment.time, arrival, moment.plan)
+            updated = self.follow(moment, new, self.world.horizon, new, meanwhile=arrival)
+            gain += chance * (updated[0] - gone_on[0])
+            places = self.follow(moment, None, arrival, new, meanwhile=arrival)[1]
+            ahead = self.following(new, arrival + 1)
+            q = self.gains(arrival, new.kernel(arrival), ahead)
+            for s, p in enumerate(places):
+                best, kept = (self.best_action(plan.q_values(arrival)[s]) for plan in (new, moment.plan))
+                loss += chance * p * (q[s, best] - q[s, kept])
+        return loss, gain
+
+    def following(self, plan: PlanInForce, begin: int) -> np.ndarray:
+        values = np.zeros(self.world.states)
+        for t in range(self.world.horizon - 1, begin - 1, -1):
+            q = self.gains(t, plan.kernel(t), values)
+            values = np.array([q[s, self.best_action(plan.q_values(t)[s])] for s in range(len(q))])
+        return values
+
+    def follow(self, moment: Moment, new, end: int, expected: PlanInForce, *, meanwhile: int = 0):
+        """Expected reward and places of a robot that sees its state, on the kernels that `expected` has."""
+        places, total = np.eye(self.world.states)[moment.seen], 0.0
+        for t in range(moment.time, min(end, self.world.horizon)):
+            after, kernel = np.zeros(self.world.states), expected.kernel(t)
+            q = self.gains(t, kernel, np.zeros(self.world.states))
+            for s, p in enumerate(places):
+                plan = new if new is not None and t >= meanwhile else moment.plan
+                action = self.best_action(plan.q_values(t)[s])
+                if t < meanwhile and self.waiting is not None:
+                    action = self.waiting
+                total += p * q[s, action]
+                after += p * kernel[s, action]
+            places = after
+        return total, places
+
     def value(self, options: Options, *, price: float = 0.0) -> float:
         """The best expected return, less the price of updates, that the options leave."""
 
@@ -215,7 +263,7 @@ class LateMission:
             can = robot.time >= 1 and robot.left > 0 and robot.pending is None
             allowed = (False,)
             if can and robot.last_update < robot.time:
-                allowed = options(Moment(robot.time, robot.last_update, robot.left, robot.seen))
+                allowed = options(Moment(robot.time, robot.last_update, robot.left, robot.seen, robot.plan))
             best = -np.inf
             for update in allowed:
                 worth = 0.0 if update else go_on(robot)

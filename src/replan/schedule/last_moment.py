@@ -3,11 +3,13 @@
 Until the plan in force takes an action that a new plan would not take, waiting costs nothing, and the model
 only gets better. So `last-moment` updates when, on the running estimate, the action that the robot is about
 to take is worse than the new plan's by a margin. `gain` compares what both plans are worth from here on; it
-asks for an update as soon as the way ahead could be better.
+asks for an update as soon as the way ahead could be better. Where updates take time, both look at the moment
+at which the new plan would arrive, over the states in which the robot may be then.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
@@ -17,7 +19,7 @@ from replan.errors import InputError
 from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Plan
-from replan.planning.followed import policy_values
+from replan.planning.followed import follow, policy_values
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.running_estimate import PossibleUpdate
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, stale_drift
@@ -56,7 +58,7 @@ class LastMoment(Rule):
         out.
         """
         loss = 0.0
-        if not _acts_alike(around(context, context.planning_horizon)):
+        if not context.latency.instant or not _acts_alike(around(context, context.planning_horizon)):
             context = around(context, context.steps_left + context.planning_horizon)
             loss = float(action_losses(context, np.array([context.state]))[0])
         state = np.array([context.state])
@@ -147,27 +149,21 @@ def _acts_alike(context: Context) -> bool:
 def action_losses(context: Context, states: Indices) -> Array:
     """(R,) Q(s, a') - Q(s, a): what the action of the plan in force loses against that of a new plan.
 
-    Q takes an action once and then follows the new plan to T, on the kernels that are expected now.
+    Q takes an action once and then follows the new plan to T, on the kernels that are expected now. With an
+    update that takes time it is the expected loss at its arrival.
     """
-    update, time = context.running.update, context.time
-    new, old = update.plan.at(time).policy[states], context.plan.at(time).policy[states]
-    if (new == old).all():
-        return np.zeros(len(states))
-    q_values = _following(context, update)
-    return q_values[states, new] - q_values[states, old]
+    if context.latency.instant:
+        update, time = context.running.update, context.time
+        if (update.plan.at(time).policy[states] == context.plan.at(time).policy[states]).all():
+            return np.zeros(len(states))
+    return _mean_over_durations(context, states, _losses)
 
 
 def plan_gains(context: Context, states: Indices) -> Array:
-    """(R,) what a new plan gains over the plan in force from the states to T, on the kernels expected now."""
-    update, time = context.running.update, context.time
-    key = plan_gains, time, id(context.plan)
-    if _same_actions(update.plan, context.plan, time):
+    """(R,) what an update gains over the plan in force from the states to T, on the kernels expected now."""
+    if context.latency.instant and _same_actions(context.running.update.plan, context.plan, context.time):
         return np.zeros(len(states))
-    if key not in update.cache:
-        new = _following(context, update)[np.arange(context.kernel.states), update.plan.at(time).policy]
-        gains = new - _values_from(context, update, context.plan, time)
-        update.cache[key] = context.plan, gains  # the plan is kept, so that no other one gets its id
-    return update.cache[key][1][states]
+    return _mean_over_durations(context, states, _gains)
 
 
 def _same_actions(new: Plan, old: Plan, time: int) -> bool:
@@ -175,11 +171,67 @@ def _same_actions(new: Plan, old: Plan, time: int) -> bool:
     return not (new.later or old.later) and np.array_equal(new.at(time).policy, old.at(time).policy)
 
 
-def _following(context: Context, update: PossibleUpdate) -> Array:
-    """(S, A) Q of taking an action now and then following the new plan."""
-    key = _following, context.time
+def _mean_over_durations(
+    context: Context, states: Indices, measure: Callable[[Context, PossibleUpdate, int], Array]
+) -> Array:
+    """(R,) mean over the durations of an update of (S,) measures."""
+    parts = [
+        (probability, _kept(context, steps, measure)[states])
+        for steps, probability in context.latency.durations
+    ]
+    return parts[0][1] if len(parts) == 1 else np.sum([p * part for p, part in parts], axis=0)
+
+
+def _kept(context: Context, steps: int, measure: Callable[[Context, PossibleUpdate, int], Array]) -> Array:
+    """(S,) a measure of the update that could begin now, kept with it."""
+    update = context.running.make(steps) if steps else context.running.update
+    key = measure, context.time, steps, id(context.plan), context.latency.waiting
     if key not in update.cache:
-        time = context.time
+        found = measure(context, update, context.time + steps)
+        update.cache[key] = context.plan, found  # the plan is kept, so that no other one gets its id
+    return update.cache[key][1]
+
+
+def _losses(context: Context, update: PossibleUpdate, arrival: int) -> Array:
+    """(S,) expected loss at the arrival of the action of the plan in force, from each state now."""
+    states = np.arange(context.kernel.states)
+    if arrival >= context.horizon:
+        return np.zeros(len(states))
+    new, old = update.plan.at(arrival).policy, context.plan.at(arrival).policy
+    if (new == old).all():
+        return np.zeros(len(states))
+    q_values = _following(context, update, arrival)
+    return _meanwhile(context, update, q_values[states, new] - q_values[states, old], arrival)
+
+
+def _gains(context: Context, update: PossibleUpdate, arrival: int) -> Array:
+    """(S,) what the new plan, after its arrival, gains over the plan in force, from each state now."""
+    time, states = context.time, np.arange(context.kernel.states)
+    going_on = _values_from(context, update, context.plan, time)
+    if arrival >= context.horizon:
+        arrival, new = context.horizon, np.zeros(len(states))
+    else:
+        policy = update.plan.at(arrival).policy
+        new = _following(context, update, arrival)[states, policy]
+    return _meanwhile(context, update, new, arrival, paid=True) - going_on
+
+
+def _meanwhile(
+    context: Context, update: PossibleUpdate, values: Array, arrival: int, *, paid: bool = False
+) -> Array:
+    """(S,) expectation now of (S,) `values` at the arrival, plus the rewards until then if they are paid."""
+    kernel_at, waiting = mean_kernel(update.futures), context.latency.waiting
+    for t in range(arrival - 1, context.time - 1, -1):
+        policy = context.plan.at(t).policy if waiting is None else np.full(len(values), waiting)
+        step = follow(kernel_at(t), context.reward(t), policy)
+        values = step.backup(values) if paid else step.expect(values)
+    return values
+
+
+def _following(context: Context, update: PossibleUpdate, time: int) -> Array:
+    """(S, A) Q of taking an action at a time and then following the new plan."""
+    key = _following, time
+    if key not in update.cache:
         after = _values_from(context, update, update.plan, time + 1)
         kernel = mean_kernel(update.futures)(time)
         update.cache[key] = context.reward(time).q_values(kernel, after)

@@ -33,12 +33,14 @@ def around(context: Context, steps: int) -> Context:
     """Return the context on the cells at most `steps` moves away from the present one.
 
     Its plan in force has the actions of these cells. The context is returned as it is on small maps, on maps
-    that the window would nearly fill, on other kernels than slip on a grid, and unless an update plans by
-    backward induction on a kernel that is expected to stay.
+    that the window would nearly fill, on other kernels than slip on a grid, where updates take time, and
+    unless an update plans by backward induction on a kernel that is expected to stay.
     """
     running, reward, ties = context.running, context.reward, context.plan.ties
     kernel, sizes = running.kernel, context.sizes
     if not isinstance(kernel, SlipKernel) or not running.plain or kernel.states <= sizes.whole_world:
+        return context
+    if not context.latency.instant:
         return context
     window = Window.around(kernel.shape, np.array([context.state]), steps)
     if not window.pays(sizes):

@@ -1,0 +1,48 @@
+"""A rule that does not know that updates take time, to compare with the same rule that does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from replan.errors import InputError
+from replan.model.kernel import Array, Indices
+from replan.schedule.rule import RULES, Context, Decision, Rule
+from replan.skip.latency import INSTANT
+
+
+@dataclass(frozen=True)
+class Unaware(Rule):
+    """A registered rule that decides as if every update were done in the step in which it begins.
+
+    It is not registered itself: name it `replan.schedule.unaware:Unaware` with `of` set.
+    """
+
+    of: str = "lookahead"
+    """Name of the rule, which has its default parameters."""
+    rule: Rule = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.of not in RULES:
+            raise InputError(f"unknown rule {self.of!r}")
+        rule = RULES[self.of]()
+        for name, value in {
+            "rule": rule,
+            "needs": rule.needs,
+            "exact_budget": rule.exact_budget,
+            "weighs_the_state": rule.weighs_the_state,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def decide(self, context: Context) -> Decision:
+        """Decide as the rule does for updates that take no time."""
+        return self.rule.decide(replace(context, latency=INSTANT))
+
+    def updates(self, context: Context, states: Indices) -> np.ndarray | None:
+        """(R,) bool, the decisions of the rule."""
+        return self.rule.updates(replace(context, latency=INSTANT), states)
+
+    def next_update(self, context: Context, states: Indices) -> Indices | Array | None:
+        """(R,) times or (R, T + 1) probabilities that the rule names."""
+        return self.rule.next_update(replace(context, latency=INSTANT), states)
