@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -65,10 +66,10 @@ class LateFloor:
         """The plan of t = 0."""
         return self.mission.update(0)
 
-    def _meanwhile(self, begun: Begun) -> Indices:
-        """(S, d) actions of the free plan while an update runs."""
-        everyone = np.arange(self.mission.world.states)
-        return self.problem.meanwhile(self.free_plan.propagation, everyone, *begun)
+    @cached_property
+    def _meanwhile(self) -> Callable[[Begun], Indices]:
+        """The actions of the free plan while an update runs."""
+        return self.problem.meanwhile(self.free_plan.propagation)
 
     @cached_property
     def values(self) -> Array:

@@ -107,11 +107,8 @@ def _actions(
         propagation, steps = context.propagation, context.horizon - context.last_update
         acting = propagation.new if isinstance(propagation, DelayedPropagation) else propagation
         actions = commands(propagation, everyone, begin=begin, steps=steps, tolerance=tolerance)
-        taken = {
-            (u, d): problem().meanwhile(acting, everyone, u, d)
-            for u in times
-            for d, _ in context.latency.durations
-        }
+        meanwhile = problem().meanwhile(acting)
+        taken = {(u, d): meanwhile((u, d)) for u in times for d, _ in context.latency.durations}
         digest = blake2b(actions.tobytes() + context.earliest_update.to_bytes(4, "little"))
         for each in taken.values():
             digest.update(each.tobytes())

@@ -20,7 +20,7 @@ from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
 from replan.skip.commands import commands, commands_through
 from replan.skip.latency import Latency, WaitingPropagation
-from replan.skip.propagation import Propagation
+from replan.skip.propagation import BeliefPropagation, MapPropagation, Propagation
 from replan.skip.segments import Segments, WorldStack, walk_segments
 
 Begun = tuple[int, int]
@@ -46,12 +46,19 @@ class LateProblem:
     tolerance: float = 0.0
     """Probabilities below this are dropped."""
 
-    def meanwhile(self, acting: Propagation, states: Indices, begin: int, steps: int) -> Indices:
-        """(R, steps) actions while an update begun at `begin` runs, with a plan in force."""
+    def meanwhile(self, acting: Propagation) -> Callable[[Begun], Indices]:
+        """Return a function from an update to the (S, d) actions while it runs, with a plan in force."""
         if self.latency.waiting is not None:
             acting = WaitingPropagation(self.latency.waiting)
-        steps = min(steps, self.along.horizon - begin)
-        return commands(acting, states, begin=begin, steps=steps, tolerance=self.tolerance)
+        everyone, horizon = np.arange(self.along.states), self.along.horizon
+
+        def taken(begin: int, steps: int) -> Indices:
+            return commands(acting, everyone, begin=begin, steps=steps, tolerance=self.tolerance)
+
+        if stationary_key(acting) is not None:
+            always = taken(0, self.latency.longest)  # the same at every time
+            return lambda begun: always[:, : min(begun[1], horizon - begun[0])]
+        return lambda begun: taken(begun[0], min(begun[1], horizon - begun[0]))
 
 
 @dataclass(eq=False)
@@ -106,7 +113,7 @@ class LateProgramme:
     def solve(self, problem: LateProblem) -> LateProgramme:
         """Solve backwards in time; return self."""
         self.times = self.times_of(problem.along.horizon)
-        everyone = np.arange(problem.along.states)
+        taken_by = _TakenBy(problem)
         for u in reversed(self.times):
             plans = [
                 (e, steps)
@@ -116,14 +123,15 @@ class LateProgramme:
             ]
             for steps, _ in problem.latency.durations:
                 rows, states, actions = self.rows.setdefault((u, steps), _Rows()), [], []
+                same: dict[object, Indices] = {}
                 for plan in plans:
-                    if problem.latency.waiting is not None and rows.index:
-                        rows.of_plan[plan] = everyone  # waiting, robots do the same whatever the plan
-                        continue
-                    taken = problem.meanwhile(problem.acting(*plan), everyone, u, steps)
-                    rows.of_plan[plan], new = rows.find(taken)
-                    states.append(new)
-                    actions.append(taken[new])
+                    key, meanwhile = taken_by(plan)
+                    if key not in same:
+                        taken = meanwhile((u, steps))
+                        same[key], new = rows.find(taken)
+                        states.append(new)
+                        actions.append(taken[new])
+                    rows.of_plan[plan] = same[key]
                 if plans:
                     self._extend(problem, (u, steps), np.concatenate(states), np.concatenate(actions))
         return self
@@ -240,6 +248,39 @@ class LateProgramme:
         between = -(-spacing // self.stride) * self.stride
         end = max((t for t in self.times if t <= problem.along.horizon - spacing), default=last)
         return np.maximum(end - between * np.arange(self.columns), min(first, last))
+
+
+def stationary_key(acting: Propagation) -> bytes | None:
+    """Return what tells plans apart that act alike at all times; None for a plan that changes with time."""
+    if isinstance(acting, WaitingPropagation):
+        return b""
+    if isinstance(acting, MapPropagation) and len(acting.policy) == 1:
+        return acting.policy.tobytes() + id(acting.kernels[0]).to_bytes(8, "little")
+    if isinstance(acting, BeliefPropagation) and not acting.plan.later:
+        tables, kernel = acting.tables, acting.kernel_at(acting.plan.time)
+        alike = tables.q_values.tobytes() + tables.preference.tobytes()
+        return alike + id(kernel).to_bytes(8, "little")
+    return None
+
+
+class _TakenBy:
+    """The actions of plans while updates run; plans that act alike share them."""
+
+    def __init__(self, problem: LateProblem) -> None:
+        self.problem = problem
+        self._known: dict[Begun, tuple[object, Callable[[Begun], Indices]]] = {}
+        self._same: dict[object, Callable[[Begun], Indices]] = {}
+
+    def __call__(self, plan: Begun) -> tuple[object, Callable[[Begun], Indices]]:
+        """Return a key of the plan and its actions by update."""
+        if plan not in self._known:
+            acting = self.problem.acting(*plan)
+            waits = self.problem.latency.waiting is not None
+            key = "waits" if waits else stationary_key(acting) or plan
+            if key not in self._same:
+                self._same[key] = self.problem.meanwhile(acting)
+            self._known[plan] = key, self._same[key]
+        return self._known[plan]
 
 
 def _joined(before: Array, added: Array) -> Array:
