@@ -16,8 +16,8 @@ from replan.execute.mission import Mission
 from replan.execute.progress import Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.followed import FollowedStep
-from replan.skip.propagation import SkipStep
 from replan.skip.commands import commands
+from replan.skip.propagation import SkipStep
 
 NO_GROUP = UNKNOWN = -1
 

@@ -177,8 +177,8 @@ class LateProgramme:
             candidate[max(earliest, self.times[0]) : self.times[-1] + 1] = True
         worth = np.full((len(everyone), horizon + 1, self.columns), -np.inf)
         _loops.segments.candidate_values(
-            self.begin, everyone, block.gained, block.nodes, block.offsets, block.cells, block.masses, candidate,
-            self._latest(problem, earliest), problem.price, values, worth,
+            self.begin, everyone, block.gained, block.nodes, block.offsets, block.cells, block.masses,
+            candidate, self._latest(problem, earliest), problem.price, values, worth,
         )  # fmt: skip
         if not problem.spend_all:
             worth[:, horizon] = block.gained[:, -1:]
@@ -227,8 +227,8 @@ class LateProgramme:
         value, at = best[:, 1:].copy(), np.full((len(states), columns), horizon)
         if value.size:
             _loops.segments.best_next(
-                u, np.arange(len(states)), block.gained, block.nodes, block.offsets, block.cells, block.masses,
-                candidate, self._latest(problem, first), problem.price, ahead, value, at,
+                u, np.arange(len(states)), block.gained, block.nodes, block.offsets, block.cells,
+                block.masses, candidate, self._latest(problem, first), problem.price, ahead, value, at,
             )  # fmt: skip
         best[:, 1:] = value
         chosen = np.hstack([np.full((len(states), 1), horizon), at])

@@ -25,6 +25,8 @@ def commands(
     if isinstance(propagation, DelayedPropagation):
         meanwhile = min(propagation.arrival - begin, steps)
         given = commands(propagation.old, states, begin=begin, steps=meanwhile, tolerance=tolerance)
+        if meanwhile == steps:
+            return given
         return commands_through(
             propagation.new, propagation.kernels_before, states, given, begin=begin, steps=steps,
             tolerance=tolerance,
