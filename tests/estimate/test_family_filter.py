@@ -13,12 +13,13 @@ from replan.estimate.family_filter import FamilyFilter
 from replan.estimate.movement import PACES as BY_NUMBER
 from replan.estimate.movement import RENEWAL, Movement
 from replan.estimate.slip_evidence import UNLIKELY
+from replan.evaluation.exact import evaluate
 from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan
-from replan.schedule.periodic import periodic_times
-from replan.worlds.settings import load_setting, make_mission
+from replan.schedule.periodic import Periodic, periodic_times
+from replan.worlds.settings import load_setting, make_mission, parse_setting
 from replan.worlds.thin_ice import failure_rates
 
 PACES, PRIOR = BY_NUMBER[1]
@@ -273,3 +274,15 @@ def test_intervals_hold_the_parameter_in_two_thousand_missions(name, knows_start
     held, widths = missions(name, 2000, knows_start=knows_start)
     print(name, "start known" if knows_start else "start unknown", held, widths.mean(axis=0))
     assert (held >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 2000)).all()
+
+
+@pytest.mark.parametrize("forecast", ["family", "family-ahead"])
+def test_a_parameter_that_changes_nothing_is_one_line(forecast):
+    calm = {"world": "crosswind", "horizon": 7, "planning_horizon": 5, "budget": 3, "wind": {"lean": 0.0}}
+    mission = make_mission(parse_setting({**calm, "forecast": forecast}))
+    line = "two neighbouring values of angle give the same kernel"
+    with pytest.raises(InputError, match=line):
+        evaluate(mission, Periodic())
+    world = mission.world
+    with pytest.raises(InputError, match=line):
+        FamilyFilter(world.family, world.local_drift_bounds)

@@ -191,7 +191,7 @@ class FamilyFilter:
 
 
 def step_bounds(bounds: Array, family: Family) -> Array:
-    """(d,) or (T-1, d) bounds of each parameter: the greatest among the rows that depend on it."""
+    """(d,) or (T-1, d) bounds of each parameter: the greatest among the rows that depend on it, if any do."""
     if bounds.ndim == 3:
-        return np.stack([bounds[:, rows].max(axis=1) for rows in family.depends], axis=1)
+        return np.stack([bounds[:, rows].max(axis=1, initial=0.0) for rows in family.depends], axis=1)
     return np.repeat(bounds[..., None], len(family.shape), axis=-1)

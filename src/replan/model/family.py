@@ -257,12 +257,12 @@ class Family:
     def locate(self, kernel: Kernel) -> Array:
         """(G,) weights of the members around a kernel: the nearest and its nearer neighbour on each axis.
 
-        Only rows that depend on the parameters count.
+        Only rows that depend on the parameters count. Raises `SameMembers` if one of them changes nothing.
         """
-        apart = self.distances(kernel)
+        positions, apart = self.positions, self.distances(kernel)
         nearest = apart[:, self.depends.any(axis=0)].max(axis=1).argmin()
         centre, weights = np.unravel_index(nearest, self.shape), np.ones(())
-        for axis, along in enumerate(self.positions):
+        for axis, along in enumerate(positions):
             place = tuple(slice(None) if a == axis else centre[a] for a in range(len(self.shape)))
             line = apart[:, self.depends[axis]].max(axis=1).reshape(self.shape)[place]
             at = int(centre[axis])
