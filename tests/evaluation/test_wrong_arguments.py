@@ -17,10 +17,13 @@ from replan import (
     Reward,
     Robot,
     Rule,
+    SimulatedRobot,
     Spending,
+    Ties,
     TrueKernel,
     certify,
     check_rule,
+    check_world,
     decompose,
     evaluate,
     evaluate_times,
@@ -28,6 +31,8 @@ from replan import (
     make_mission,
     make_rule,
     optimum,
+    oracle,
+    promise,
     regret,
     rollout,
     rover,
@@ -57,6 +62,36 @@ MISSION = Mission(WORLD, Robot(planning_horizon=3), Spending.exactly(2))
 def test_a_setting_in_place_of_a_mission_is_told_how_to_make_one(call, given):
     with pytest.raises(InputError, match=r"must be a Mission, not .*make_mission\(.*\) makes one"):
         call(given)
+
+
+@pytest.mark.parametrize("call", [oracle, check_world, SimulatedRobot])
+def test_a_setting_in_place_of_a_world_is_one_line(call):
+    with pytest.raises(InputError, match="world must be a World, not"):
+        call(SETTING)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ({"estimator": "tracked"}, "estimator must be an Estimator, not 'tracked'"),
+        ({"estimator": TrueKernel}, "estimator must be an Estimator, not <class"),
+        ({"ties": "first"}, "ties must be a Ties, not 'first'"),
+        ({"forecast": Mixture}, "forecast must be a Forecast, not <class"),
+        ({"planner": "induction"}, "planner must be a function, not 'induction'"),
+    ],
+)
+def test_a_robot_of_names_in_place_of_parts_is_refused_when_it_is_made(wrong, line):
+    with pytest.raises(InputError, match=line):
+        Robot(planning_horizon=3, **wrong)
+
+
+def test_words_in_place_of_numbers_and_unknown_ties_are_one_line():
+    with pytest.raises(InputError, match="drift bounds must be 7 numbers"):
+        replace(WORLD, stated_bounds="large")
+    with pytest.raises(InputError, match="must be a number and not negative"):
+        promise(MISSION, "little")
+    with pytest.raises(InputError, match="ties must be"):
+        Ties("any")
 
 
 @pytest.mark.parametrize("times", [[1, 5.5], [1, 5.0], 5, "1,5"])

@@ -1,16 +1,19 @@
 """What fails in the loop is recorded and survived: the estimator, the planner, the forecast, the rule."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.execute.loop import Deciding, Faulty, events, fly, with_robot
 
-from replan import Agent, InputError, Periodic, Spending, TrueKernel, load_setting, make_mission
+from replan import Agent, InputError, Periodic, Spending, TrueKernel, load_setting, make_mission, regret
 from replan.execute.robot import plan_by_induction
+from replan.forecast.base import Forecast, Future
 from replan.forecast.given import Given
 from replan.model.general_kernel import GeneralKernel
 from replan.model.slip import SlipKernel
+from replan.schedule.lookahead import Lookahead
 from replan.schedule.rule import Decision
 
 
@@ -167,3 +170,45 @@ def test_a_rule_that_raises_where_nothing_must_be_spent_makes_the_first_update_a
         with pytest.warns(UserWarning, match="the rule failed"):
             fly(agent, mission)
         assert events(agent, "update") == times
+
+
+@dataclass(frozen=True)
+class Expecting(Forecast):
+    """A forecast that returns what it is told."""
+
+    answer: Any
+
+    def futures(self, evidence):
+        return self.answer
+
+
+def expected(kernel, *, weight=1.0, planned=True):
+    return Future("some", weight, lambda t: kernel, planned=planned)
+
+
+GOOD, SMALLER = SlipKernel((12, 12), 0.1), SlipKernel((5, 5), 0.1)
+NO_STATE = GeneralKernel.of_merged(GOOD.general().successors + 144, GOOD.general().probabilities)
+STAYS = expected(GOOD, weight=0.5)
+UNUSABLE_FUTURES = {
+    "nothing": (None, "returned NoneType, not futures"),
+    "a kernel": (GOOD, "returned SlipKernel, not futures"),
+    "no futures": ((), "do not add up to 1"),
+    "too small a weight": ((STAYS,), "do not add up to 1"),
+    "a weight that is not a number": ((expected(GOOD, weight=np.nan),), "do not add up to 1"),
+    "a negative weight": ((expected(GOOD, weight=1.5), expected(GOOD, weight=-0.5)), "do not add up to 1"),
+    "no plan": ((expected(GOOD, planned=False),), "no future that plans are made for"),
+    "successors that are no states": ((STAYS, expected(NO_STATE, weight=0.5)), "not a state"),
+    "the same without a plan": ((STAYS, expected(NO_STATE, weight=0.5, planned=False)), "not a state"),
+    "no kernel": ((STAYS, expected(None, weight=0.5, planned=False)), "returned NoneType, not a kernel"),
+    "another grid": ((STAYS, expected(SMALLER, weight=0.5, planned=False)), "25 states"),
+}
+
+
+@pytest.mark.parametrize("execution", ["map", "belief", "localised"])
+@pytest.mark.parametrize(("answer", "line"), UNUSABLE_FUTURES.values(), ids=UNUSABLE_FUTURES)
+def test_unusable_futures_are_one_line_before_anything_acts_on_them(mission, answer, line, execution):
+    mission = with_robot(mission, forecast=Expecting(answer), execution=execution)
+    with pytest.raises(InputError, match=line):
+        regret(mission, Lookahead())
+    with pytest.raises(InputError, match=line):
+        Agent.on(mission, Lookahead())

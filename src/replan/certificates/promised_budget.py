@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from numbers import Real
 
 import numpy as np
 
@@ -75,8 +76,8 @@ def promise(
     """
     require_mission(mission)
     require_instant(mission)
-    if not amount >= 0:
-        raise InputError(f"what is promised must be a number and not negative, as regret is: not {amount}")
+    if not (isinstance(amount, Real) and amount >= 0):
+        raise InputError(f"what is promised must be a number and not negative, as regret is: not {amount!r}")
     search = _Search(mission, amount, tightening, progress)
     budget = search.first_enough()
     while budget > 1 and search.enough(budget - 1, moving=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Observation:
     """Every action since the last update or the start, a_{t-1} last."""
 
 
+@runtime_checkable
 class Estimator(Protocol):
     """Estimates the kernel to plan with, the paper's P-hat_{t-1}."""
 
@@ -107,6 +108,12 @@ def validate_look(look: Any, states: int) -> tuple[int, Array | None]:
         raise InputError(f"a look is a state, or {states} probabilities that add up to 1")
     belief /= belief.sum()
     return int(belief.argmax()), belief
+
+
+def require_estimator(estimator: object) -> None:
+    """Raise `InputError` if an object is not an estimator, or is the class of one."""
+    if isinstance(estimator, type) or not isinstance(estimator, Estimator):
+        raise InputError(f"estimator must be an Estimator, not {estimator!r}")
 
 
 def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> Kernel:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError
+from replan.errors import InputError, require
 from replan.estimate.estimator import Estimator
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
@@ -35,6 +35,7 @@ class SimulatedRobot:
     """
 
     def __init__(self, world: World, *, seed: int = 0) -> None:
+        require(World, world=world)
         self.world, self.seed = world, seed
         self.state, self.time, self.total_reward = world.start, 0, 0.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from replan.errors import InputError
-from replan.estimate.estimator import Estimator
+from replan.errors import InputError, require
+from replan.estimate.estimator import Estimator, require_estimator
 from replan.forecast.base import Forecast, Frozen
 from replan.model.kernel import Kernel
 from replan.model.reward import Reward
@@ -103,7 +103,11 @@ class Robot:
             raise InputError(
                 f"planning_horizon must be a whole number of at least 1, not {self.planning_horizon!r}"
             )
-        if not isinstance(self.forecast, Forecast):
-            raise InputError(f"forecast must be a Forecast, not {self.forecast!r}")
+        require(Forecast, forecast=self.forecast)
+        require(Ties, ties=self.ties)
+        if self.estimator is not None:
+            require_estimator(self.estimator)
+        if not callable(self.planner):
+            raise InputError(f"planner must be a function, not {self.planner!r}")
         if self.forecast.moves and self.planner is not plan_by_induction:
             raise InputError("a planner of your own plans on one kernel: it needs the forecast frozen")

@@ -11,7 +11,7 @@ from replan.errors import InputError, require
 from replan.estimate.estimator import validate_kernel
 from replan.execute.progress import Earlier, Learned, Progress, Update
 from replan.execute.robot import Robot, plan_by_induction
-from replan.forecast.base import Evidence, Forecast, Future, mean_kernel
+from replan.forecast.base import Evidence, Forecast, Future, mean_kernel, validate_futures
 from replan.model.kernel import Kernel, constant
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
@@ -98,8 +98,6 @@ class Task:
             propagation = make_propagation(robot.execution, made, kernel, sizes=self.sizes)
             return Update(time, kernel, made, propagation, expect, steps=steps)
         expected = mean_kernel(expect(time))
-        for t in range(time, self.horizon):
-            validate_kernel(expected(t), like=self.knowledge.nominal, origin="forecast")
         made = plan_ahead(
             expected, reward, time=begin, end=self.horizon, horizon=robot.planning_horizon, ties=robot.ties
         )
@@ -149,9 +147,10 @@ class Task:
         """Return what the forecast expects after an update at `time` with the drift bounds known by `now`."""
         known = self.knowledge
         bounds = known.drift.bounds[:now]
-        return self.forecast.futures(
+        futures = self.forecast.futures(
             Evidence(time, self.horizon, kernel, known.nominal, bounds, earlier, learned or {})
         )
+        return validate_futures(futures, like=known.nominal) if self.forecast.moves else futures
 
     @cached_property
     def _surprise(self) -> Callable[[int, int], int]:

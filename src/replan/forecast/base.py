@@ -16,7 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from replan.estimate.estimator import Estimator
+from replan.errors import InputError
+from replan.estimate.estimator import ROW_TOLERANCE, Estimator, validate_kernel
 from replan.model.combination import combine
 from replan.model.kernel import Array, Kernel, constant
 from replan.model.reach import Reach
@@ -132,6 +133,25 @@ class Frozen(Forecast):
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
         """Return the estimate, held fixed."""
         return (Future("stays", 1.0, constant(evidence.kernel)),)
+
+
+def validate_futures(futures: Sequence[Future], *, like: Kernel) -> tuple[Future, ...]:
+    """Return futures of which each kernel is validated when it is asked for, or raise `InputError`.
+
+    Their weights must add up to 1, and a plan must be made for at least one of them.
+    """
+    if not isinstance(futures, (tuple, list)) or not all(isinstance(each, Future) for each in futures):
+        raise InputError(f"the forecast returned {type(futures).__name__}, not futures")
+    weights = np.array([each.weight for each in futures], dtype=float)
+    if not ((weights >= 0).all() and abs(weights.sum() - 1) <= ROW_TOLERANCE):
+        raise InputError(f"the weights of the forecast's futures do not add up to 1: {weights.tolist()}")
+    if not any(each.planned and each.weight > 0 for each in futures):
+        raise InputError("the forecast has no future that plans are made for")
+
+    def validated(kernel: KernelAt) -> KernelAt:
+        return lru_cache(maxsize=None)(lambda t: validate_kernel(kernel(t), like=like, origin="forecast"))
+
+    return tuple(replace(each, kernel=validated(each.kernel)) for each in futures)
 
 
 def mean_kernel(futures: Sequence[Future]) -> KernelAt:

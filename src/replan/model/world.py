@@ -189,7 +189,10 @@ class World:
 
 def check_drift_bounds(stated: ArrayLike, horizon: int) -> Array:
     """Return (T-1,) drift bounds as an array. Raises `InputError` if one is negative or not finite."""
-    bounds = np.asarray(stated, dtype=float)
+    try:
+        bounds = np.asarray(stated, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"drift bounds must be {horizon - 1} numbers (T - 1), not {stated!r}") from None
     if bounds.shape != (horizon - 1,):
         raise InputError(f"drift bounds must be {horizon - 1} numbers (T - 1), not {bounds.shape}")
     if not (valid := np.isfinite(bounds) & (bounds >= 0)).all():

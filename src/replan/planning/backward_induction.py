@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from replan import _loops
-from replan.errors import InputError
+from replan.errors import InputError, require
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel, in_bands
 from replan.model.reward import Reward
@@ -233,6 +233,7 @@ def oracle(world: World) -> Oracle:
     Oracle
         Values and best actions of every time and state.
     """
+    require(World, world=world)
     require_oracle_memory(world)
     values = np.empty((world.horizon + 1, world.states))
     values[-1] = 0.0

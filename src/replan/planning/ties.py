@@ -29,6 +29,10 @@ class Ties:
     seed: int = 0
     """Seed of the draws of `random`."""
 
+    def __post_init__(self) -> None:
+        if self.kind not in ("first", "last", "random"):
+            raise InputError(f'ties must be "first", "last" or "random", not {self.kind!r}')
+
     @classmethod
     def parse(cls, text: str) -> Ties:
         """Return the tie rule of "first", "last", "random" or "random(SEED)"."""
