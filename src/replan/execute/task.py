@@ -11,7 +11,7 @@ from replan.errors import InputError, require
 from replan.estimate.estimator import validate_kernel
 from replan.execute.progress import Earlier, Learned, Progress, Update
 from replan.execute.robot import Robot, plan_by_induction
-from replan.forecast.base import Evidence, Forecast, Future, mean_kernel, validate_futures
+from replan.forecast.base import Evidence, Forecast, Future, KernelAt, mean_kernel, validate_futures
 from replan.model.kernel import Kernel, constant
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
@@ -150,7 +150,25 @@ class Task:
         futures = self.forecast.futures(
             Evidence(time, self.horizon, kernel, known.nominal, bounds, earlier, learned or {})
         )
-        return validate_futures(futures, like=known.nominal) if self.forecast.moves else futures
+        return validate_futures(futures, self._validated) if self.forecast.moves else futures
+
+    @cached_property
+    def _validated(self) -> Callable[[KernelAt], KernelAt]:
+        """Expected kernels, each validated once when it is asked for; futures that share them still do."""
+
+        def validated(kernel: KernelAt) -> KernelAt:
+            known: dict[int, tuple[Kernel, Kernel]] = {}
+
+            def at(t: int) -> Kernel:
+                expected = kernel(t)
+                if t not in known or known[t][0] is not expected:
+                    valid = validate_kernel(expected, like=self.knowledge.nominal, origin="forecast")
+                    known[t] = expected, valid
+                return known[t][1]
+
+            return at
+
+        return lru_cache(maxsize=1024)(validated)
 
     @cached_property
     def _surprise(self) -> Callable[[int, int], int]:

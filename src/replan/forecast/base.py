@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.estimator import ROW_TOLERANCE, Estimator, validate_kernel
+from replan.estimate.estimator import ROW_TOLERANCE, Estimator
 from replan.model.combination import combine
 from replan.model.kernel import Array, Kernel, constant
 from replan.model.reach import Reach
@@ -135,8 +135,10 @@ class Frozen(Forecast):
         return (Future("stays", 1.0, constant(evidence.kernel)),)
 
 
-def validate_futures(futures: Sequence[Future], *, like: Kernel) -> tuple[Future, ...]:
-    """Return futures of which each kernel is validated when it is asked for, or raise `InputError`.
+def validate_futures(
+    futures: Sequence[Future], validated: Callable[[KernelAt], KernelAt]
+) -> tuple[Future, ...]:
+    """Return the futures with `validated` kernels, or raise `InputError`.
 
     Their weights must add up to 1, and a plan must be made for at least one of them.
     """
@@ -147,10 +149,6 @@ def validate_futures(futures: Sequence[Future], *, like: Kernel) -> tuple[Future
         raise InputError(f"the weights of the forecast's futures do not add up to 1: {weights.tolist()}")
     if not any(each.planned and each.weight > 0 for each in futures):
         raise InputError("the forecast has no future that plans are made for")
-
-    def validated(kernel: KernelAt) -> KernelAt:
-        return lru_cache(maxsize=None)(lambda t: validate_kernel(kernel(t), like=like, origin="forecast"))
-
     return tuple(replace(each, kernel=validated(each.kernel)) for each in futures)
 
 
