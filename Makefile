@@ -6,7 +6,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c const
 # Relative, since pip splits it at spaces.
 export PIP_CONSTRAINT := constraints.txt
 
-.PHONY: setup setup-all browser reproduce test test-slow test-ns-gym mutants lint format bench bench-scale docs fly clean
+.PHONY: setup setup-all browser reproduce test test-core test-slow test-ns-gym coverage mutants lint lint-files format bench \
+  bench-scale docs wheel check-tag fly clean
 
 setup: $(VENV)/.core
 setup-all: $(VENV)/.all
@@ -42,6 +43,16 @@ fly: $(VENV)/.fly
 test: setup-all browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 1
 
+# The library without its extras for robots, clusters and pages, where those do not install.
+CORE := model estimate forecast planning skip schedule execute evaluation certificates
+test-core: setup
+	$(PIP) -e '.[study,test]'
+	$(BIN)/python -m pytest -n 2 $(addprefix tests/,$(CORE)) tests/test_cli.py
+
+# Lines and branches that `make test` enters; compiled loops run outside Python and count as not entered.
+coverage: setup-all browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=replan --cov-branch --cov-report=term:skip-covered
+
 test-slow: setup-all
 	$(BIN)/python -m pytest -n 2 --dist worksteal -o faulthandler_timeout=3600 -m 'slow or hypothesis' --hypothesis-profile=slow
 
@@ -64,11 +75,19 @@ $(NS_GYM)/.ready: pyproject.toml constraints-ns-gym.txt
 	$(NS_GYM)/bin/python -m pip --disable-pip-version-check install --quiet -e '.[study,gym,ns-gym]' pytest
 	@touch $@
 
-lint: setup-all
+lint: setup-all lint-files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/python docs/check_docstrings.py
+
+# Workflows, templates and the citation against their published schemas, which come with the checker.
+CHECK := $(BIN)/check-jsonschema --builtin-schema
+lint-files: setup-all
+	$(CHECK) vendor.github-workflows .github/workflows/*.yml
+	$(CHECK) vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	$(CHECK) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(CHECK) vendor.citation-file-format CITATION.cff
 
 format: setup-all
 	$(BIN)/ruff format .
@@ -76,6 +95,17 @@ format: setup-all
 
 docs: setup-all
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# Source archive and wheel in dist/.
+wheel: setup
+	$(PIP) hatchling
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
+# A release is tagged with the version of the package: make check-tag TAG=v0.3.0.
+check-tag: setup
+	@test "$(TAG)" = "v$$($(BIN)/python -c 'import replan; print(replan.__version__)')" \
+	  || { echo "the tag $(TAG) is not the version of the package"; exit 1; }
 
 bench: setup-all
 	$(BIN)/python -m benchmarks
@@ -85,4 +115,4 @@ bench-scale: setup-all
 	$(BIN)/python -m benchmarks reach
 
 clean:
-	rm -rf $(VENV) $(NS_GYM) results runs mutants .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NS_GYM) dist results runs mutants .pytest_cache .ruff_cache .hypothesis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -203,24 +204,14 @@ def _still_lines(scenes: list[DemoFrame]) -> list[str]:
 
     lines = []
     for scene in scenes:
-        console = Console(width=100, record=True, file=_Nowhere(), color_system=None)
+        drawn = io.TextIOWrapper(io.BytesIO(), encoding="ascii")  # pictures for it have ASCII signs
+        console = Console(width=100, file=drawn, color_system=None)
         console.print(_frame(scene, scene.mission.horizon - 1, console))
-        lines += console.export_text(styles=False).splitlines()
+        drawn.seek(0)
+        lines += drawn.read().splitlines()
         lines += [f"  t = {t:2d}  replans: {each.reason}" for t, each in scene.run.decisions if each.update]
         lines.append("")
     return lines
-
-
-class _Nowhere:
-    """A file that keeps nothing; pictures made for it have ASCII signs."""
-
-    encoding = "ascii"
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        pass
 
 
 def _frame(scene: DemoFrame, t: int, console: Console) -> RenderableType:
