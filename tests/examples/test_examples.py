@@ -65,6 +65,14 @@ def test_own_world_loads_both_worlds_and_no_rule_beats_the_best(capsys):
     assert figures(gate)["lookahead"] > figures(gate)["periodic"]
 
 
+def test_the_glider_surfaces_better_by_lookahead_on_cells_and_in_the_water(capsys):
+    out = printed(capsys, "glider")
+    found = dict(re.findall(r"^(\w+) +regret (\d\.\d+)", out, re.M))
+    water = [float(each) for each in re.findall(r"(\d\.\d+) \+- \d\.\d+ in the water", out)]
+    assert float(found["best"]) <= float(found["lookahead"]) < float(found["periodic"])
+    assert len(water) == 2 and water[1] < water[0]
+
+
 def page(name: str) -> str:
     return (EXAMPLES.parent / "docs" / f"{name}.md").read_text()
 

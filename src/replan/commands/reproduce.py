@@ -55,6 +55,9 @@ def reproduce(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of flights: wind and draws.")] = 0,
     seeds: Annotated[int, typer.Option(min=2, max=1000, help="Held-out seeds of `learning`.")] = 1000,
+    ocean: Annotated[
+        Path | None, typer.Option(help="Folder of NetCDF files of currents, for `ocean`.")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> PlainAnswer:
     """Write the tables and figures of a part."""
@@ -69,6 +72,8 @@ def reproduce(
         replaced = {"seeds": {"first": 0, "count": seeds}}
     elif study.startswith("table3"):
         replaced = {"trial": seed} if layouts is None else {"layouts": layouts, "trial": seed}
+    elif study == "ocean":
+        replaced = {"settings": _in_files(study, ocean)}
     with closing(local.LocalEngine(workers=workers)) as engine:
 
         def computed(name: str, **replaced: Any) -> Run:
@@ -87,6 +92,14 @@ def reproduce(
     lines += [] if past is None else [f"\n{sentence(run, past)}"]
     lines.append(f"\n{len(files)} files in {folder}: {', '.join(files)}")
     return PlainAnswer({"part": part, "out": str(folder), "files": files, "records": run.records}, lines)
+
+
+def _in_files(study: str, folder: Path | None) -> list[dict[str, Any]]:
+    """Return the settings of a study with the folder of their files."""
+    if folder is None:
+        raise InputError("this part needs --ocean FOLDER with NetCDF files of currents (docs/nature.md)")
+    given = {"file": str(folder.resolve())}
+    return [axis | {"base": axis["base"] | given} for axis in definition.study_data(study)["settings"]]
 
 
 def _written(run: Run, past: Run | None, folder: Path, engine: LocalEngine, *, figures: bool) -> Tables:

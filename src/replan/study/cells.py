@@ -20,6 +20,7 @@ from replan.study.estimators import usual_estimator
 from replan.study.protocol import VALIDATION_SEEDS
 from replan.study.rule_source import RuleSource, find_rule, imported_files
 from replan.study.versions import code_version
+from replan.worlds.field_file import matching
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import SPENDING, parse_setting, replace_spending
 
@@ -247,8 +248,12 @@ def _files(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=64)
 def _digest(path: str) -> str:
+    parts = [each for found in matching(path) for each in (found.rglob("*") if found.is_dir() else [found])]
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        contents = [each.read_bytes() for each in sorted(parts) if each.is_file()] or [
+            Path(path).read_bytes()
+        ]
+        return hashlib.sha256(b"".join(contents)).hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 

