@@ -13,25 +13,20 @@ from replan.results.table import Table, number
 
 EVEN = {"map": "periodic", "belief": "periodic", "localised": "even"}
 """The rule of even spacing by execution."""
-Totals = dict[tuple[str, str, str, int], float]
+Totals = dict[tuple[Any, ...], float]
 """Total regret by execution, forecast, rule and budget."""
 
 
 def totals(run: Run) -> Totals:
     """Return total regrets over the missions of a run."""
+    return {key: sum(each["exact_regret"] for each in found) for key, found in _missions(run).items()}
+
+
+def _missions(run: Run) -> dict[tuple[Any, ...], list[Record]]:
+    """Return the records of all missions by execution, forecast, rule and budget."""
     settings: Mapping[str, Any] = run.settings
-    found = group(
-        [record for record in run.records if record.get("exact_regret") is not None],
-        "execution",
-        "forecast",
-        "rule",
-        lambda record: settings[str(record["setting"])].budget,
-    )
-    return {key: sum(_regret(record) for record in records) for key, records in found.items()}  # pyright: ignore[reportReturnType]
-
-
-def _regret(record: Record) -> float:
-    return float(record["exact_regret"])
+    measured = [record for record in run.records if record.get("exact_regret") is not None]
+    return group(measured, "execution", "forecast", "rule", lambda record: settings[record["setting"]].budget)
 
 
 def score(found: Totals, execution: str, forecast: str, rule: str, budget: int) -> float | None:
@@ -48,17 +43,17 @@ def totals_table(run: Run, title: str, about: str) -> Table:
     found = totals(run)
     budgets = sorted({key[3] for key in found})
     rows = []
-    for row in dict.fromkeys(key[:3] for key in found):
+    for execution, forecast, rule in dict.fromkeys(key[:3] for key in found):
         cells = []
         for budget in budgets:
-            value = found.get((*row, budget))
+            value = found.get((execution, forecast, rule, budget))
             shown = number(value, ".2f").text
-            if value is not None and row[2] not in (EVEN[row[0]], BEST_POSSIBLE):
-                marks = score(found, *row, budget)
+            if value is not None and rule not in (EVEN[execution], BEST_POSSIBLE):
+                marks = score(found, execution, forecast, rule, budget)
                 shown += "" if marks is None else f" ({marks:.2f})"
             cells.append(shown)
-        rows.append((*row, *cells))
-    missions = len({str(record["setting"]).split(" budget=")[0] for record in run.records})
+        rows.append((execution, forecast, rule, *cells))
+    missions = max(map(len, _missions(run).values()))
     return Table(
         title=title,
         columns=("execution", "forecast", "rule", *(f"B = {budget}" for budget in budgets)),
