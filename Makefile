@@ -15,7 +15,7 @@ setup-all: $(VENV)/.all
 $(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "replan needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[study]'
+	$(PIP) -e '.[study,nature]'
 	$(BIN)/python -m replan.warm
 	@touch $@
 

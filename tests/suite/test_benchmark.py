@@ -6,10 +6,10 @@ import pytest
 from replan import InputError, make_rule, regret
 from replan.evaluation.exact import regret as exact_regret
 from replan.study.protocol import Bench, choose
-from replan.study.rule_source import find_rule
+from replan.study.rule_source import RULES, find_rule
 from replan.suite import suite_worlds
 from replan.suite.benchmark import make_card
-from replan.suite.catalogue import EXECUTIONS
+from replan.suite.catalogue import BLIND, EXECUTIONS, suite_executions
 from replan.suite.score import mean_score, score_matrix
 from replan.suite.verification import verify_card
 
@@ -25,7 +25,7 @@ def scores_of(rule, part="tune"):
 def test_a_card_holds_the_exact_regret_of_every_world(compute):
     card = make_card(find_rule("periodic"), {}, compute)
     for world in suite_worlds("test"):
-        for kind in EXECUTIONS:
+        for kind in BLIND:
             assert card.regrets[world.name, kind] == pytest.approx(world.even[kind], abs=1e-8)
     assert (card.name, card.rule, card.needs, card.stated_by_author.tuning, card.source) == (
         "periodic",
@@ -35,6 +35,34 @@ def test_a_card_holds_the_exact_regret_of_every_world(compute):
         None,
     )
     assert card.hash == card.content_hash()
+
+
+def test_even_has_the_column_of_robots_that_see_and_no_other(compute):
+    card = make_card(find_rule("even"), {}, compute)
+    assert card.executions == ("localised",)
+    for world in suite_worlds("test"):
+        assert card.regrets[world.name, "localised"] == pytest.approx(world.even["localised"], abs=1e-8)
+    assert verify_card(card, compute) == []
+
+
+def test_rules_have_the_columns_that_they_apply_to():
+    found = {name: suite_executions(find_rule(name).kind()) for name in RULES}
+    others = {name: kinds for name, kinds in found.items() if kinds != EXECUTIONS}
+    seeing = dict.fromkeys(["even", "gain", "last-moment"], ("localised",))
+    assert others == seeing | dict.fromkeys(["accumulated-value", "measuring-value"], BLIND)
+    for name, kinds in found.items():
+        for kind in kinds:
+            suite_worlds("test")[0].mission(kind).task.require(find_rule(name).kind())
+
+
+def test_a_card_may_hold_some_of_the_columns(compute):
+    card = make_card(find_rule("periodic"), {}, compute, executions=["localised"])
+    assert card.executions == ("localised",) and verify_card(card, compute) == []
+    world = suite_worlds("test")[0]
+    expected = regret(world.mission("localised"), make_rule("periodic"))
+    assert card.regrets[world.name, "localised"] == pytest.approx(expected, abs=1e-8)
+    with pytest.raises(InputError, match="last-moment does not apply to execution map or belief"):
+        make_card(find_rule("last-moment"), {}, compute, executions=BLIND)
 
 
 def test_given_parameters_are_used_and_named(compute):

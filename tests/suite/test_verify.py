@@ -2,13 +2,16 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from replan import InputError
 from replan.study.rule_source import find_rule
+from replan.suite import suite_worlds
 from replan.suite.benchmark import make_card
-from replan.suite.cards import AuthorStatement, Tuning, parse_card, read_card
+from replan.suite.cards import AuthorStatement, SuiteName, Tuning, parse_card, read_card
+from replan.suite.catalogue import BLIND, suite_hash
 from replan.suite.verification import verify_card
 from suite_worlds import OWN_RULE
 
@@ -42,6 +45,34 @@ def test_a_card_survives_being_written_and_read(card, tmp_path):
     path.write_text(card.text())
     assert read_card(path) == card
     assert json.loads(card.text())["worlds"][0]["name"] == card.worlds[0].name
+
+
+def as_first_version(card):
+    """The card as suite v1 had it: blind robots in worlds that were not measured."""
+    names = {world.name for world in suite_worlds("test", "v1")}
+    kept = [world for world in card.worlds if world.execution in BLIND and world.name in names]
+    return sealed_again(card, suite=SuiteName(version="v1", hash=suite_hash("v1")), worlds=kept)
+
+
+def test_a_card_of_version_1_holds_too(card, compute):
+    first = as_first_version(card)
+    assert len(first.worlds) < len(card.worlds)
+    assert verify_card(first, compute) == []
+    (line,) = verify_card(first.model_copy(update={"worlds": first.worlds[1:]}), compute)
+    assert first.worlds[0].name in line
+
+
+def test_a_card_of_version_1_that_was_released_is_still_whole():
+    first = read_card(Path(__file__).parent / "periodic-v1.json")
+    assert first.hash == first.content_hash()
+    assert first.suite == SuiteName(version="v1", hash=suite_hash("v1"))
+
+
+def test_a_column_that_the_rule_does_not_apply_to_does_not_hold(compute):
+    card = make_card(find_rule("even"), {}, compute)
+    blind = [world.model_copy(update={"execution": "map"}) for world in card.worlds]
+    (line,) = verify_card(sealed_again(card, worlds=[*card.worlds, *blind]), nothing_computed)
+    assert line == "even does not apply to execution map, which the card has"
 
 
 @pytest.mark.parametrize("decimal", [1, 4, 7])

@@ -18,14 +18,17 @@ from replan.commands.options import EngineOptions, SetOption, flat_command
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
 from replan.report.benchmark_page import write_benchmark_page, write_leaderboard
-from replan.report.benchmark_tables import card_tables, leaderboard_tables, summary_record
+from replan.report.benchmark_tables import card_tables, summary_record
+from replan.report.leaderboard import leaderboard_tables
 from replan.results.run import Run
 from replan.results.table import write_whole
 from replan.schedule.registry import parse_parameters
+from replan.skip.propagation import Execution
 from replan.study.definition import Study
 from replan.study.rule_source import find_rule
 from replan.suite.benchmark import make_card
 from replan.suite.cards import Card, read_card, reference_cards
+from replan.suite.catalogue import EXECUTIONS
 from replan.suite.verification import incomparable, verify_card
 from replan.worlds.forecasts import ForecastKind
 
@@ -61,6 +64,9 @@ def score(
     forecast: Annotated[
         ForecastKind, typer.Option(help="What the robot expects; given: the true future.")
     ] = "frozen",
+    execution: Annotated[
+        Execution | None, typer.Option(help="Measure the rule on this robot only, not on all that it is for.")
+    ] = None,
     card: Annotated[
         Path | None, typer.Option(help="File of the card; in the run's folder if not given.")
     ] = None,
@@ -68,11 +74,18 @@ def score(
 ) -> PlainAnswer:
     """Score a rule on the test part of the suite and write its card and a page; the same command goes on."""
     source, given = find_rule(rule), parse_parameters(assignments or [])
-    unusual = ["tuned"] * tune + [forecast] * (forecast != "frozen")
+    unusual = ["tuned"] * tune + [forecast] * (forecast != "frozen") + ([execution] if execution else [])
     slug = _slug([rule.rpartition(":")[2], *map("=".join, given.items()), *unusual], source.digest)
     folder = output_folder(out or Path("runs") / "benchmark" / slug)
     compute = _computing(folder, engine, quiet=output.as_json)
-    found = make_card(source, given, compute, tune=tune, forecast=forecast)
+    found = make_card(
+        source,
+        given,
+        compute,
+        tune=tune,
+        forecast=forecast,
+        executions=[execution] if execution else EXECUTIONS,
+    )
     file = write_whole(card or folder / "card.json", found.text())
     page = write_benchmark_page([found, *reference_cards()], folder, own=found)
     facts = {"card": str(file), "page": str(page), **summary_record(found)}

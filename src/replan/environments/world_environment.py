@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from replan.errors import InputError
 from replan.model.world import World
-from replan.suite.catalogue import FIRST_SEED, VERSION, suite_world, suite_worlds
+from replan.suite.catalogue import FIRST_SEED, suite_world, suite_worlds
 from replan.worlds.mars_rover import Rover
 from replan.worlds.parameters import Parameters
 from replan.worlds.settings import Setting, load_setting, parse_setting
@@ -137,7 +137,7 @@ def register_environments() -> None:
         _register(name, "make_environment", setting=setting)
     for part in FIRST_SEED:
         for world in suite_worlds(part):
-            name = f"replan/{world.name}-{VERSION}"
+            name = f"replan/{world.name}-{world.since}"
             _register(name, "make_suite_environment", world.setting.horizon, world=world.name)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from replan.report.benchmark_tables import card_scores, card_tables, leaderboard_tables, regret_table, summary
+from replan.report.benchmark_tables import SUITE, card_scores, card_tables, regret_table, summary
+from replan.report.leaderboard import LOCALISED, leaderboard_tables
 from replan.report.page.assemble import assemble, figure_panel
 from replan.report.regret_words import WORDS
 from replan.report.style import (
@@ -24,14 +25,14 @@ from replan.report.style import (
 from replan.results.table import write_whole
 from replan.skip.propagation import Execution
 from replan.suite.cards import Card
-from replan.suite.catalogue import EXECUTIONS, VERSION
+from replan.suite.catalogue import EXECUTIONS
 from replan.suite.score import THRESHOLDS, performance_profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROFILE = "Performance profile"
-NAMED = {"lookahead": "-", "regret-guided": "--"}
+NAMED = {"lookahead": "-", "regret-guided": "--", "last-moment": "-."}
 """Reference rules that the profile names, with their line styles; the others are grey."""
 NOTE = (
     "The share of worlds in which a rule reaches a score, for each score: higher is better. Score 0 is even "
@@ -51,6 +52,8 @@ def profile_figure(
         ):
             column = EXECUTIONS.index(kind)
             for card in sorted(cards, key=lambda card: (card is own, card.name in NAMED)):
+                if kind not in card.executions:
+                    continue
                 named = card is own or card.name in NAMED
                 colour = ORANGE if card is own else rule_colour(card.name) if named else LINES
                 axes.plot(
@@ -67,9 +70,9 @@ def profile_figure(
             axes.set_xlabel("score (0 even spacing, 1 floor)")
             axes.set_xlim(THRESHOLDS[0], THRESHOLDS[-1])
             axes.grid(visible=True)
+            if axes.get_legend_handles_labels()[0]:
+                axes.legend()
         figure.axes[0].set_ylabel("share of worlds that reach it")
-        if figure.axes[0].get_legend_handles_labels()[0]:
-            figure.axes[0].legend()
         return arrange(figure)
 
 
@@ -80,12 +83,12 @@ def profile_svg(cards: Sequence[Card], *, own: Card | None = None) -> list[str]:
 
 def result_words(card: Card) -> str:
     """Return the result of a card in one sentence."""
-    found = summary(card)
+    found = summary(card) or summary(card, execution=LOCALISED)
     if found is None:
         return "No world was scored."
     return (
         f"{card.name} goes {found.iqm.value:.0%} of the way from even spacing to the best schedule there is "
-        f"(mean of the middle half of {found.scored} worlds and executions), and does worse than even "
+        f"(mean of the middle half of {found.scored} worlds and ways to act), and does worse than even "
         f"spacing in {found.worse.value:.0%} of them."
     )
 
@@ -95,7 +98,7 @@ def write_benchmark_page(cards: Sequence[Card], folder: Path, *, own: Card) -> P
     others = [card for card in cards if card.name != own.name or card is own]
     tables = [*card_tables(own), *leaderboard_tables(others), regret_table(own)]
     panel = figure_panel(PROFILE, profile_svg(others, own=own), NOTE)
-    return assemble(folder, f"{own.name} on suite {VERSION}", result_words(own), tables, [], panels=[panel])
+    return assemble(folder, f"{own.name} on {SUITE}", result_words(own), tables, [], panels=[panel])
 
 
 def leaderboard_markdown(cards: Sequence[Card]) -> str:
@@ -108,7 +111,7 @@ def write_leaderboard(cards: Sequence[Card], folder: Path) -> list[Path]:
     tables, markdown = leaderboard_tables(cards), leaderboard_markdown(cards)
     best = next(card for card in cards if card.name == tables[0].cells[0][0].text)
     page = assemble(
-        folder, f"Leaderboard of suite {VERSION}", result_words(best), tables, [],
+        folder, f"Leaderboard of {SUITE}", result_words(best), tables, [],
         panels=[figure_panel(PROFILE, profile_svg(cards), NOTE)],
     )  # fmt: skip
     return [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,17 +16,20 @@ from replan.errors import InputError
 from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission
 from replan.results.run import Run
+from replan.schedule.ask import update_chances
 from replan.schedule.best_offset import BestOffset
 from replan.schedule.rule import Rule
 from replan.schedule.spending import FIRST_UPDATE
+from replan.skip.propagation import Execution
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
 from replan.study.protocol import parameters
 from replan.study.rule_source import RULES, RuleSource
 from replan.study.versions import versions
 from replan.suite.cards import OWN_WORLD, AuthorStatement, Card, Tuning, world_regrets
-from replan.suite.catalogue import EXECUTIONS, Part, suite_worlds
+from replan.suite.catalogue import BLIND, EXECUTIONS, VERSION, SuiteWorld, suite_executions, suite_worlds
 from replan.suite.fresh_check import check_missions, first_fault
+from replan.suite.measured import require_weather
 from replan.suite.score import Regrets, mean_score, score_matrix
 from replan.worlds.forecasts import ForecastKind
 
@@ -40,6 +44,7 @@ def make_card(
     *,
     tune: bool = False,
     forecast: ForecastKind = "frozen",
+    executions: Sequence[Execution] = EXECUTIONS,
 ) -> Card:
     """Return the card of a rule.
 
@@ -49,18 +54,21 @@ def make_card(
     compute : runs a study and returns its records
     tune : choose one parameter set for all worlds, by its mean score on the tune part
     forecast : what the robot expects of the steps ahead
+    executions : the robots on which the rule is measured, if it applies to them
     """
+    require_weather()
     require_one_file(source)
     require_own_name(source)
     if tune and given:
         raise InputError("--tune chooses all parameters: leave --set out")
     rule, tuning = source.make(**given), own_tuning(source)
-    require_no_fault(source, rule, forecast)
+    executions = applicable(rule, executions)
+    require_no_fault(source, rule, forecast, executions)
     if tune:
-        rule, tuning = tuned(source, rule, compute, forecast)
-        require_no_fault(source, rule, forecast)
+        rule, tuning = tuned(source, rule, compute, forecast, executions)
+        require_no_fault(source, rule, forecast, executions)
     chosen = parameters(rule)
-    regrets = measured(source.name, chosen, tuning, compute, forecast)
+    regrets = measured(source.name, chosen, tuning, compute, forecast, executions)
     return Card(
         name=card_name(rule, tuning, forecast),
         rule=shown_name(source),
@@ -69,19 +77,27 @@ def make_card(
         needs=sorted(rule.needs),
         parameters={} if tuning is not None and tuning.on == OWN_WORLD else chosen,
         forecast=forecast,
-        worlds=world_regrets(regrets),
+        worlds=world_regrets(regrets, executions),
         stated_by_author=AuthorStatement(
             tuning=tuning,
             versions=versions(),
-            decision_seconds=decision_seconds(rule, forecast),
+            decision_seconds=decision_seconds(rule, forecast, executions),
         ),
     ).sealed()
+
+
+def applicable(rule: Rule, executions: Sequence[Execution]) -> tuple[Execution, ...]:
+    """Return those of the executions to which the rule applies. Raises `InputError` if there are none."""
+    found: tuple[Execution, ...] = tuple(kind for kind in suite_executions(rule) if kind in executions)
+    if not found:
+        raise InputError(f"{rule.name} does not apply to execution {' or '.join(executions)}")
+    return found
 
 
 def card_name(rule: Rule, tuning: Tuning | None, forecast: ForecastKind) -> str:
     """Return the name that tables show: the rule, given parameters, and all that is not usual."""
     words = [rule.name] if tuning else [rule.name, *(f"{key}={value}" for key, value in _unusual(rule))]
-    tuned = ["tuned"] if tuning and tuning.on == "tune" else []
+    tuned = ["tuned"] if tuning and tuning.on != OWN_WORLD else []
     return ", ".join([" ".join(words), *tuned, *([forecast] if forecast != "frozen" else [])])
 
 
@@ -100,9 +116,11 @@ def shown_name(source: RuleSource) -> str:
     return f"{Path(place).name}{colon}{name}" if source.in_file else source.name
 
 
-def require_no_fault(source: RuleSource, rule: Rule, forecast: ForecastKind) -> None:
+def require_no_fault(
+    source: RuleSource, rule: Rule, forecast: ForecastKind, executions: Sequence[Execution]
+) -> None:
     """Raise `InputError` that names the first fault of a rule, if the check finds one."""
-    if fault := first_fault(source, set_values(parameters(rule)), forecast):
+    if fault := first_fault(source, set_values(parameters(rule)), forecast, executions):
         raise InputError(f"{rule.name}: {fault}")
 
 
@@ -125,7 +143,9 @@ def own_tuning(source: RuleSource) -> Tuning | None:
     return Tuning(on=OWN_WORLD) if source.kind is BestOffset else None
 
 
-def tuned(source: RuleSource, rule: Rule, compute: Compute, forecast: ForecastKind) -> tuple[Rule, Tuning]:
+def tuned(
+    source: RuleSource, rule: Rule, compute: Compute, forecast: ForecastKind, executions: Sequence[Execution]
+) -> tuple[Rule, Tuning]:
     """Return the candidate with the best mean score on the tune part; the first among equal ones."""
     candidates = rule.candidates()
     if not candidates:
@@ -133,10 +153,11 @@ def tuned(source: RuleSource, rule: Rule, compute: Compute, forecast: ForecastKi
     worlds = suite_worlds("tune")
     axis = {"set": set_values(parameters(rule)), "tune": False}
     found = _by_entry(
-        compute(_study(source.name, "tune", axis, forecast, measure="candidates")), "candidate_regrets"
+        compute(_study(source.name, worlds, axis, forecast, executions, measure="candidates")),
+        "candidate_regrets",
     )
     scores = [
-        mean_score(score_matrix(worlds, {key: regrets[i] for key, regrets in found.items()}))
+        mean_score(score_matrix(worlds, {key: regrets[i] for key, regrets in found.items()}, executions))
         for i in range(len(candidates))
     ]
     best = int(np.argmax(scores))
@@ -144,12 +165,19 @@ def tuned(source: RuleSource, rule: Rule, compute: Compute, forecast: ForecastKi
 
 
 def measured(
-    rule: str, chosen: dict[str, Any], tuning: Tuning | None, compute: Compute, forecast: ForecastKind
+    rule: str,
+    chosen: dict[str, Any],
+    tuning: Tuning | None,
+    compute: Compute,
+    forecast: ForecastKind,
+    executions: Sequence[Execution],
+    version: str = VERSION,
 ) -> Regrets:
-    """Return the exact regrets of a rule on the test part."""
+    """Return the exact regrets of a rule on the test part of a version of the suite."""
     own = tuning is not None and tuning.on == OWN_WORLD
     axis = {"tune": True} if own else {"set": set_values(chosen), "tune": False}
-    return _by_entry(compute(_study(rule, "test", axis, forecast, measure="exact")), "exact_regret")
+    study = _study(rule, suite_worlds("test", version), axis, forecast, executions, measure="exact")
+    return _by_entry(compute(study), "exact_regret")
 
 
 def set_values(chosen: dict[str, Any]) -> dict[str, Any]:
@@ -160,29 +188,46 @@ def set_values(chosen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def decision_seconds(rule: Rule, forecast: ForecastKind) -> float:
-    """Return the median time in which the rule names the update after the first one, compiled beforehand."""
+def decision_seconds(rule: Rule, forecast: ForecastKind, executions: Sequence[Execution]) -> float:
+    """Return the median time of a decision, compiled beforehand.
+
+    A blind robot's rule names the update after the first one, that of a localised robot answers for one step.
+    """
+    blind: tuple[Execution, ...] = tuple(kind for kind in BLIND if kind in executions)
 
     def seconds(mission: Mission) -> float:
-        progress, start = mission.progress(FIRST_UPDATE, mission.limit - 1), np.array([mission.world.start])
+        start, middle = np.array([mission.world.start]), mission.horizon // 2
+        free = mission.robot.sees
+        progress = mission.beginning() if free else mission.progress(FIRST_UPDATE, mission.limit - 1)
         _ = mission.task.knowledge.drift, mission.task.forecast  # computed once for a mission
         began = time.perf_counter()
-        UpdateTimes(mission, rule)(progress, start)
+        if free:
+            update_chances(rule, partial(mission.context, rule, progress), middle, start)
+        else:
+            UpdateTimes(mission, rule)(progress, start)
         return time.perf_counter() - began
 
-    for mission in check_missions(forecast):
+    for mission in check_missions(forecast, blind or executions):
         seconds(mission)
-    return round(median(seconds(mission) for mission in check_missions(forecast)), 6)
+    return round(median(seconds(mission) for mission in check_missions(forecast, blind or executions)), 6)
 
 
-def _study(rule: str, part: Part, axis: dict[str, Any], forecast: ForecastKind, *, measure: str) -> Study:
-    """Return the study of a rule on a part of the suite, under both executions."""
+def _study(
+    rule: str,
+    worlds: Sequence[SuiteWorld],
+    axis: dict[str, Any],
+    forecast: ForecastKind,
+    executions: Sequence[Execution],
+    *,
+    measure: str,
+) -> Study:
+    """Return the study of a rule on worlds of the suite."""
     return parse_study(
         {
-            "name": f"benchmark-{part}",
-            "settings": [{"base": dict(world.data), "name": world.name} for world in suite_worlds(part)],
+            "name": f"benchmark-{worlds[0].part}",
+            "settings": [{"base": dict(world.data), "name": world.name} for world in worlds],
             "rules": [{"rule": rule, **axis}],
-            "executions": list(EXECUTIONS),
+            "executions": list(executions),
             "forecasts": [forecast],
             "measure": [measure],
             "decisions": False,

@@ -1,15 +1,16 @@
 """Result cards: the exact regret of one rule on every world of the test part, and all that made it.
 
-A card is a JSON file. Regrets are rounded to 8 decimals. Its `hash` covers everything but times, so that a
-card which was changed by accident says so; that it is true is shown by recomputing it. Statements that cannot
-be recomputed stand apart, as `stated_by_author`.
+A card is a JSON file. It has the executions in which its rule was measured. Regrets are rounded to 8
+decimals. Its `hash` covers everything but times, so that a card which was changed by accident says so; that
+it is true is shown by recomputing it. Statements that cannot be recomputed stand apart, as
+`stated_by_author`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from replan.errors import InputError
 from replan.results.measure import canonical
 from replan.skip.propagation import Execution
 from replan.study.axes import StrictModel
-from replan.suite.catalogue import EXECUTIONS, VERSION, suite_hash, suite_worlds
+from replan.suite.catalogue import VERSION, VERSIONS, suite_hash, suite_worlds
 from replan.suite.score import Regrets
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import one_line
@@ -43,7 +44,7 @@ class SuiteName(StrictModel):
 class Tuning(StrictModel):
     """The choice of a card's parameters."""
 
-    on: Literal["tune", "own world"]
+    on: Literal["tune", "tune of v1", "own world"]
     """`tune`: one set for all worlds, on the tune part; `own world`: a set for each world, on that world."""
     candidates: int | None = None
     mean_score: float | None = None
@@ -96,6 +97,12 @@ class Card(StrictModel):
         return tuning is not None and tuning.on == OWN_WORLD
 
     @property
+    def executions(self) -> tuple[Execution, ...]:
+        """The executions of the card's suite in which the rule was measured."""
+        listed = {world.execution for world in self.worlds}
+        return tuple(kind for kind in VERSIONS[self.suite.version] if kind in listed)
+
+    @property
     def regrets(self) -> Regrets:
         """The regret by world and execution."""
         return {(world.name, world.execution): world.regret for world in self.worlds}
@@ -117,17 +124,17 @@ class Card(StrictModel):
         return "{\n" + ",\n".join([*lines, f' "worlds": [\n{worlds}\n ]']) + "\n}\n"
 
 
-def world_regrets(regrets: Regrets) -> list[WorldRegret]:
+def world_regrets(regrets: Regrets, executions: Sequence[Execution]) -> list[WorldRegret]:
     """Return the entries of a card, in the order of the suite."""
     return [
         WorldRegret(name=name, execution=kind, regret=round(regrets[name, kind], DECIMALS) + 0.0)
-        for name, kind in expected_entries()
+        for name, kind in expected_entries(VERSION, executions)
     ]
 
 
-def expected_entries() -> Iterable[tuple[str, Execution]]:
-    """Yield world and execution of every entry that a card must have."""
-    return ((world.name, kind) for world in suite_worlds("test") for kind in EXECUTIONS)
+def expected_entries(version: str, executions: Sequence[Execution]) -> list[tuple[str, Execution]]:
+    """Return world and execution of every entry that a card with these executions must have."""
+    return [(world.name, kind) for world in suite_worlds("test", version) for kind in executions]
 
 
 def read_card(path: Path) -> Card:

@@ -1,32 +1,29 @@
 """The worlds of the suite: drawn ones by family and seed, and the built-in settings as families of their own.
 
-`v1.csv` holds, for every world, which draw of its seed was taken, a hash of its parameters, and the exact
-regret of evenly spaced updates (`even`) and of the best feedback schedule (`floor`) for each execution.
-`python -m replan.suite.catalogue FILE.csv` makes it, once for a version: a seed is drawn again until even
-spacing and the floor lie apart under both executions.
+`v2.csv` holds, for every world, which draw of its seed was taken, a hash of its parameters, and the exact
+regret of evenly spaced updates (`even`) and of the best feedback schedule (`floor`) for each execution
+(`replan.suite.table` makes it). Version v1 is the part of it without localised robots and measured worlds, to
+the last digit.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from itertools import count
-from pathlib import Path
 from typing import Any, Literal
 
 from replan.errors import InputError, did_you_mean
-from replan.evaluation.exact import regret
-from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.execute.mission import Mission
 from replan.results.measure import canonical
-from replan.schedule.periodic import Periodic
+from replan.schedule.even import Even
+from replan.schedule.rule import Need, Rule
 from replan.skip.propagation import Execution
 from replan.suite.families import FAMILIES, Data, Draws
+from replan.suite.measured import MEASURED
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import parse_toml, read_toml
 from replan.worlds.settings import (
@@ -38,18 +35,22 @@ from replan.worlds.settings import (
     parse_setting,
 )
 
-VERSION = "v1"
-EXECUTIONS: tuple[Execution, ...] = ("map", "belief")
-"""Executions under which every world is scored."""
-DECIMALS = 10
-"""Decimals of the reference values."""
+FIRST_VERSION, VERSION = "v1", "v2"
+VERSIONS: dict[str, tuple[Execution, ...]] = {
+    FIRST_VERSION: ("map", "belief"),
+    VERSION: ("map", "belief", "localised"),
+}
+"""Executions under which each version scores its worlds."""
+EXECUTIONS = VERSIONS[VERSION]
+BLIND = VERSIONS[FIRST_VERSION]
 Part = Literal["tune", "test"]
 LEAST_RANGE = 0.02
-"""Least distance of `even` and `floor`: worlds in which they are closer are drawn again, or not scored."""
+"""Least distance of `even` and `floor` of a world that is scored."""
 FIRST_SEED: dict[Part, int] = {"tune": 0, "test": 1000}
 WORLDS_OF_A_FAMILY: dict[Part, dict[str, int]] = {
-    "tune": {name: 28 if name in ("thin-ice", "crosswind", "terrain") else 26 for name in FAMILIES},
-    "test": {name: 10 if name.startswith("rover-") else 16 for name in FAMILIES},
+    "tune": {name: 28 if name in ("thin-ice", "crosswind", "terrain") else 26 for name in FAMILIES}
+    | {"wind": 30},
+    "test": {name: 10 if name.startswith("rover-") else 16 for name in FAMILIES} | {"wind": 40},
 }
 BUILT_IN = ("paper", "hand-made", "nsbridge")
 """Families of built-in settings, all in the part `test`."""
@@ -65,9 +66,11 @@ class SuiteWorld:
     data: Mapping[str, Any] = field(repr=False)
     """The setting as plain data."""
     even: Mapping[Execution, float]
-    """Exact regret of `periodic` by execution."""
+    """Exact regret by execution of evenly spaced updates: `periodic`, `even` of a localised robot."""
     floor: Mapping[Execution, float]
-    """Exact regret of the best feedback schedule of the paper's robot by execution."""
+    """Exact regret of the best feedback schedule of a robot that expects no change, by execution."""
+    since: str = VERSION
+    """Version of the suite that brought the world."""
 
     @property
     def setting(self) -> Setting:
@@ -89,22 +92,36 @@ class SuiteWorld:
         return (self.even[execution] - regret) / (self.even[execution] - self.floor[execution])
 
 
-def suite_worlds(part: Part) -> list[SuiteWorld]:
+def suite_executions(rule: Rule) -> tuple[Execution, ...]:
+    """Return the executions of the suite to which a rule applies."""
+    if Need.RUNNING_ESTIMATE in rule.needs or isinstance(rule, Even):
+        return tuple(kind for kind in EXECUTIONS if kind not in BLIND)
+    return BLIND if rule.weighs_the_state else EXECUTIONS
+
+
+def suite_worlds(part: Part, version: str = VERSION) -> list[SuiteWorld]:
     """Return the worlds of a part of the suite, family by family.
 
     Parameters
     ----------
     part : {"tune", "test"}
         The part.
+    version : {"v1", "v2"}
+        Version of the suite.
 
     Returns
     -------
     list of SuiteWorld
         The worlds.
+
+    Raises
+    ------
+    InputError
+        If there is no such part.
     """
     if part not in FIRST_SEED:
         raise InputError(f"a part of the suite is tune or test, not {part!r}")
-    return [world for world in _all_worlds() if world.part == part]
+    return [world for world in _all_worlds() if world.part == part and world.since <= version]
 
 
 def suite_world(name: str) -> SuiteWorld:
@@ -132,14 +149,22 @@ def suite_world(name: str) -> SuiteWorld:
 
 
 @cache
-def suite_hash() -> str:
-    """Return the hash of all worlds and their reference values, in hexadecimal."""
-    return hashlib.sha256(_table_text().encode()).hexdigest()
+def suite_hash(version: str = VERSION) -> str:
+    """Return the hash of all worlds of a version and their reference values, in hexadecimal."""
+    return hashlib.sha256(_table_text(version).encode()).hexdigest()
 
 
 def draw_data(family: str, seed: int, draw: int) -> Data:
     """Return the setting that a family draws; `draw` counts the draws of one seed."""
-    return FAMILIES[family](Draws(f"{VERSION}/{family}/{seed}/{draw}"))
+    draws = Draws(f"{family_version(family)}/{family}/{seed}/{draw}")
+    if family in MEASURED:
+        return MEASURED[family](draws, "test" if seed >= FIRST_SEED["test"] else "tune")
+    return FAMILIES[family](draws)
+
+
+def family_version(family: str) -> str:
+    """Return the version of the suite that brought a family."""
+    return VERSION if family in MEASURED else FIRST_VERSION
 
 
 def built_in_families() -> Iterator[tuple[str, str]]:
@@ -162,71 +187,39 @@ def parameters_hash(data: Mapping[str, Any]) -> str:
 
 @cache
 def _all_worlds() -> tuple[SuiteWorld, ...]:
-    return tuple(_world(row) for row in csv.DictReader(_table_text().splitlines()))
+    return tuple(_world(row) for row in table_rows())
 
 
 def _world(row: dict[str, str]) -> SuiteWorld:
-    name, family = row["world"], row["family"]
-    drawn = family in FAMILIES
-    data = draw_data(family, int(name.rpartition("-")[2]), int(row["draw"])) if drawn else built_in_data(name)
+    data = row_data(row)
     if parameters_hash(data) != row["parameters"]:
-        raise InputError(f"suite {VERSION}: the parameters of {name} are not those that were frozen")
+        raise InputError(f"suite {VERSION}: the parameters of {row['world']} are not those that were frozen")
     even: dict[Execution, float] = {kind: float(row[f"even_{kind}"]) for kind in EXECUTIONS}
     floor: dict[Execution, float] = {kind: float(row[f"floor_{kind}"]) for kind in EXECUTIONS}
     part: Part = "test" if row["part"] == "test" else "tune"
-    return SuiteWorld(name, part, family, data, even, floor)
+    return SuiteWorld(row["world"], part, row["family"], data, even, floor, family_version(row["family"]))
 
 
-def _table_text() -> str:
-    return (resources.files("replan.suite") / f"{VERSION}.csv").read_text(encoding="utf-8")
+def row_data(row: Mapping[str, Any]) -> Data:
+    """Return the setting of a row of the table as plain data."""
+    name, family = row["world"], row["family"]
+    if family in BUILT_IN:
+        return built_in_data(name)
+    return draw_data(family, int(name.rpartition("-")[2]), int(row["draw"]))
 
 
-def reference_values(data: Mapping[str, Any]) -> Data:
-    """Return `even` and `floor` of a setting by execution, as columns of the table."""
-    setting, values = parse_setting(dict(data)), {}
-    for execution in EXECUTIONS:
-        mission = make_mission(setting, execution=execution)
-        values[f"even_{execution}"] = _rounded(regret(mission, Periodic()))
-        values[f"floor_{execution}"] = _rounded(feedback_regrets(mission, mission.limit)[-1])
-    return values
+def table_rows() -> list[dict[str, str]]:
+    """Return the rows of the table by column."""
+    return list(csv.DictReader(_table_text(VERSION).splitlines()))
 
 
-def drawn_row(family: str, seed: int) -> Data:
-    """Return draw, hash and reference values of the first draw of a seed that can be scored."""
-    for draw in count():
-        data = draw_data(family, seed, draw)
-        values = reference_values(data)
-        if all(values[f"even_{kind}"] - values[f"floor_{kind}"] >= LEAST_RANGE for kind in EXECUTIONS):
-            return {"draw": draw, "parameters": parameters_hash(data), **values}
-    raise AssertionError
-
-
-def rows() -> Iterator[Data]:
-    """Yield the rows of the table."""
-    for part, families in WORLDS_OF_A_FAMILY.items():
-        for family, worlds in families.items():
-            for seed in range(FIRST_SEED[part], FIRST_SEED[part] + worlds):
-                named = {"world": f"{family}-{seed}", "part": part, "family": family}
-                yield {**named, **drawn_row(family, seed)}
-    for name, family in built_in_families():
-        data = built_in_data(name)
-        named = {"world": name, "part": "test", "family": family, "draw": ""}
-        yield {**named, "parameters": parameters_hash(data), **reference_values(data)}
-
-
-def _rounded(value: float) -> float:
-    return round(float(value), DECIMALS) + 0.0  # never -0.0
-
-
-def main(path: str) -> None:
-    """Write the table."""
-    lines: list[str] = []
-    for row in rows():
-        lines = lines or [",".join(row)]
-        lines.append(",".join(map(str, row.values())))
-        print(lines[-1], file=sys.stderr, flush=True)
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def _table_text(version: str) -> str:
+    """Return the table of a version: some columns and rows of the last one."""
+    text = (resources.files("replan.suite") / f"{VERSION}.csv").read_text(encoding="utf-8")
+    if version == VERSION:
+        return text
+    lines = [line.split(",") for line in text.splitlines()]
+    kept = [
+        i for i, name in enumerate(lines[0]) if name.partition("_")[2] not in set(EXECUTIONS) - set(BLIND)
+    ]
+    return "".join(",".join(line[i] for i in kept) + "\n" for line in lines if line[2] not in MEASURED)

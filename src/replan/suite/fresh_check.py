@@ -12,7 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -22,8 +22,9 @@ import replan
 from replan.errors import InputError
 from replan.evaluation.rule_checks import check_rule
 from replan.execute.mission import Mission
+from replan.skip.propagation import Execution
 from replan.study.rule_source import RuleSource, find_rule
-from replan.suite.catalogue import EXECUTIONS, suite_worlds
+from replan.suite.catalogue import suite_worlds
 from replan.suite.families import FAMILIES
 from replan.worlds.forecasts import ForecastKind
 
@@ -46,23 +47,31 @@ PASSED_ON = {inspect.__file__, traceback.__file__}
 """Files whose functions look at the stack for their caller."""
 
 
-def check_missions(forecast: ForecastKind) -> list[Mission]:
-    """Return the smallest world of each drawn family of the test part, with alternating executions."""
+def check_missions(forecast: ForecastKind, executions: Sequence[Execution]) -> list[Mission]:
+    """Return the smallest world of each drawn family of the test part, with the executions in turn."""
     missions = []
     for index, family in enumerate(FAMILIES):
         found = (world for world in suite_worlds("test") if world.family == family)
-        worlds = [world.mission(EXECUTIONS[index % len(EXECUTIONS)], forecast) for world in found]
+        worlds = [world.mission(executions[index % len(executions)], forecast) for world in found]
         missions.append(min(worlds, key=lambda mission: mission.world.states * mission.horizon))
     return missions
 
 
-def first_fault(source: RuleSource, parameters: dict[str, Any], forecast: ForecastKind) -> str | None:
+def first_fault(
+    source: RuleSource, parameters: dict[str, Any], forecast: ForecastKind, executions: Sequence[Execution]
+) -> str | None:
     """Return the first fault of a rule, None if none shows. Parameters are as study files give them."""
     if source.text is None:
-        found = check_rule(source.make(**parameters), *check_missions(forecast), most=1)
+        found = check_rule(source.make(**parameters), *check_missions(forecast, executions), most=1)
         return str(found[0]) if found else None
     text = source.text if source.in_file else None
-    request = {"rule": source.name, "text": text, "parameters": parameters, "forecast": forecast}
+    request = {
+        "rule": source.name,
+        "text": text,
+        "parameters": parameters,
+        "forecast": forecast,
+        "executions": executions,
+    }
     with TemporaryDirectory() as folder:
         asked, answered = Path(folder) / "request.json", Path(folder) / "answer.json"
         asked.write_text(json.dumps(request), encoding="utf-8")
@@ -82,7 +91,7 @@ def first_fault(source: RuleSource, parameters: dict[str, Any], forecast: Foreca
 def main(asked: str, answered: str) -> None:
     """Check the rule of a request file and write its first fault, or null."""
     request = json.loads(Path(asked).read_text(encoding="utf-8"))
-    missions = check_missions(request["forecast"])
+    missions = check_missions(request["forecast"], request["executions"])
     seen: list[str] = []
     place = request["rule"].rpartition(":")[0]
     sys.addaudithook(_watch(seen, place if place.endswith(".py") else place.replace(".", "/")))

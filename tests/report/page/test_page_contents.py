@@ -55,7 +55,7 @@ def test_regret_stands_beside_the_papers(report, run):
 
 def test_past_the_paper_the_page_has_the_profile_and_the_reference_tables(report):
     text = report.read_text()
-    assert f"On {len(suite_worlds('test'))} randomly generated worlds" in text
+    assert f"On the {len(suite_worlds('test'))} worlds of the benchmark" in text
     assert "What the robot expects" in text
     svg = text[text.index('<div class="figures"') :].split("</div>")[0]
     assert svg.count("<svg") == 2

@@ -129,7 +129,7 @@ def _panels() -> list[str]:
     forecasts = Table(title, list(totals[0]), rows, [note], name="forecast-totals-long")
     cards = reference_cards()
     named = next(card for card in cards if card.name == "lookahead")
-    title = f"On {len(suite_worlds('test'))} randomly generated worlds"
+    title = f"On the {len(suite_worlds('test'))} worlds of the benchmark"
     return [
         table_panel("What the robot expects", forecasts),
         figure_panel(title, profile_svg(cards), result_words(named), NOTE),

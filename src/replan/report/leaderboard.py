@@ -1,0 +1,156 @@
+"""The leaderboard of benchmark cards: rankings of blind and of localised robots, and the way to the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from replan.report.benchmark_tables import NOTES, STATISTICS, SUITE, estimate, known, summary
+from replan.report.regret_words import WORDS
+from replan.results.table import MISSING, Table, TableCell, number
+from replan.schedule.even import Even
+from replan.schedule.rule import RULES, Need
+from replan.skip.propagation import Execution
+from replan.suite.cards import Card
+from replan.suite.catalogue import BLIND, VERSION, suite_worlds
+from replan.suite.score import world_groups
+
+LOCALISED: Execution = "localised"
+WIND = "IQM, wind"
+SHOWN_BESIDE_THE_FLOOR = 3
+AHEAD = {Need.DRIFT_AHEAD, Need.CURRENT_KERNEL}
+HINDSIGHT = (
+    "Best in hindsight: in each world the best of the {} rules that know nothing of what is to come, a "
+    "choice that none of them can make. The floor knows the future."
+)
+
+
+def leaderboard_tables(cards: Sequence[Card]) -> list[Table]:
+    """Return all cards best to worst, blind and localised robots apart, and those that know the same."""
+    fair = [card for card in cards if not card.own_world and card.suite.version == VERSION]
+    blind, seeing = _ranked(fair), _ranked(fair, LOCALISED)
+    tables = [
+        _blind_ranking(f"{SUITE.capitalize()}, blind robots, best to worst", blind, "leaderboard", NOTES),
+        _seeing_ranking(seeing, [card for card in blind if LOCALISED not in card.executions]),
+    ]
+    for words in sorted({known(card) for card in blind}, key=lambda words: (words.count(","), words)):
+        same = [card for card in blind if known(card) == words]
+        if len(same) > 1:
+            tables.append(
+                _blind_ranking(f"Blind robots, rules that know {words}", same, f"knows-{len(tables)}")
+            )
+    if own := _ranked([card for card in cards if card.own_world and card.suite.version == VERSION]):
+        note = (
+            "Its parameters are chosen on each world that is scored, so it does not compare with the others."
+        )
+        tables.append(_blind_ranking("Tuned on its own world", own, "own-world", [note]))
+    if older := _ranked([card for card in cards if card.suite.version != VERSION]):
+        note = "These cards lack the measured worlds and the robots that see; they compare among themselves."
+        tables.append(_blind_ranking("Cards of earlier versions of the suite", older, "earlier", [note]))
+    return [
+        *tables,
+        floor_table([card for card in blind if not _knows_ahead(card)]),
+        total_table([card for card in seeing if not _knows_ahead(card) and card.rule != Even.name]),
+    ]
+
+
+def _ranked(cards: Sequence[Card], execution: Execution | None = None) -> list[Card]:
+    """Return the cards that have a score, best first."""
+    found = {card.name: summary(card, execution=execution) for card in cards}
+    scores = {name: each.iqm.value for name, each in found.items() if each is not None}
+    return sorted((card for card in cards if card.name in scores), key=lambda card: -scores[card.name])
+
+
+def _blind_ranking(title: str, cards: Sequence[Card], name: str, notes: Sequence[str] = ()) -> Table:
+    shown = [f"IQM, {WORDS[kind]}" for kind in BLIND]
+    columns = ("rule", "knows", "IQM, both", *shown, *STATISTICS, WIND, "ms")
+    rows = []
+    for card in cards:
+        both, *others = _ranking_cells(card)
+        iqms = [_iqm(card, execution=kind) for kind in BLIND]
+        rows.append([TableCell(card.name), known(card), both, *iqms, *others])
+    return Table(title, columns, rows, notes, labels=2, name=name)
+
+
+def _seeing_ranking(cards: Sequence[Card], others: Sequence[Card]) -> Table:
+    """Return the ranking of robots that see their state; rules that were not measured on them come last."""
+    columns = ("rule", "knows", "IQM", *STATISTICS, WIND, "ms")
+    rows = [[TableCell(card.name), known(card), *_ranking_cells(card, LOCALISED)] for card in cards]
+    for card in others:
+        weighs = card.rule in RULES and RULES[card.rule].weighs_the_state
+        why = "does not apply" if weighs else "not measured"
+        rows.append([TableCell(card.name), known(card), TableCell(why), *[TableCell(MISSING)] * 5])
+    notes = [
+        "Even spacing is here `even`, at T/(B+1), 2T/(B+1), ...; `periodic` spends an update at 1 and one at "
+        "T - 1. Tuned parameters were chosen for blind robots.",
+        "Milliseconds are those of a blind robot; of `even`, `gain` and `last-moment` those of one step.",
+    ]
+    title = f"{SUITE.capitalize()}, robots that see their state, best to worst"
+    return Table(title, columns, rows, notes, labels=2, name="leaderboard-localised")
+
+
+def _ranking_cells(card: Card, execution: Execution | None = None) -> list[TableCell]:
+    """Return interquartile mean, the other statistics, the mean on wind and the time of a decision."""
+    found = summary(card, execution=execution)
+    assert found is not None
+    return [
+        estimate(found.iqm),
+        number(found.median.value, ".2f"),
+        number(found.worst_tenth.value, ".2f"),
+        number(found.worse.value, ".0%"),
+        _iqm(card, "wind", execution),
+        number(1000 * card.stated_by_author.decision_seconds, ".3g"),
+    ]
+
+
+def _iqm(card: Card, group: str = "all", execution: Execution | None = None) -> TableCell:
+    found = summary(card, group, execution)
+    return estimate(None if found is None else found.iqm)
+
+
+def floor_table(cards: Sequence[Card]) -> Table:
+    """Return total regrets of blind robots in units of the floor."""
+    rows = []
+    for group in list(world_groups(suite_worlds("test")))[1:]:
+        for kind in BLIND:
+            count, *totals, floor = _totals(cards, group, kind)
+            scaled = [number(one / floor, ".3f") for one in totals]
+            rows.append([group, WORDS[kind], str(int(count)), *scaled])
+    columns = ("worlds", "acts by", "n", *_total_columns(cards))
+    title = "Blind robots: total regret in units of the floor"
+    return Table(title, columns, rows, [HINDSIGHT.format(len(cards))], labels=2, name="floors")
+
+
+def total_table(cards: Sequence[Card]) -> Table:
+    """Return total regrets of robots that see their state, beside the floor."""
+    rows = []
+    for group in list(world_groups(suite_worlds("test")))[1:]:
+        count, *totals = _totals(cards, group, LOCALISED)
+        rows.append([group, str(int(count)), *(number(one, ".2f") for one in totals)])
+    columns = ("worlds", "n", *_total_columns(cards), "floor")
+    title = "Robots that see their state: total regret"
+    return Table(title, columns, rows, [HINDSIGHT.format(len(cards))], name="totals-localised")
+
+
+def _total_columns(cards: Sequence[Card]) -> list[str]:
+    return ["even", *(card.name for card in cards[:SHOWN_BESIDE_THE_FLOOR]), "best in hindsight"]
+
+
+def _totals(cards: Sequence[Card], group: str, execution: Execution) -> list[float]:
+    """Return the worlds of a group, and total regrets: even, first cards, best in hindsight, floor."""
+    worlds = suite_worlds("test")
+    here = [worlds[i] for i in world_groups(worlds)[group]]
+    regrets = np.array([[card.regrets[world.name, execution] for world in here] for card in cards])
+    return [
+        len(here),
+        sum(world.even[execution] for world in here),
+        *regrets[:SHOWN_BESIDE_THE_FLOOR].sum(axis=1).tolist(),
+        float(regrets.min(axis=0).sum()),
+        sum(world.floor[execution] for world in here),
+    ]
+
+
+def _knows_ahead(card: Card) -> bool:
+    """Return whether the rule knows more than what was seen."""
+    return card.forecast == "given" or not AHEAD.isdisjoint(card.needs)
