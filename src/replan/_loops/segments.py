@@ -156,7 +156,8 @@ def push_rows(
     here, there = np.empty(size + 1, dtype=PLACE), np.empty(size + 1, dtype=PLACE)
     gained, lost = np.zeros((rows, steps + 1)), np.zeros((rows, steps + 1))
     offsets = np.zeros(rows * (steps + 1) + 1, dtype=np.int64)
-    cells, masses = np.empty(1024, dtype=np.int32), np.empty(1024)
+    guess = min(rows * steps * min(size, 64) + 1024, 1 << 22)  # room that is not used costs no memory
+    cells, masses = np.empty(guess, dtype=np.int32), np.empty(guess)
     used = 0
     for row in range(rows):
         here[0], count = states[row], PLACE(1)
