@@ -101,6 +101,24 @@ def run_agent(
     return AgentRun(tuple(times), tuple(decisions), *seen, robot.total_reward)
 
 
+def learned_samples(
+    mission: Mission,
+    rule: Rule,
+    make_estimator: Callable[[Mission], Estimator],
+    seeds: ArrayLike,
+    **options: Any,
+) -> tuple[Array, Indices]:
+    """(N,) returns and (N,) numbers of updates of missions on estimated kernels, one estimator each.
+
+    Options are those of `Agent`.
+    """
+    runs = [
+        run_agent(mission, rule, seed=int(seed), estimator=make_estimator(mission), **options)
+        for seed in np.atleast_1d(seeds)
+    ]
+    return np.array([run.total_reward for run in runs]), np.array([len(run.times) for run in runs])
+
+
 def learned_returns(
     mission: Mission,
     rule: Rule,
@@ -108,12 +126,5 @@ def learned_returns(
     seeds: ArrayLike,
     **options: Any,
 ) -> Array:
-    """(N,) returns of missions on estimated kernels, one estimator each; options are those of `Agent`."""
-    return np.array(
-        [
-            run_agent(
-                mission, rule, seed=int(seed), estimator=make_estimator(mission), **options
-            ).total_reward
-            for seed in np.atleast_1d(seeds)
-        ]
-    )
+    """(N,) returns of `learned_samples`."""
+    return learned_samples(mission, rule, make_estimator, seeds, **options)[0]

@@ -14,7 +14,7 @@ from replan.certificates.certificate import Tightening, certify
 from replan.certificates.in_advance import certify_ahead
 from replan.certificates.legs import times_taken
 from replan.certificates.regret_bound import theorem
-from replan.evaluation.agent_runs import learned_returns, run_agent
+from replan.evaluation.agent_runs import learned_samples, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate
 from replan.evaluation.exact import regret as exact_regret
@@ -54,11 +54,17 @@ class Trial:
         return np.arange(first, first + count)
 
     @cached_property
-    def returns(self) -> Array:
-        """(N,) from batched rollouts, or mission by mission if the agent learns from its observations."""
+    def samples(self) -> tuple[Array, Indices]:
+        """(N,) returns and numbers of updates, mission by mission if the agent learns from what it sees."""
         if self.cell.estimator in EXACT_ESTIMATORS:
-            return rollout(self.mission, self.rule, self.seeds).returns
-        return learned_returns(self.mission, self.rule, ESTIMATORS[self.cell.estimator], self.seeds)
+            sampled = rollout(self.mission, self.rule, self.seeds)
+            return sampled.returns, sampled.update_counts
+        return learned_samples(self.mission, self.rule, ESTIMATORS[self.cell.estimator], self.seeds)
+
+    @property
+    def returns(self) -> Array:
+        """(N,)."""
+        return self.samples[0]
 
     @cached_property
     def regrets(self) -> Array:
@@ -104,7 +110,7 @@ class Scale(Measure):
 
 @dataclass(frozen=True)
 class Exact(CellMeasure, name="exact"):
-    """Regret without sampling, and on a mission with prices what the updates cost."""
+    """Regret without sampling; with prices what the updates cost; of localised robots how many they make."""
 
     exact_regret: float | None = None
     expected_updates: float | None = None
@@ -114,9 +120,12 @@ class Exact(CellMeasure, name="exact"):
     @classmethod
     def of(cls, trial: Trial) -> Self:
         """Return the regret of the rule."""
-        if trial.mission.spending.price is None:
+        priced, sees = trial.mission.spending.price is not None, trial.mission.robot.sees
+        if not (priced or sees):
             return cls(exact_regret(trial.mission, trial.rule, best=trial.stage.best))
         exact = evaluate(trial.mission, trial.rule, best=trial.stage.best, all_starts=False)
+        if not priced:
+            return cls(exact.regret, exact.expected_updates)
         return cls(exact.regret, **_spent(exact.oracle_return, exact.expected_updates, exact.objective))
 
 
@@ -140,21 +149,23 @@ class Dynamic(CellMeasure, name="dynamic"):
 
 @dataclass(frozen=True)
 class Sampled(CellMeasure, name="sampled"):
-    """Mean regret on the seeds, paired with the oracle, and its 95 % bootstrap interval."""
+    """Mean regret on the seeds, paired with the oracle, its 95 % bootstrap interval; the mean of updates."""
 
     samples: int | None = None
     sampled_regret: float | None = None
     standard_error: float | None = None
     low: float | None = None
     high: float | None = None
+    mean_updates: float | None = None
     on_seeds, of_learners = True, True
 
     @classmethod
     def of(cls, trial: Trial) -> Self:
         """Return the mean over the seeds."""
         sampled = sampled_regret(trial.stage.held_out_returns(*trial.cell.seeds), trial.returns)
-        interval = bootstrap_interval(trial.regrets) if trial.cell.intervals else ()
-        return cls(sampled.n, sampled.regret, sampled.standard_error, *interval)
+        interval = bootstrap_interval(trial.regrets) if trial.cell.intervals else (None, None)
+        updates = float(trial.samples[1].mean())
+        return cls(sampled.n, sampled.regret, sampled.standard_error, *interval, updates)
 
 
 @dataclass(frozen=True)
@@ -273,6 +284,8 @@ class BestPossible(CellMeasure, name="optimum"):
             "fixed_times": best.fixed_times,
             "fixed_label": best.fixed_label,
         }
-        spent = _spent(best.oracle_return, best.feedback_updates, best.feedback_objective) if priced else {}
+        spent = {"expected_updates": best.feedback_updates} if trial.mission.robot.sees else {}
+        if priced:
+            spent = _spent(best.oracle_return, best.feedback_updates, best.feedback_objective)
         regret = None if priced else best.feedback_regret  # the best objective has not the least regret
         return cls({}, regret, best.oracle_return, found, **spent)

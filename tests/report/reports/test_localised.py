@@ -1,0 +1,66 @@
+"""Tables and figure of study `localised`."""
+
+import pytest
+
+from replan import Spending, evaluate, load_setting, make_mission, make_rule
+from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.report.reports.localised import budget_table, estimate_table, price_table, replans_figure
+from replan.study.definition import load_study
+from study_runs import computed
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The study on one setting, with fewer rules and seeds."""
+    study = load_study("localised")[0].model_dump(mode="json", by_alias=True, exclude_none=True)
+    for block in study["blocks"]:
+        sampled = block["measure"] == ["sampled"]
+        vary = {"price": [0.5]} if "price" in block["settings"][0]["vary"] else {"budget": [1, 39]}
+        block["settings"] = [{"base": "terrain-mild"} if sampled else {"base": "terrain-mild", "vary": vary}]
+        block["seeds"] = {"first": 0, "count": 2}
+    study["blocks"] = [
+        block for block in study["blocks"] if block["rules"][0]["rule"] not in ("periodic", "lookahead")
+    ]
+    return computed(study, tmp_path_factory.mktemp("run"))
+
+
+def rows_of(table, labels=1):
+    return {
+        row[:labels] if labels > 1 else row[0]: [getattr(cell, "text", cell) for cell in row[labels:]]
+        for row in table.rows
+    }
+
+
+def test_budgets_are_exact_and_the_last_column_counts_updates(run):
+    rows, mission = (
+        rows_of(budget_table(run)),
+        make_mission(load_setting("terrain-mild"), execution="localised"),
+    )
+    for rule in ("last-moment", "even"):
+        exact = [evaluate(mission.with_spending(Spending.at_most(b)), make_rule(rule)) for b in (1, 39)]
+        assert rows[rule][:2] == [f"{each.regret:z.2f}" for each in exact]
+        assert rows[rule][2] == f"{exact[1].expected_updates:.2f}"
+    assert rows["fixed-rate every=1"][1:] == [rows["even"][1], "39.00"]
+    assert rows["best possible"][0] == f"{feedback_regrets(mission, 1)[-1]:z.2f}"
+
+
+def test_prices_are_paid_for_every_update(run):
+    rows = rows_of(price_table(run), 2)
+    for (_, _), (regret, updates, both) in rows.items():
+        assert float(regret) + 0.5 * float(updates) == pytest.approx(float(both), abs=2e-3)
+    least = min(float(both) for _, _, both in rows.values())
+    assert float(rows["terrain-mild price=0.5", "best possible"][2]) == least
+
+
+def test_estimates_name_regret_and_updates(run):
+    table = estimate_table(run)
+    assert table.columns[1:] == ("true-kernel", "tracked", "nearby-3", "nearby-1", "nearby-0", "model-family")
+    assert table.rows[0][1].endswith("(0.0)")  # what the last update showed calls for no other
+
+
+def test_the_figure_has_a_point_for_every_rate_and_budget(run):
+    (axes,) = replans_figure(run).axes
+    rates, even, ours = axes.get_lines()
+    assert len(rates.get_xdata()) == 5 and max(rates.get_xdata()) == pytest.approx(39)
+    assert even.get_xdata() == pytest.approx([1]) and len(ours.get_xdata()) == 2
+    assert min(ours.get_ydata()) <= min(rates.get_ydata()) + 0.01
