@@ -72,7 +72,7 @@ def test_saved_updates_is_the_smallest_budget_that_suffices():
 
 def test_the_studies_load_and_the_ocean_asks_for_its_folder(tmp_path, capsys):
     nature, _ = load_study("nature")
-    assert sum(block.cells() for block in nature.blocks) == 8 * 5 * (2 * 2 + 2)
+    assert sum(block.cells() for block in nature.blocks) == 6 * 4 * (2 + 2)
     assert command(["reproduce", "ocean", "--out", str(tmp_path)]) == 2
     assert "--ocean FOLDER" in capsys.readouterr().err
 
