@@ -23,6 +23,7 @@ from .execute.agent import Agent as Agent
 from .execute.mission import Mission as Mission
 from .execute.robot import Robot as Robot, plan_by_induction as plan_by_induction
 from .execute.snapshot import Event as Event
+from .forecast.archive import Archive as Archive
 from .forecast.base import (
     Evidence as Evidence,
     Forecast as Forecast,

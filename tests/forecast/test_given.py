@@ -36,6 +36,25 @@ def test_an_error_scales_the_change_since_the_update(seed, update, error):
         np.testing.assert_allclose(row, scaled / scaled.sum(axis=2, keepdims=True), atol=1e-12)
 
 
+def test_an_ensemble_is_several_futures_of_equal_weight_and_its_course_is_their_mean():
+    rng = np.random.default_rng(3)
+    courses = [[random_kernel(rng, 3, 2) for _ in range(4)] for _ in range(3)]
+    forecast = Given(courses[0], members=tuple(courses[1:]))
+    evidence = Evidence(1, 4, courses[0][0], courses[0][0], np.zeros(1))
+    futures = forecast.futures(evidence)
+    assert [future.weight for future in futures] == pytest.approx([1 / 3] * 3)
+    assert Given(courses[0]).reveals and not forecast.reveals
+    for t in range(1, 4):
+        dense = [each[t].dense() for each in courses]
+        for future, expected in zip(futures, dense, strict=True):
+            np.testing.assert_array_equal(future.kernel(t).general().dense(), expected)
+        np.testing.assert_allclose(
+            forecast.course(evidence)(t).general().dense(), np.mean(dense, axis=0), atol=1e-12
+        )
+    with pytest.raises(InputError, match="at least one kernel"):
+        Given(courses[0], members=([],))
+
+
 def test_slip_is_scaled_as_its_entries_are():
     kernels = [SlipKernel((3, 3), slip) for slip in (0.1, 0.2, 0.5, 0.9)]
     for t, row in enumerate(foretold(kernels, 1, error=0.6), 1):

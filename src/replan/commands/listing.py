@@ -11,6 +11,7 @@ import typer
 
 from replan.commands import PlainAnswer
 from replan.errors import InputError, did_you_mean
+from replan.forecast.archive import Archive
 from replan.forecast.base import Frozen
 from replan.forecast.from_family import FromFamily
 from replan.forecast.given import Given
@@ -21,7 +22,14 @@ from replan.study.rule_source import RULES
 from replan.worlds.parameters import Parameters, field_docs
 from replan.worlds.settings import builtin_settings, load_setting, world_types
 
-FORECASTS = {"frozen": Frozen, "trend": Trend, "mixture": Mixture, "given": Given, "family": FromFamily}
+FORECASTS = {
+    "frozen": Frozen,
+    "trend": Trend,
+    "mixture": Mixture,
+    "given": Given,
+    "archive": Archive,
+    "family": FromFamily,
+}
 ListEntry = dict[str, Any]
 """Name, description, and parameters if there are any."""
 

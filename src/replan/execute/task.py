@@ -215,6 +215,7 @@ class Task:
             expect=lambda now: update.expect(min(now, time)),
             surprise=surprise,
             reconsiders=robot.forecast.reconsiders,
+            reveals=robot.forecast.reveals,
             reward=known.reward,
             execution=robot.execution,
             declared_successors=known.declared_successors,

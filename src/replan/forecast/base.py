@@ -87,6 +87,8 @@ class Forecast(ABC):
     """Whether the expected kernels may differ from the estimate."""
     continues: bool = False
     """Whether the futures depend on all that the estimator has learned (`Evidence.learned`)."""
+    reveals: bool = True
+    """Whether an update tells which of several futures has come; if not, it shows the present kernel only."""
     reconsiders: bool = False
     """Whether drift bounds that come in after an update can surprise, see `surprise`."""
 

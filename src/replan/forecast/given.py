@@ -1,5 +1,6 @@
 """`given`: kernels of the future from outside, such as a weather forecast or a tide table.
 
+An ensemble, such as the members of a weather service, is given as several courses of equal weight.
 In a built-in setting the given future is the true one. `ForecastFault` makes it wrong, for studies.
 """
 
@@ -12,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from replan.errors import InputError
-from replan.forecast.base import Evidence, Forecast, Future, KernelAt
+from replan.forecast.base import Evidence, Forecast, Future, KernelAt, mean_kernel
 from replan.model.combination import combine
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
@@ -54,33 +55,53 @@ class ForecastFault:
 class Given(Forecast):
     """Expect the given kernels.
 
-    `kernels` is a function of time, or one kernel for each of the times 0, 1, ...; the last one is kept.
+    `kernels` is a function of time, or one kernel for each of the times 0, 1, ...; the last one is kept. The
+    further `members` of an ensemble have the same form.
     """
 
     kernels: KernelAt | Sequence[Kernel] = field(repr=False)
     """t -> kernel, or a kernel for each of the times 0, 1, ..."""
     fault: ForecastFault = field(default_factory=ForecastFault)
     """Ways in which the forecast is wrong."""
+    members: tuple[KernelAt | Sequence[Kernel], ...] = field(default=(), repr=False)
+    """Further courses, as likely as `kernels`."""
 
     def __post_init__(self) -> None:
-        if not callable(self.kernels) and not len(self.kernels):
+        if any(not callable(each) and not len(each) for each in (self.kernels, *self.members)):
             raise InputError("a given forecast needs at least one kernel")
 
+    @property
+    def reveals(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether an update tells which of several futures has come: not which member of an ensemble."""
+        return not self.members
+
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
-        """Return the one course."""
-        return (Future("as given", 1.0, self.course(evidence)),)
+        """Return the one course, or one for each member."""
+        if not self.members:
+            return (Future("as given", 1.0, self.course(evidence)),)
+        share = 1 / (1 + len(self.members))
+        return tuple(
+            Future(f"as given by member {number}", share, self._wrong(_right(each), evidence))
+            for number, each in enumerate((self.kernels, *self.members), start=1)
+        )
 
     def sources(self, horizon: int) -> Iterable[Kernel]:
         """Return the given kernels."""
-        return (self._right(t) for t in range(horizon))
+        return (_right(each)(t) for each in (self.kernels, *self.members) for t in range(horizon))
 
     def course(self, evidence: Evidence) -> KernelAt:
-        """t -> the kernel predicted at the update."""
-        if self.fault == ForecastFault():
-            return self._right
-        return lru_cache(maxsize=None)(lambda t: self.fault.apply(self._right, evidence, t))
+        """t -> the kernel predicted at the update, the mean of an ensemble."""
+        if self.members:
+            return mean_kernel(self.futures(evidence))
+        return self._wrong(_right(self.kernels), evidence)
 
-    def _right(self, time: int) -> Kernel:
-        if callable(self.kernels):
-            return self.kernels(time)
-        return self.kernels[min(time, len(self.kernels) - 1)]
+    def _wrong(self, right: KernelAt, evidence: Evidence) -> KernelAt:
+        """t -> the kernel predicted at the update, where one course is right but for the faults."""
+        if self.fault == ForecastFault():
+            return right
+        return lru_cache(maxsize=None)(lambda t: self.fault.apply(right, evidence, t))
+
+
+def _right(kernels: KernelAt | Sequence[Kernel]) -> KernelAt:
+    """t -> the given kernel."""
+    return kernels if callable(kernels) else lambda t: kernels[min(t, len(kernels) - 1)]

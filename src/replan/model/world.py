@@ -17,6 +17,7 @@ from replan.errors import InputError, require
 from replan.model.family import Family
 from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
+from replan.model.past import Past
 from replan.model.reward import Reward
 from replan.model.slip import STAY, SlipKernel
 
@@ -65,6 +66,8 @@ class Knowledge:
         t -> P_t, for rules that need the current kernel.
     waiting : int, optional
         The action that stays in place. On a grid of slip it is known.
+    past : Past, optional
+        Records of the steps before t = 0.
 
     Raises
     ------
@@ -80,6 +83,7 @@ class Knowledge:
     family: Family | None = field(default=None, repr=False)
     current_kernel: Callable[[int], Kernel] | None = field(default=None, repr=False)
     waiting: int | None = None
+    past: Past | None = field(default=None, repr=False)
 
     @property
     def waiting_action(self) -> int | None:
@@ -124,6 +128,8 @@ class World:
     """Kernels by one or two parameters, of which one is near every P_t; None: not declared."""
     waiting: int | None = None
     """The action that stays in place; None: there is none, or the world is a grid of slip, which has one."""
+    past: Past | None = field(default=None, repr=False)
+    """Records of the steps before t = 0; None: there are none."""
 
     def __post_init__(self) -> None:
         if self.horizon < 2:
@@ -163,6 +169,7 @@ class World:
             family=self.family,
             current_kernel=self.kernel,
             waiting=self.waiting,
+            past=self.past,
         )
 
     @cached_property

@@ -71,6 +71,14 @@ class Choices:
     names: tuple[str, ...] = ()
     """(M,) names of the futures."""
 
+    @classmethod
+    def of_candidates(cls, candidates: Candidates) -> Choices:
+        """Choose the earliest of the best candidates."""
+        times = _best(candidates.worth)
+        best = np.take_along_axis(candidates.worth, times[:, None], axis=1)[:, 0]
+        none = np.full((len(times), 1), candidates.worth.shape[1] - 1)
+        return cls(np.hstack([none, times]), np.hstack([candidates.spent[:, None], best]))
+
     @property
     def columns(self) -> int:
         """B + 1."""

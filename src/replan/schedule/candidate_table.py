@@ -142,26 +142,26 @@ class CandidateTable:
         if self.times:
             self.candidate[self.times[0] : self.times[-1]] = True
 
-    def candidates(self, states: Indices, values: Array, columns: int) -> Array:
-        """(R, T + 1, B) value of each candidate for the next update after `begin`, with b + 1 left."""
+    def candidates(self, time: int, states: Indices, values: Array, columns: int) -> Array:
+        """(R, T + 1, B) value of each candidate for the next update after `time`, with b + 1 left."""
         horizon = self.problem.horizon
         found = np.full((len(states), horizon + 1, columns), -np.inf)
-        for block, rows, places in self.blocks(self.begin, states):
+        for block, rows, places in self.blocks(time, states):
             worth = found[places]
             _loops.segments.candidate_values(
-                self.begin, rows, block.gained, block.nodes, block.offsets, block.cells, block.masses,
+                time, rows, block.gained, block.nodes, block.offsets, block.cells, block.masses,
                 self.candidate, self.latest, self.problem.price, values, worth,
             )  # fmt: skip
             if not self.problem.spend_all:
-                worth[:, horizon] = block.gained[rows, -1:]
+                worth[:, horizon] = block.gained[rows, horizon - time, None]
             found[places] = worth
         return found
 
-    def going_on(self, states: Indices) -> Array:
-        """(R,) value of no further update after `begin`."""
+    def going_on(self, time: int, states: Indices) -> Array:
+        """(R,) value of no further update after `time`."""
         worth = np.empty(len(states))
-        for block, rows, places in self.blocks(self.begin, states):
-            worth[places] = block.gained[rows, self.problem.horizon - self.begin]
+        for block, rows, places in self.blocks(time, states):
+            worth[places] = block.gained[rows, self.problem.horizon - time]
         return worth
 
     def best_next(self, time: int, states: Indices, values: Array, columns: int) -> tuple[Array, Indices]:

@@ -30,7 +30,7 @@ from replan.schedule.score import compared
 from replan.schedule.seeing_lookahead import gains_of_updating
 from replan.schedule.seeing_programme import EQUAL
 from replan.schedule.solved_future import solved_future
-from replan.schedule.update_programme import Programme, solve
+from replan.schedule.update_programme import Programme, candidates_on_average, solve
 from replan.skip.commands import commands
 from replan.skip.latency import DelayedPropagation
 from replan.skip.propagation import Propagation, make_propagation
@@ -130,10 +130,25 @@ class Lookahead(Rule):
         if len(futures) == 1 and not context.reconsiders:
             solution = self.solve(context, futures[0], states, budget_left)
             return Choices(solution.next_times, solution.best)
+        if not context.reveals:
+            return self._never_told(context, states, budget_left)
         still = self._still(context, states, budget_left)
         worth = np.stack([self._candidates(context, future, still, budget_left) for future in futures])
         worth[:, :, : max(context.surprise, context.last_update + 1)] = -np.inf
         return best_on_average(worth, futures, still)
+
+    def _never_told(self, context: Context, states: Indices, budget_left: int | None) -> Choices:
+        """Return the best next update by updates left, where updates do not tell which future it is."""
+        futures, coarser = context.futures, replace(self, tolerance=COARSER * self.tolerance)
+        worth, spent = candidates_on_average(
+            [coarser.problem(context, future, told=False) for future in futures],
+            [future.weight for future in futures],
+            context.last_update,
+            states,
+            budget_left,
+            stride=self.stride(context, share=MOVING),
+        )
+        return Choices.of_candidates(Candidates(states, worth, spent))
 
     def _candidates(
         self, context: Context, future: Future, still: Candidates, budget_left: int | None

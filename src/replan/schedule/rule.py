@@ -76,6 +76,8 @@ class Context:
     reconsiders: bool
     """Whether drift bounds can differ from the forecast, so that a rule may have to decide anew."""
     reward: Callable[[int], Reward] = field(repr=False)
+    reveals: bool = True
+    """Whether an update tells which of several futures has come."""
     execution: Execution = "map"
     declared_successors: Indices | None = field(default=None, repr=False)
     """(S, k) states to which steps can lead at any time; None: undeclared."""

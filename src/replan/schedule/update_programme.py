@@ -12,6 +12,7 @@ probability are left out; what remains is scaled up. `Programme.error` bounds wh
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,7 +59,7 @@ class Programme:
 
     def candidates(self) -> Array:
         """(R, T + 1, B) value of each candidate for the next update, with b + 1 left; -inf: none."""
-        return self.table.candidates(self.states, self.values, self.best.shape[1] - 1)
+        return self.table.candidates(self.table.begin, self.states, self.values, self.best.shape[1] - 1)
 
 
 def solve(
@@ -118,4 +119,40 @@ def candidates_of_all(
     columns = 1 if budget_left is None else budget_left
     table = CandidateTable(problem, begin, stride, columns)
     table.add_times_between()
-    return everyone, table.candidates(everyone, values, columns), table.going_on(everyone)
+    return everyone, table.candidates(begin, everyone, values, columns), table.going_on(begin, everyone)
+
+
+def candidates_on_average(
+    problems: Sequence[Problem],
+    weights: Sequence[float],
+    begin: int,
+    states: Indices,
+    budget_left: int | None,
+    *,
+    stride: int,
+) -> tuple[Array, Array]:
+    """Return (R, T + 1, B) candidates and (R,) going on, for robots that are never told the future.
+
+    Every time after the first, too, is the best one on average over the problems, by the state seen then:
+    V(tau, b, s) = max over u of the weighted mean of gained_u(s) - price + sum over s' of D_u(s, s')
+    V(u, b - 1, s').
+    """
+    columns, first = (1, 1) if budget_left is None else (budget_left, 0)
+    tables = [CandidateTable(problem, begin, stride, columns) for problem in problems]
+    reached = np.any([table.reached(states) for table in tables], axis=0)
+    values = np.zeros((*reached.shape, columns + 1))
+
+    def mean(parts: Iterable[Array]) -> Array:
+        return np.sum([weight * part for weight, part in zip(weights, parts, strict=True)], axis=0)
+
+    for u in tables[0].times[::-1] if columns else []:
+        seen = np.flatnonzero(reached[u])
+        more = mean(table.candidates(u, seen, values, columns - 1 + first) for table in tables)
+        spent = mean(table.going_on(u, seen) for table in tables)
+        values[u, seen, :-1] = np.column_stack([spent, more.max(axis=1)])[:, first:]
+        values[u, seen, -1] = 1.0
+    for table in tables:
+        table.add_times_between()
+    tables[0].fill_in(values)
+    worth = mean(table.candidates(begin, states, values, columns) for table in tables)
+    return worth, mean(table.going_on(begin, states) for table in tables)

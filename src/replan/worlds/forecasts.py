@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from replan.errors import InputError
+from replan.forecast.archive import Archive
 from replan.forecast.base import Forecast, Frozen
 from replan.forecast.from_family import FromFamily
 from replan.forecast.given import ForecastFault, Given
@@ -16,7 +17,7 @@ from replan.model.array_worlds import load_npz
 from replan.model.world import World
 from replan.worlds.parameters import FileParameters
 
-ForecastKind = Literal["frozen", "trend", "mixture", "given", "family", "family-ahead"]
+ForecastKind = Literal["frozen", "trend", "mixture", "given", "archive", "family", "family-ahead"]
 
 
 def named_forecast(value: Any) -> Any:
@@ -28,8 +29,8 @@ class ForecastParameters(FileParameters):
     """The forecast of a setting: the kernels that the robot expects after an update.
 
     `given` is the true future, or that of `file`, made wrong by `error`, `late` and `noise`. `mixture` has a
-    given member if any of these is set. `family` moves the parameters of the world's family on;
-    `family-ahead` also knows the drift bounds of the steps ahead.
+    given member if any of these is set. `archive` applies changes of the world's past. `family` moves the
+    parameters of the world's family on; `family-ahead` also knows the drift bounds of the steps ahead.
     """
 
     kind: ForecastKind
@@ -61,6 +62,8 @@ class ForecastParameters(FileParameters):
             return Frozen()
         if self.kind == "trend":
             return Trend()
+        if self.kind == "archive":
+            return Archive().informed_by(world.knowledge, None)
         if self.kind in ("family", "family-ahead"):
             return self._family(world)
         given = self._given(world) if self.kind == "given" or self.has_given else None

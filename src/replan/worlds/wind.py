@@ -14,6 +14,7 @@ from pydantic import model_validator
 
 from replan.model.family import Family
 from replan.model.kernel import constant
+from replan.model.past import RecordedParameters
 from replan.model.reward import Reward
 from replan.model.world import World
 from replan.worlds.flow_grid import FlowGrid, FlowKernel, goal_distance, heading_velocities
@@ -31,6 +32,7 @@ from replan.worlds.parameters import (
 )
 from replan.worlds.wind_table import WindTable, airport_wind, parse_time, read_wind
 
+DAY = 86_400.0
 VALUES = 11
 """Values that the family tries of each component of the wind."""
 
@@ -82,7 +84,8 @@ class MeasuredWind(FileParameters, DatedParameters, WorldParameters):
         grid = FlowGrid((self.rows, self.columns), np.zeros(self.rows * self.columns, dtype=bool))
         start, goal = grid.cell(self.start, "start"), grid.cell(self.goal, "goal")
         middles = parse_time(self.start_time, "start_time") + self.step * (np.arange(self.horizon) + 0.5)
-        winds = self._table().at(middles)
+        table = self._table()
+        winds = table.at(middles)
         per_cell = self.step / self.cell
         sailing = heading_velocities(self.headings, self.airspeed)
         variance = np.full((1, 2), (self.noise / self.cell) ** 2)
@@ -104,6 +107,14 @@ class MeasuredWind(FileParameters, DatedParameters, WorldParameters):
                 "the kernel is one wind for all cells; all else is known and stays",
                 {"wind to the east": values, "wind to the north": values},
                 kernel,
+            ),
+            past=RecordedParameters(
+                table.before(middles[0] - self.step / 2, self.step),
+                lambda wind: kernel(*wind.tolist()),
+                lambda one: (
+                    one.drift[0, ::-1] / [per_cell, -per_cell] if isinstance(one, FlowKernel) else None
+                ),
+                period=max(1, round(DAY / self.step)),
             ),
         )
 

@@ -45,6 +45,16 @@ class WindTable:
             raise InputError(f"{self.name}: the wind is known from {known}, not from {wanted}")
         return np.stack([np.interp(times, self.times, self.wind[:, i]) for i in range(2)], axis=1)
 
+    def before(self, time: float, step: float) -> Array:
+        """(n, 2) the wind in the middle of each step before a time, from rows that are not later."""
+        known = self.times <= time
+        count = int((time - self.times[0]) // step) if known.any() else 0
+        middles = time - step * (np.arange(count, 0, -1) - 0.5)
+        parts = (
+            [np.interp(middles, self.times[known], self.wind[known, i]) for i in range(2)] if count else []
+        )
+        return np.stack(parts, axis=1) if count else np.empty((0, 2))
+
 
 def read_wind(path: str | Path) -> WindTable:
     """Read a CSV file with the columns time, speed (m/s) and direction (degrees, from where it blows).

@@ -1,0 +1,166 @@
+"""An archive applies the changes of the past to the estimate, and sees nothing after the present."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replan import InputError, Lookahead, Robot, Spending, evaluate, load_setting, make_mission
+from replan.execute.mission import Mission
+from replan.forecast.archive import Archive
+from replan.forecast.base import Evidence
+from replan.model.past import RecordedKernels
+from replan.schedule.update_programme import candidates_on_average, solve
+from replan.skip.propagation import skip_interval
+from replan.worlds.wind import MeasuredWind
+from tiny_worlds import random_kernel, random_world, tiny_missions
+
+START, HORIZON = 60, 6
+IMPOSSIBLE = -1e9
+
+
+def write_wind(path, winds):
+    """Hourly rows from 2020-05-01 on, speed and direction."""
+    rows = [f"2020-05-{1 + hour // 24:02}T{hour % 24:02}:00,{s},{d}" for hour, (s, d) in enumerate(winds)]
+    path.write_text("\n".join(["time,speed,direction", *rows]) + "\n")
+    return path
+
+
+def wind_world(path):
+    return MeasuredWind(
+        file=str(path), start_time=f"2020-05-{1 + START // 24:02}T{START % 24:02}:00", rows=5, columns=5,
+        goal=(4, 4), horizon=HORIZON,
+    ).build()  # fmt: skip
+
+
+def winds(seed, hours):
+    rng = np.random.default_rng(seed)
+    return np.round(np.column_stack([rng.uniform(0, 10, hours), rng.uniform(0, 360, hours)]), 2)
+
+
+def evidence_at(world, time):
+    bounds = world.drift_bounds[:time]
+    return Evidence(time, world.horizon, world.kernel(max(time - 1, 0)), world.kernel(0), bounds)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2), st.booleans())
+def test_a_future_is_the_estimate_plus_a_change_of_the_past(seed, time, plans):
+    rng = np.random.default_rng(seed)
+    world, kernels = random_world(rng), [random_kernel(rng, 3, 2, sparse=False) for _ in range(9)]
+    world = replace(world, past=RecordedKernels(kernels))
+    futures = Archive(3, plans).informed_by(world.knowledge, None).futures(evidence_at(world, time))
+    assert sum(future.weight for future in futures) == pytest.approx(1)
+    estimate, since = world.kernel(max(time - 1, 0)), max(time - 1, 0)
+    for future in futures[0 if plans else 1 :]:
+        start = 9 - int(future.name.split()[1])
+        for t in range(since, world.horizon):
+            moved = kernels[start + t - since].dense() - kernels[start].dense()
+            expected = np.maximum(estimate.dense() + moved, 0)
+            expected /= expected.sum(axis=2, keepdims=True)
+            np.testing.assert_allclose(future.kernel(t).general().dense(), expected, atol=1e-12)
+
+
+def test_the_nearest_records_of_the_same_phase_are_chosen():
+    rng = np.random.default_rng(1)
+    world, kernels = random_world(rng), [random_kernel(rng, 3, 2) for _ in range(12)]
+    kernels[3] = kernels[6] = world.kernel(0)
+    world = replace(world, past=RecordedKernels(kernels, period=3))
+    (future,) = Archive(1).informed_by(world.knowledge, None).futures(evidence_at(world, 1))
+    assert future.name == "as 9 steps before"
+    shifted = replace(world, past=RecordedKernels(kernels[:-1], period=3))
+    (future,) = Archive(1).informed_by(shifted.knowledge, None).futures(evidence_at(world, 1))
+    assert future.name not in ("as 8 steps before", "as 5 steps before"), "their phase is another one"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_after_the_present_is_seen(tmp_path, seed):
+    """Rows after the start differ between two tables, and so do the futures, but by the estimate only."""
+    one = winds(seed, 80)
+    other = np.concatenate([one[: START + 1], winds(seed + 100, 80 - START - 1)])
+    worlds = [wind_world(write_wind(tmp_path / f"{i}.csv", each)) for i, each in enumerate((one, other))]
+    np.testing.assert_array_equal(*(world.past.parameters for world in worlds))
+    evidence = evidence_at(worlds[0], 1)
+    for first, second in zip(
+        *(Archive().informed_by(w.knowledge, None).futures(evidence) for w in worlds), strict=True
+    ):
+        assert first.name == second.name
+        for t in range(1, HORIZON):
+            assert first.kernel(t).entrywise_distance(second.kernel(t)).max() == 0
+
+
+def test_the_past_of_wind_is_the_table_before_the_start(tmp_path):
+    world = wind_world(write_wind(tmp_path / "wind.csv", winds(0, 80)))
+    past = world.past
+    assert (past.length, past.period) == (START, 24)
+    before = replace(world, past=None).kernel(0)
+    np.testing.assert_allclose(past.parameters_of(before), past.parameters_of(past.changed(before, 3, 0)))
+    moved = past.parameters_of(past.changed(before, 3, 5)) - past.parameters_of(before)
+    np.testing.assert_allclose(moved, past.parameters[8] - past.parameters[3], atol=1e-9)
+
+
+def test_without_a_past_or_with_a_short_one_it_is_refused():
+    world = random_world(np.random.default_rng(0))
+    with pytest.raises(InputError, match="archive needs a world with a past"):
+        Mission(world, Robot(planning_horizon=2, forecast=Archive()), Spending.exactly(2)).update(1)
+    short = replace(world, past=RecordedKernels([world.kernel(0)] * world.horizon))
+    with pytest.raises(InputError, match="more than 4 steps before the mission, not 4"):
+        Mission(short, Robot(planning_horizon=2, forecast=Archive()), Spending.exactly(2)).update(1)
+    with pytest.raises(InputError, match="needs a world with a past"):
+        make_mission(load_setting("two-burst"), forecast="archive")
+
+
+def test_look_ahead_on_an_archive_spends_its_budget(tmp_path):
+    world = wind_world(write_wind(tmp_path / "wind.csv", winds(4, 80)))
+    for execution in ("map", "belief"):
+        mission = Mission(
+            world, Robot(planning_horizon=4, execution=execution, forecast=Archive(2)), Spending.exactly(3)
+        )
+        assert evaluate(mission, Lookahead()).expected_updates == pytest.approx(3)
+
+
+def dense_candidates(mission, problems, weights, left):
+    """The same programme with dense distributions, from an update at 1: (S, T + 1, left)."""
+    states, horizon = np.arange(mission.world.states), mission.horizon
+    values = np.full((horizon + 1, left + 1, len(states)), IMPOSSIBLE)
+
+    def worth(begin):
+        found = np.zeros((len(states), horizon + 1, left + 1))
+        for (kernel, problem), weight in zip(problems, weights, strict=True):
+            gained, acting = np.zeros(len(states)), problem.acting_from(begin)
+            reward = mission.world.reward
+            for step in skip_interval(kernel, reward, acting, states, begin=begin, end=horizon):
+                gained = gained + step.reward
+                u = step.time + 1
+                found[:, u, 0] += weight * gained
+                if u < horizon:
+                    found[:, u, 1:] += weight * (gained[:, None] + step.after @ values[u, :left].T)
+        return found
+
+    for u in range(horizon - 1, 1, -1):
+        now = worth(u)
+        values[u, 0] = now[:, horizon, 0]
+        values[u, 1:] = now[:, u + 1 : horizon, 1:].max(axis=1, initial=IMPOSSIBLE).T
+    return worth(1)[:, :, 1:], worth(1)[:, horizon, 0]
+
+
+@given(tiny_missions(min_horizon=4), st.floats(0.1, 0.9))
+def test_times_are_the_best_on_average_at_every_update(mission, share):
+    kernels = mission.world.kernel, lambda t: mission.world.kernel(mission.horizon - 1 - t)
+    rule, left = Lookahead(tolerance=0.0), min(2, mission.limit - 1)
+    if left < 1:
+        return
+    context = mission.context(rule, mission.progress(1, left), 0)
+    futures = [replace(context.futures[0], kernel=kernel) for kernel in kernels]
+    problems = [rule.problem(context, future, told=False) for future in futures]
+    everyone, weights = np.arange(mission.world.states), (share, 1 - share)
+    found, spent = candidates_on_average(problems, weights, 1, everyone, left, stride=1)
+    expected, going_on = dense_candidates(mission, list(zip(kernels, problems, strict=True)), weights, left)
+    times = np.isfinite(found)
+    assert times.any() or mission.horizon < left + 2
+    np.testing.assert_allclose(found[times], expected[times], atol=1e-9)
+    np.testing.assert_allclose(spent, going_on, atol=1e-9)
+    one = candidates_on_average(problems[:1], (1.0,), 1, everyone, left, stride=1)
+    alone = solve(problems[0], 1, everyone, left)
+    np.testing.assert_allclose(one[0], alone.candidates(), atol=1e-9)
