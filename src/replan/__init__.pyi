@@ -39,6 +39,7 @@ from .model.drift import linear as linear, piecewise as piecewise, sinusoidal as
 from .model.family import Family as Family
 from .model.general_kernel import GeneralKernel as GeneralKernel
 from .model.kernel import Kernel as Kernel, constant as constant
+from .model.past import RecordedKernels as RecordedKernels
 from .model.reward import Reward as Reward
 from .model.sizes import Sizes as Sizes
 from .model.slip import ACTIONS as ACTIONS, SlipKernel as SlipKernel

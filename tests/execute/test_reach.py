@@ -24,9 +24,9 @@ from replan.model.slip import SlipKernel
 from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.fixed import FixedTimes
-from replan.schedule.lookahead import within_window
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Need
+from replan.schedule.window import within_window
 from replan.worlds.slip_grid import rover
 
 IN_PARTS, WHOLE = Sizes(whole_world=0), Sizes(whole_world=10**9)

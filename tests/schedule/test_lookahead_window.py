@@ -13,8 +13,9 @@ from replan.forecast.trend import Trend
 from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.planning.ties import Ties
-from replan.schedule.lookahead import Lookahead, within_window
+from replan.schedule.lookahead import Lookahead
 from replan.schedule.spending import Spending
+from replan.schedule.window import within_window
 from replan.worlds.slip_grid import rover
 
 SIZE, START, HORIZON, PLANNED = 60, (30, 29), 7, 2

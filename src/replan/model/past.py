@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -110,7 +111,7 @@ class _Lazy(Sequence):
     def __len__(self) -> int:
         return len(self.parameters)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self.kernel_of(self.parameters[index])
 
 

@@ -19,8 +19,6 @@ import numpy as np
 from replan.errors import InputError
 from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, constant
-from replan.model.reach import Window
-from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.schedule.averaged_worth import Candidates, Choices, ChosenUpdates, best_on_average
 from replan.schedule.candidate_table import Problem
@@ -31,8 +29,8 @@ from replan.schedule.seeing_lookahead import gains_of_updating
 from replan.schedule.seeing_programme import EQUAL
 from replan.schedule.solved_future import solved_future
 from replan.schedule.update_programme import Programme, candidates_on_average, solve
+from replan.schedule.window import within_window
 from replan.skip.commands import commands
-from replan.skip.latency import DelayedPropagation
 from replan.skip.propagation import Propagation, make_propagation
 from replan.skip.segments import WorldStack, stack_world
 
@@ -246,28 +244,6 @@ class Lookahead(Rule):
             tolerance=self.tolerance,
             sizes=context.sizes,
         )
-
-
-def within_window(context: Context, states: Indices) -> tuple[Context, Indices]:
-    """Return an equal context on the cells that matter to robots in `states` until the end, and these cells.
-
-    Steps lead at most one cell away, and plans look H - 1 steps further than the robot can come. Ties that
-    are drawn by state, and forecasts of other kernels than slip on the grid, leave the context as it is.
-    """
-    kernel, sizes = context.kernel, context.sizes
-    if not isinstance(kernel, SlipKernel) or kernel.states <= sizes.whole_world:
-        return context, states
-    if isinstance(context.propagation, DelayedPropagation):
-        return context, states
-    steps = context.horizon - context.last_update + context.planning_horizon
-    window = Window.around(kernel.shape, states, steps)
-    window = context.cache.setdefault((Window, window.corner, window.shape), window)
-    times = range(context.last_update, context.horizon)
-    if context.plan.ties.kind == "random" or not window.pays(sizes):
-        return context, states
-    if not all(isinstance(future.kernel(t), SlipKernel) for future in context.futures for t in times):
-        return context, states
-    return context.within(window), window.inside(states)
 
 
 def _limit(context: Context) -> int | None:
