@@ -104,6 +104,7 @@ def test_sorting_by_a_rule_orders_the_settings_by_its_regret(opened, report, run
 
 def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, report, run):
     page = opened(report).with_charts()
+    page.locator("#rule").select_option("regret-guided")
     page.clock.install(time="2026-01-01T00:00:00")
     page.clock.pause_at("2026-01-01T00:01:00")  # only the test moves the time on
     setting = run.settings["two-burst"]
@@ -121,7 +122,7 @@ def test_the_animation_plays_and_pauses_and_shows_where_the_robot_is(opened, rep
             assert float(circle.get_attribute("cy")) == CELL * (row + 0.5)
         assert page.locator("#path .update").count() == len({trace.states[u] for u in trace.times if u <= t})
 
-    assert_frame(0)
+    assert page.locator("#time").input_value() == str(setting.horizon), "the whole way is shown first"
     page.locator("#play").focus()
     page.keyboard.press("Space")
     page.clock.run_for(5 * FRAME)
@@ -165,6 +166,7 @@ def rgb(text: str) -> list[int]:
 
 def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms(opened, report, run):
     page = opened(report).with_charts()
+    page.locator("#rule").select_option("regret-guided")
     for name, rules in reversed(by_setting(run).items()):
         page.locator("#setting").select_option(name)
         drawn = page.evaluate("(() => { const { data, layout } = document.getElementById('timeline');"
@@ -225,6 +227,35 @@ def test_another_rule_shows_its_own_way_and_reasons(opened, report, run):
     assert f"t = {times[1]}: update 2 of {len(times)}" in page.locator("#moment").text_content()
 
 
+def test_every_setting_opens_on_the_rule_of_least_regret_until_one_is_chosen(opened, report, run):
+    page = opened(report).with_charts()
+    for name, rules in by_setting(run).items():
+        page.locator("#setting").select_option(name)
+        least = min(rules, key=lambda rule: rules[rule]["exact_regret"])
+        assert page.locator("#rule").input_value() == least
+    page.locator("#rule").select_option("random")
+    page.locator("#setting").select_option("two-burst")
+    assert page.locator("#rule").input_value() == "random"
+
+
+def test_on_paper_all_charts_are_drawn_in_light_colours_as_wide_as_the_sheet(opened, report):
+    page = opened(report, scheme="dark").with_charts()
+    before = page.locator("#timeline .main-svg").first.bounding_box()["width"]
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    millimetre = 96 / 25.4
+    for chart in ("timeline", "parts", "budgets", "prices"):
+        assert page.locator(f"#{chart} .main-svg").first.bounding_box()["width"] <= 180 * millimetre
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    assert page.locator("#glossary").get_attribute("open") is not None
+    assert not page.locator("#play").is_visible()
+    page.emulate_media(media="screen")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.locator("#glossary").get_attribute("open") is None
+    assert page.locator("#timeline .main-svg").first.bounding_box()["width"] == before
+
+
 def test_the_address_keeps_setting_and_rule(opened, report, run):
     page = opened(report).with_charts()
     assert page.locator("#setting").input_value() == "two-burst"
@@ -263,7 +294,7 @@ def test_the_tab_key_reaches_everything(opened, report):
             page.evaluate("document.activeElement.id || document.activeElement.closest('table')?.id || ''")
         )
     assert [name for name in dict.fromkeys(reached) if name] == [
-        "theme", "setting", "rule", "play", "time", "regrets", "table2",
+        "theme", "regrets", "setting", "rule", "play", "time", "table2",
     ]  # fmt: skip
 
 

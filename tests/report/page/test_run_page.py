@@ -1,6 +1,7 @@
 """The page of a run of `replan run`, or of any records."""
 
 import json
+import re
 
 import pytest
 
@@ -68,6 +69,24 @@ def test_belief_estimators_and_rules_with_a_name_are_drawn(run_page, tmp_path):
     assert view["budgets"]["execution"] == "belief"
     assert [part["rule"] for part in view["parts"]] == ["my drift, belief"]
     assert "Not drawn" not in page.read_text()
+
+
+def test_the_glossary_tells_rules_that_do_not_come_with_it(run_page, tmp_path):
+    (tmp_path / "calm.py").write_text(
+        "from dataclasses import dataclass\nfrom replan import Decision, Rule\n\n\n"
+        "@dataclass(frozen=True)\nclass Calm(Rule):\n"
+        '    """Update when the budget <makes> it."""\n\n'
+        "    def decide(self, context):\n        return Decision(False, 'calm')\n"
+    )
+    page = run_page(
+        f"""settings = ["SMALL"]
+        rules = ["periodic", "{tmp_path}/calm.py:Calm", "fixed-rate"]
+        measure = ["exact"]"""
+    )
+    told = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page.read_text(), re.DOTALL))
+    (own,) = [text for name, text in told.items() if "Calm" in name]
+    assert own.startswith("Update when the budget &lt;makes&gt; it. A rule of your own")
+    assert told["fixed-rate"] and {"frozen", "mixture", "given"} <= set(told)
 
 
 def test_the_page_says_what_it_does_not_draw(tmp_path):

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from replan.report.page.glossary import glossary
 from replan.results.table import Table, note_html, write_whole
 
 NAME = "report.html"
@@ -25,17 +26,23 @@ def assemble(
     *,
     notes: Sequence[str] = (),
     panels: Sequence[str] = (),
+    words: str | None = None,
 ) -> Path:
-    """Write report.html into the folder and return its path. Notes name omissions; panels are HTML."""
+    """Write report.html into the folder and return its path.
+
+    The first table stands at the top, the others at the end. Notes name omissions; panels are HTML, and so
+    are the words, the glossary.
+    """
     from plotly.offline import get_plotlyjs
 
     filled = {
         "title": escape(title),
         "sentence": escape(sentence),
         "notes": "\n".join(note_html(note) for note in notes),
-        "glossary": _asset("glossary.html"),
+        "glossary": glossary() if words is None else words,
         "style": _asset("page.css"),
-        "tables": "\n".join(_boxed(table) for table in tables),
+        "first": "".join(_boxed(table) for table in tables[:1]),
+        "tables": "\n".join(_boxed(table) for table in tables[1:]),
         "panels": "\n".join(panels),
         "charts": _asset("charts.html") if views else "",
         "data": json.dumps({"settings": views}, separators=(",", ":"), allow_nan=False).replace("</", "<\\/"),

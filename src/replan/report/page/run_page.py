@@ -10,6 +10,7 @@ from typing import Any
 from replan.errors import InputError
 from replan.report.benchmark_page import NOTE, profile_svg, result_words
 from replan.report.page.assemble import assemble, figure_panel, table_panel
+from replan.report.page.glossary import glossary
 from replan.report.page.setting_view import Causes, KnownResults, Shown, setting_view
 from replan.report.regret_words import headline
 from replan.report.reports import beyond as beyond_report
@@ -29,6 +30,8 @@ SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most
 DRAWINGS = 96  # rules of all settings together, at most
 SHOWN_FIRST = "two-burst"  # among the settings
+TITLES = {"study": "Results of a study", "compare": "Rules compared"}
+"""Titles of runs whose name says too little."""
 IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
 Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
 Drawing = tuple[str, Setting, Mapping[str, Shown], KnownResults]
@@ -57,11 +60,19 @@ def write_page(
         for place, each in enumerate(drawn, start=1):
             doing(f"drawing {each[0]}, {place} of {len(drawn)} settings")
             views.append(setting_view(*each))
-    title = "When should a robot replan?" if paper else f"Study {run.name}"
+    views = [{**view, "winner": _winner(best[view["name"]], view["rules"])} for view in views]
     tables = [*_tables(run, best, paper=paper), *more]
     panels = _panels() if paper else []
     notes = _not_drawn(best, _in_order(run))
-    return assemble(folder, title, sentence(run, past), tables, list(views), notes=notes, panels=panels)
+    words = glossary([record for rules in best.values() for record in rules.values()])
+    title = "When should a robot replan?" if paper else TITLES.get(run.name, f"Study {run.name}")
+    said = sentence(run, past)
+    return assemble(folder, title, said, tables, views, notes=notes, panels=panels, words=words)
+
+
+def _winner(rules: Mapping[str, Record], drawn: Iterable[str]) -> str | None:
+    """Return the drawn rule of least regret, with which the charts open."""
+    return min(drawn, key=lambda label: _regret(rules[label]), default=None)
 
 
 def drawings(run: Run, *, past: Run | None = None, beyond: Run | None = None) -> list[Drawing]:

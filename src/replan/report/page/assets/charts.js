@@ -50,7 +50,7 @@ function updateTraces(setting, chosen) {
 
 function scoreTraces(rule) {
   const score = rule.score;
-  if (!score) return [{ x: [null], y: [null], yaxis: "y3", mode: "markers", showlegend: false }]; // the pane stays
+  if (!score) return [];
   const bars = Object.entries(score.terms).map(([name, y]) => ({
     type: "bar", x: score.times, y, yaxis: "y3", name: term(name)[0], marker: { color: theme.colour(term(name)[1]) },
     hovertemplate: "t = %{x}: %{y:.3g}<extra>" + term(name)[0] + "</extra>",
@@ -77,19 +77,20 @@ function drawTimeline(setting, chosen) {
   const dotted = rule.times.map((t) => ({ type: "line", xref: "x", yref: "paper", x0: t, x1: t, y0: 0, y1: 1,
     line: { color: theme.colour("update"), width: 1, dash: "dot" }, layer: "below" }));
   const gaps = rule.score && Object.values(rule.score.terms).some((y) => y.includes(null));
-  const empty = rule.score ? [] : [{ text: "no score: its times<br>do not come from one", xref: "paper",
-    yref: "paper", x: 0.5, y: 0.12, showarrow: false }];
+  // A rule whose times do not come from a score has two panes.
+  const [drift, updates] = rule.score ? [[0.8, 1], [0.4, 0.7]] : [[0.68, 1], [0, 0.52]];
   Plotly.react("timeline", [...driftTraces(setting), ...updateTraces(setting, chosen), ...scoreTraces(rule)],
-    layout(780, {
+    layout(rule.score ? 780 : 540, {
       barmode: "stack", bargap: 0.15, shapes: [...shaded, ...dotted],
       annotations: [paneTitle(setting.slip ? "How slippery the ground is" : "How fast the world drifts", 1),
-        paneTitle("Updates of every rule", 0.7), paneTitle("Score of " + chosen + (gaps ? ", infinite where there is a gap" : ""), 0.31), ...empty],
+        paneTitle("Updates of every rule", updates[1]),
+        ...(rule.score ? [paneTitle("Score of " + chosen + (gaps ? ", infinite where there is a gap" : ""), 0.31)] : [])],
       legend: { orientation: "h", y: -0.1, yanchor: "top", x: 0, traceorder: "normal" },
-      xaxis: axis("time t (steps)", { range: [-0.5, setting.horizon - 0.5], anchor: "y3" }),
-      yaxis: axis(setting.slip ? "slip probability" : "drift bound", { domain: [0.8, 1], rangemode: "tozero" }),
-      yaxis2: axis("", { domain: [0.4, 0.7], range: [names.length - 0.4, -0.6],
+      xaxis: axis("time t (steps)", { range: [-0.5, setting.horizon - 0.5], anchor: rule.score ? "y3" : "y2" }),
+      yaxis: axis(setting.slip ? "slip probability" : "drift bound", { domain: drift, rangemode: "tozero" }),
+      yaxis2: axis("", { domain: updates, range: [names.length - 0.4, -0.6],
         tickvals: names.map((_, row) => row), ticktext: names.map(short) }),
-      yaxis3: axis("score", { domain: [0, 0.31], rangemode: "tozero", showticklabels: Boolean(rule.score) }),
+      ...(rule.score ? { yaxis3: axis("score", { domain: [0, 0.31], rangemode: "tozero" }) } : {}),
     }), CONFIG);
 }
 

@@ -6,6 +6,7 @@ function startPage() {
   const settingBox = document.getElementById("setting"), ruleBox = document.getElementById("rule");
   const chosen = () => settings[settingBox.selectedIndex];
   const asked = new URLSearchParams(location.hash.slice(1)); // setting and rule, as the address keeps them
+  let picked = null; // a rule that the reader chose stays; else each setting opens on its winner
 
   function fill(box, names, keep) {
     box.replaceChildren(...names.map((name) => new Option(name, name)));
@@ -40,9 +41,21 @@ function startPage() {
       drawNear();
     }, { rootMargin: "50%" });
     charts.forEach((_, box) => watch.observe(box));
+    const glossary = document.getElementById("glossary");
+    let before = null;
     addEventListener("beforeprint", () => {
+      before = { dark: theme.dark(), told: glossary.open };
+      glossary.open = true;
+      document.documentElement.classList.add("printed"); // as wide as a sheet of paper
       charts.forEach((chart) => { chart.near = true; });
-      drawNear();
+      theme.set(false); // draws the charts again
+      charts.forEach((_, box) => { if (box.data) Plotly.relayout(box, { width: box.clientWidth }); });
+    });
+    addEventListener("afterprint", () => {
+      document.documentElement.classList.remove("printed");
+      glossary.open = before.told;
+      theme.set(before.dark);
+      charts.forEach((_, box) => { if (box.data) Plotly.relayout(box, { autosize: true }); });
     });
   }
 
@@ -64,13 +77,13 @@ function startPage() {
     document.getElementById("parts").closest("section").hidden = !chosen().parts.length;
     document.getElementById("path").closest("section").hidden = !chosen().grid;
     const rules = Object.keys(chosen().rules);
-    fill(ruleBox, rules, ruleBox.value || asked.get("rule") || rules.find((name) => name.startsWith("regret-guided")));
+    fill(ruleBox, rules, picked || asked.get("rule") || chosen().winner);
     showRule();
   }
 
   fill(settingBox, settings.map((setting) => setting.name), asked.get("setting"));
   settingBox.addEventListener("change", showSetting);
-  ruleBox.addEventListener("change", showRule);
+  ruleBox.addEventListener("change", () => { picked = ruleBox.value; showRule(); });
   path.slider.addEventListener("input", () => { path.pause(); path.draw(); });
   path.button.addEventListener("click", () => (path.timer ? path.pause() : path.play()));
   theme.listeners.push(drawCharts);

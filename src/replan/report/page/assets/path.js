@@ -10,7 +10,7 @@ const path = {
     this.setting = setting;
     this.rule = rule;
     this.slider.max = setting.horizon;
-    this.slider.value = 0;
+    this.slider.value = setting.horizon; // the whole way; playing begins anew
     const grid = setting.grid;
     if (!grid) return;
     this.svg.setAttribute("viewBox", `-3 -3 ${grid.columns * grid.cell + 6} ${grid.rows * grid.cell + 6}`);
