@@ -183,8 +183,8 @@ class Allowed:
         world = mission.world
         given = (uncertain, world.reward)
         self._best, self._lost = (
-            _Backwards(optimistic_values_backwards(*given), world.horizon),
-            _Backwards(losses_backwards(*given), world.horizon - 1),
+            _ItemsByTime(optimistic_values_backwards(*given), world.horizon),
+            _ItemsByTime(losses_backwards(*given), world.horizon - 1),
         )
         self.cost, self.arrival = step_costs(*given)
 
@@ -197,7 +197,7 @@ class Allowed:
         return self._lost[t][0]
 
 
-class _Backwards:
+class _ItemsByTime:
     """The items of an iterator that goes back in time, by their time."""
 
     def __init__(self, items: Iterator, last: int) -> None:
