@@ -81,7 +81,7 @@ class Tracked(TrueKernel):
 
 
 def learns_between(estimator: object) -> bool:
-    """Return whether the estimator of a localised robot is told of every step, not of updates alone."""
+    """Return whether the estimator of a localised robot is told of every step, not only of updates."""
     return isinstance(estimator, Tracked) or not isinstance(estimator, TrueKernel)
 
 

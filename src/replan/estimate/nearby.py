@@ -1,4 +1,4 @@
-"""What a local costmap shows: the kernel around the robot as it is, elsewhere as it was last seen."""
+"""An estimator with the view of a local costmap: true rows near the robot, elsewhere those last seen."""
 
 from __future__ import annotations
 

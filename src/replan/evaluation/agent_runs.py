@@ -74,7 +74,7 @@ def run_agent(
 ) -> AgentRun:
     """Run an agent through the mission once, with the numbers of `seed`; options are those of `Agent`.
 
-    On a robot a rule that raises costs its decision alone; here it is an `InputError`.
+    On a robot a rule that raises only loses its decision; here it is an `InputError`.
     """
     agent = Agent.on(mission, rule, estimator=estimator, seed=seed, trial=False, **options)
     robot, previous = SimulatedRobot(mission.world, seed=seed), None

@@ -1,6 +1,6 @@
 """The explorer's screen as the query of a link or as a TOML file, and back.
 
-The file is a setting with a section [screen]; other commands read the setting and leave the section alone.
+The file is a setting with a section [screen]; other commands read the setting and ignore the section.
 The query holds the same keys, nested ones with dots between and values as JSON. Both hold the setting itself,
 so that another person opens them with `replan explore FILE` or `replan explore '?QUERY'`.
 """

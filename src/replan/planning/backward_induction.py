@@ -57,7 +57,7 @@ class Plan:
         return self.reward.q_values(self.kernel, self.next_values)
 
     def q_values_at(self, states: Indices) -> Array:
-        """(C, A) Z_0 of some states alone."""
+        """(C, A) Z_0 of a subset of states."""
         kernel, reward = self.kernel, self.reward
         if "q_values" in vars(self) or not isinstance(kernel, SlipKernel):
             return self.q_values[states]
@@ -254,7 +254,7 @@ def require_oracle_memory(world: World) -> int:
 
 
 def oracle_return(world: World) -> Array:
-    """(S,) V*_0 alone, in the memory of two value functions."""
+    """(S,) V*_0 without the values of later times, in the memory of two value functions."""
     values, spare = np.zeros(world.states), np.empty(world.states)
     if (grid := swept_grid(world)) is not None:
         for begin, end in _passes(world.horizon):

@@ -18,7 +18,7 @@ SQL_TYPES = {float: "double", int: "integer", str: "text"}
 
 @dataclass(frozen=True)
 class ColumnFormat:
-    """How a column is shown: `regret: Annotated[float | None, ColumnFormat(form=".2f")] = None`."""
+    """Heading and format of a column: `regret: Annotated[float | None, ColumnFormat(form=".2f")] = None`."""
 
     heading: str = ""
     """The name with spaces unless it is given."""

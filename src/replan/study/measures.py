@@ -102,7 +102,7 @@ class RuleColumns(Measure):
 
 @dataclass(frozen=True)
 class Scale(Measure):
-    """What a regret is compared with."""
+    """The oracle's return, and the regret as a share of that of never updating."""
 
     oracle_return: float | None = None
     regret_share: float | None = None

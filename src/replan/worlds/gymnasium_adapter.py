@@ -6,7 +6,7 @@
     world = from_ns_gym(lake, horizon=40)
 
 NS-Gym defines when the environment changes, replan when the agent looks. The drift of these environments
-depends on the time alone, so one pass over the horizon reads every kernel; an update function that draws at
+depends only on the time, so one pass over the horizon reads every kernel; an update function that draws at
 random gives the sequence of kernels that belongs to the seed. `replan.worlds.model_table` turns a table into
 a kernel and a reward.
 """

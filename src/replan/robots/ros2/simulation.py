@@ -156,7 +156,7 @@ class PathTrigger:
 
 @dataclass
 class Timer(PathTrigger):
-    """Replan when the path is so many seconds old: 1 is Nav2's default tree, 15 its `PathExpiringTimer`."""
+    """Replan when the path is `seconds` old: 1 is Nav2's default tree, 15 its `PathExpiringTimer`."""
 
     seconds: int
     last: int = 0
@@ -174,7 +174,7 @@ class Timer(PathTrigger):
 
 @dataclass
 class Distance(PathTrigger):
-    """Replan after so many metres, as Nav2's `DistanceController` does."""
+    """Replan after `metres` of driving, as Nav2's `DistanceController` does."""
 
     metres: float
     gone: float = 0.0
