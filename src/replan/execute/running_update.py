@@ -26,7 +26,7 @@ Late = Literal["take", "drop"]
 
 
 @dataclass(frozen=True, eq=False)
-class Begun:
+class BegunUpdate:
     """All that the work of an update depends on, so that a restored agent can do it again."""
 
     time: int
@@ -49,7 +49,7 @@ class Begun:
 class RunningUpdate:
     """Work that was begun, and what has been told of it since."""
 
-    begun: Begun
+    begun: BegunUpdate
     job: BackgroundWork
     """Makes {steps: update}, a plan for each time at which it may arrive."""
     policy: Indices | None = None
@@ -105,14 +105,14 @@ class RunningUpdate:
 
 def begun_from(
     fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, like: Kernel, horizon: int
-) -> Begun:
+) -> BegunUpdate:
     """Return what `RunningUpdate.fields` and `RunningUpdate.arrays` were made from, validated."""
     kernel, seen, steps = None, fields["seen"], fields["steps"]
     if seen is not None:
         seen = Observation(**{**seen, "commanded": tuple(seen["commanded"])})
     else:
         kernel = validate_kernel(kernel_from(without_prefix("kernel_", arrays)), like=like)
-    return Begun(
+    return BegunUpdate(
         time=validate_number(fields["time"], horizon, "time of an update"),
         state=validate_number(fields["state"], like.states),
         belief=arrays.get("belief"),

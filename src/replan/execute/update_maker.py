@@ -13,7 +13,7 @@ from replan.errors import InputError
 from replan.estimate.estimator import Estimator, Observation, learns_between, validate_kernel
 from replan.execute.deadline import BackgroundWork, Worker, described
 from replan.execute.progress import Earlier, Update
-from replan.execute.running_update import Arrival, Begun, Late, RunningUpdate, check_arrival
+from replan.execute.running_update import Arrival, BegunUpdate, Late, RunningUpdate, check_arrival
 from replan.execute.snapshot import Memory
 from replan.execute.task import Task
 from replan.model.kernel import Array, Indices, Kernel
@@ -111,7 +111,7 @@ class UpdateMaker:
         if self.arrival == "declared" and self.time_limit is None:
             number = 0.0 if self.seed is None else float(uniforms(self.seed, now.time, DURATION))
             steps = self.task.latency.drawn(number)
-        begun = Begun(
+        begun = BegunUpdate(
             time=now.time,
             state=seen.state,
             belief=belief,
@@ -122,7 +122,7 @@ class UpdateMaker:
         )
         return self.resume(begun, now.progress.update, policy)
 
-    def resume(self, begun: Begun, before: Update, policy: Indices | None = None) -> RunningUpdate:
+    def resume(self, begun: BegunUpdate, before: Update, policy: Indices | None = None) -> RunningUpdate:
         """Begin the work of an update, for the first time or again after a restart."""
         durations = self.durations if begun.steps is None else (begun.steps,)
         learn = partial(self._estimated, begun)
@@ -136,14 +136,14 @@ class UpdateMaker:
             job = self._workers.setdefault(work, Worker()).begin(learn, make)
         return RunningUpdate(begun, job, policy)
 
-    def _estimated(self, begun: Begun) -> Kernel:
+    def _estimated(self, begun: BegunUpdate) -> Kernel:
         if begun.seen is None:
             assert begun.kernel is not None
             return begun.kernel
         return validate_kernel(self.estimator.estimate(begun.seen), like=self.task.knowledge.nominal)
 
     def _plans(
-        self, begun: Begun, before: Update, durations: tuple[int, ...], kernel: Kernel
+        self, begun: BegunUpdate, before: Update, durations: tuple[int, ...], kernel: Kernel
     ) -> dict[int, Update]:
         """Return an update for each number of steps after which it may arrive."""
         learned = None
