@@ -73,6 +73,11 @@ def test_the_leaderboard_refuses_a_card_of_another_suite(card, capsys):
 
 
 def test_faults_are_one_line(tmp_path, capsys):
-    for arguments in (["nonsense"], ["verify", str(tmp_path / "none.json")], ["periodic", "--set", "a=1"]):
+    for arguments in (
+        ["nonsense"],
+        ["verify", str(tmp_path / "none.json")],
+        ["periodic", "--set", "a=1"],
+        ["last-moment", "--execution", "belief"],
+    ):
         assert run(["benchmark", *arguments]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
