@@ -51,6 +51,7 @@ test-core: setup
 
 # Lines and branches that `make test` enters; compiled loops run outside Python and count as not entered.
 coverage: setup-all browser
+	$(PIP) -e '.[coverage]'
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=replan --cov-branch --cov-report=term:skip-covered
 
 test-slow: setup-all
