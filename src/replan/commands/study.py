@@ -16,6 +16,7 @@ from replan.commands.options import EngineOptions, RobotOptions, SpendingOptions
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
 from replan.report.page.run_page import write_page
+from replan.report.study_figure import write_study_figures
 from replan.report.study_tables import regret_tables, write_study_tables
 from replan.results.key import BEST_POSSIBLE, Record, Variant
 from replan.results.pivot import group
@@ -221,11 +222,18 @@ def results(
 
 def export(
     run: RunArgument,
-    form: Annotated[Literal["parquet", "csv"], typer.Option("--format", help="Parquet or CSV.")] = "parquet",
+    form: Annotated[
+        Literal["parquet", "csv", "pdf", "svg"],
+        typer.Option("--format", help="Tables as Parquet or CSV; a figure as PDF or SVG."),
+    ] = "parquet",
     out: Annotated[Path | None, typer.Option(help="Folder for the files; RUN/FORMAT if not given.")] = None,
 ) -> PlainAnswer:
-    """Write every table of a run as a file, Parquet unless CSV is asked for."""
-    with Store.open(run) as store:
-        files = [str(path) for path in store.export(output_folder(out or run / form), form)]
+    """Write every table of a run as a file, or the regret of its rules as a figure for a paper."""
+    folder = output_folder(out or run / form)
+    if form == "pdf" or form == "svg":
+        files = [str(path) for path in write_study_figures(read_run(run), folder, form)]
+    else:
+        with Store.open(run) as store:
+            files = [str(path) for path in store.export(folder, form)]
     facts = {"run": str(run), "format": form, "files": files}
     return PlainAnswer(facts, [f"wrote {path}" for path in files])
