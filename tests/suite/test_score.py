@@ -1,5 +1,7 @@
 """Aggregates of scores, against SciPy and NumPy on plain samples."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,9 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import trim_mean
 
+from replan.report.benchmark_tables import TOLD_BY_FORECAST
 from replan.suite import suite_worlds
 from replan.suite.catalogue import EXECUTIONS
 from replan.suite.score import performance_profile, score_matrix, summarise, world_groups
+from replan.worlds.forecasts import ForecastKind
 
 SCORES = arrays(float, st.tuples(st.integers(2, 40), st.just(2)), elements=st.floats(-3, 2, width=32))
 
@@ -63,3 +67,7 @@ def test_groups_are_all_the_drawn_and_each_family():
     assert len(groups["all"]) == len(worlds)
     assert len(groups["drawn"]) == len(worlds) - 22 - len(groups["wind"])
     assert sum(map(len, groups.values())) == 2 * len(worlds) + len(groups["drawn"])
+
+
+def test_what_every_forecast_tells_a_rule_has_words():
+    assert set(TOLD_BY_FORECAST) == set(get_args(ForecastKind))

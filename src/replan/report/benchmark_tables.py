@@ -22,6 +22,9 @@ TOLD_BY_FORECAST: dict[str, list[str]] = {
     "trend": [str(Need.DRIFT_SO_FAR)],
     "mixture": [str(Need.DRIFT_SO_FAR), "the family of models"],
     "given": ["the true future"],
+    "archive": ["changes of the past"],
+    "family": ["the family of models"],
+    "family-ahead": ["the family of models"],
 }
 SUITE = f"suite {VERSION}"
 NOTES = (
