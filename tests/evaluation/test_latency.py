@@ -11,6 +11,7 @@ from tests.late_robot import LateMission, Moment
 from tests.tiny_worlds import random_world
 
 from replan import InputError, Robot, Spending, evaluate, optimum, rollout
+from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate_times
 from replan.execute.mission import Mission
 from replan.execute.timeline import make_timeline
@@ -193,3 +194,15 @@ def test_no_fixed_times_are_better_than_the_best(execution, steps):
     assert found.fixed_regret <= min(tried) + 1e-12
     if not mission.robot.sees:
         assert found.fixed_regret == pytest.approx(min(tried), abs=1e-12)
+
+
+@pytest.mark.parametrize(("execution", "steps"), list(product(EXECUTIONS, (2, {1: 0.5, 3: 0.5}))), ids=str)
+def test_lateness_is_what_the_same_updates_would_save_if_they_took_no_time(execution, steps):
+    mission = late_mission(1, execution, steps, "go-on", horizon=9)
+    parts = decompose(mission, FixedTimes((1, 5)))
+    assert parts.regret == pytest.approx(evaluate_times(mission, (1, 5)).regret, abs=1e-12)
+    assert sum(parts.parts.values()) == pytest.approx(parts.regret, abs=1e-12)
+    prompt = replace(mission, robot=replace(mission.robot, update_steps=0))
+    saved = parts.regret - evaluate_times(prompt, (1, 5)).regret
+    assert parts.lateness == pytest.approx(saved, abs=1e-12)
+    assert decompose(prompt, FixedTimes((1, 5))).lateness is None

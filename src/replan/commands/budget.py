@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import inf, isnan
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,14 +15,16 @@ from replan.commands.missions import NamedMission, choose_parameters
 from replan.commands.options import MissionOptions, RobotOptions, RuleOption, SetOption, SettingArgument
 from replan.errors import InputError, require_extra
 from replan.evaluation.budget_curve import BudgetCurve, budget_curve
-from replan.evaluation.optimal_schedule import Optimum
+from replan.evaluation.optimal_schedule import Optimum, has_optimum
 from replan.evaluation.optimal_schedule import optimum as find_optimum
 from replan.evaluation.scale import RegretScale, never_updating, regret_scale, regret_share
 from replan.execute.mission import Mission
+from replan.model.kernel import Array
 from replan.planning.backward_induction import oracle
 from replan.report.regret_words import scale_words
 from replan.schedule.registry import parse_parameters
 from replan.schedule.rule import Rule
+from replan.skip.latency import as_durations
 from replan.study.protocol import Bench, parameters
 from replan.study.rule_source import find_rule
 
@@ -89,6 +92,8 @@ class BudgetAnswer(CommandAnswer):
     """The regret that was asked for."""
     price: float | None
     """The price that was asked for."""
+    by_steps: Mapping[int, BudgetCurve] = field(default_factory=dict)
+    """The curve of updates that take other numbers of steps."""
 
     @property
     def smallest_budget(self) -> int | None:
@@ -128,6 +133,11 @@ class BudgetAnswer(CommandAnswer):
             record["smallest_budget"] = self.smallest_budget
         if self.price is not None:
             record["budget_at_price"] = self.budget_at_price
+        if self.by_steps:
+            record["by_update_steps"] = [
+                {"update_steps": steps, "regrets": curve.regrets.tolist(), "floors": _listed(curve.floors)}
+                for steps, curve in self.by_steps.items()
+            ]
         return record
 
     def lines(self) -> list[str]:
@@ -147,6 +157,12 @@ class BudgetAnswer(CommandAnswer):
             found = self.budget_at_price
             words = _updates(found) if found else "no update: each costs more than it is worth"
             lines.append(f"price of {self.price:g} an update: {words}")
+        if self.by_steps:
+            lines += ["", "regret by the steps that an update takes (best possible)"]
+            lines.append("budget  " + "  ".join(f"{steps:>17}" for steps in self.by_steps))
+            for budget in range(len(self.curve.rules)):
+                figures = [_figures(curve, budget) for curve in self.by_steps.values()]
+                lines.append(f"{budget + 1:>6}  " + "  ".join(f"{each:>17}" for each in figures))
         return [*lines, *self.named.lines()]
 
 
@@ -168,6 +184,9 @@ def budget(
     floor: Annotated[
         bool, typer.Option("--floor/--no-floor", help="Compute the least possible regret too.")
     ] = True,
+    by_steps: Annotated[
+        str | None, typer.Option(help="Compare updates that take these steps, as 0,2,4: a faster planner.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="A PNG file for the figure.")] = None,
 ) -> BudgetAnswer:
     """Print the regret of a rule for every budget, the floor, and what one more update is worth."""
@@ -191,11 +210,39 @@ def budget(
             doing(f"budget {spending.spending.limit} of {most}")
             return choose_parameters(lambda: Bench(spending), source, given).rule
 
+        floor = floor and has_optimum(mission)
         curve = budget_curve(mission, rule_for, most=most, floor=floor, best=best)
-    answer = BudgetAnswer(named, curve, never_updating(mission, best=best), regret, price)
+        delayed = {
+            steps: budget_curve(each, rule_for, most=min(most, room), floor=floor, best=best)
+            for steps, each, room in _taking(mission, by_steps)
+        }
+    answer = BudgetAnswer(named, curve, never_updating(mission, best=best), regret, price, delayed)
     if out is not None:
         _draw(answer, out)
     return answer
+
+
+def _taking(mission: Mission, by_steps: str | None) -> Iterator[tuple[int, Mission, int]]:
+    """Yield the steps that updates take, the mission with them, and the largest budget that fits."""
+    single = mission.with_spending(mission.spending.as_budget(1))
+    for text in by_steps.split(",") if by_steps else ():
+        steps = as_durations(text)
+        if not isinstance(steps, int):
+            raise InputError(f"--by-steps takes whole numbers with commas between, not {by_steps!r}")
+        each = replace(single, robot=replace(mission.robot, update_steps=steps))
+        yield steps, each, (mission.horizon - 2) // each.spending.spacing + 1
+
+
+def _listed(numbers: Array | None) -> list[float] | None:
+    return None if numbers is None else numbers.tolist()
+
+
+def _figures(curve: BudgetCurve, budget: int) -> str:
+    """Return the regret of a budget and its floor; nothing for a budget that does not fit."""
+    if budget >= len(curve.regrets):
+        return ""
+    floor = "" if curve.floors is None else f" ({curve.floors[budget]:z.4f})"
+    return f"{curve.regrets[budget]:z.4f}{floor}"
 
 
 def _updates(budget: int) -> str:
@@ -209,6 +256,6 @@ def _draw(answer: BudgetAnswer, path: Path) -> None:
     title = f"{answer.named.setting}, {answer.named.mission.robot.execution}"
     chosen = answer.smallest_budget or answer.budget_at_price
     try:
-        save_png(budget_figure(answer.curve, title=title, chosen=chosen), path)
+        save_png(budget_figure(answer.curve, title=title, chosen=chosen, by_steps=answer.by_steps), path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None

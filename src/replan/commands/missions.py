@@ -45,6 +45,7 @@ class NamedMission:
             loaded,
             execution=robot.execution,
             forecast=robot.forecast_parameters(),
+            **robot.latency(),
             **({} if spending is None else spending.given()),
         )
         if at_most and mission.spending.exact:
@@ -63,6 +64,7 @@ class NamedMission:
             "execution": mission.robot.execution,
             "forecast": mission.robot.forecast.name,
             "ties": str(mission.robot.ties),
+            **_latency_record(mission),
             "spend_all": mission.spending.exact,
             "notes": self.notes,
         }
@@ -77,6 +79,13 @@ class NamedMission:
             return []
         compared = "" if best is None else f"; best possible {best:.4f}"
         return [f"objective       {objective:.4f}   ({updates:.2f} updates at {price:g}{compared})"]
+
+
+def _latency_record(mission: Mission) -> dict[str, Any]:
+    """Return how long updates take and what the robot does meanwhile, if they take time."""
+    if mission.task.latency.instant:
+        return {}
+    return {"update_steps": mission.robot.update_steps, "meanwhile": mission.robot.meanwhile}
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import typer
 
 from replan.commands import CommandAnswer, Output
 from replan.errors import InputError, require_extra
+from replan.skip.latency import Meanwhile, as_durations
 from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters
 
@@ -56,6 +57,26 @@ class RobotOptions:
         float | None, typer.Option(help="Multiply every forecast probability by exp(this x N).")
     ] = None
     forecast_seed: Annotated[int | None, typer.Option(help="Seed of the forecast's noise.")] = None
+    update_steps: Annotated[
+        str | None, typer.Option(help="Steps that an update takes: 4, or drawn, as 1:0.5,3:0.5.")
+    ] = None
+    meanwhile: Annotated[Meanwhile | None, typer.Option(help="Acting while an update runs.")] = None
+
+    def latency_axes(self) -> dict[str, Any]:
+        """Return the same as axes of a study."""
+        axes = {name: [value] for name, value in self.latency().items()}
+        if isinstance(steps := axes.get("update_steps", [0])[0], dict):
+            axes["update_steps"] = [{str(each): probability for each, probability in steps.items()}]
+        return axes
+
+    def latency(self) -> dict[str, Any]:
+        """Return the keys of the setting that say how long updates take, as far as they are given."""
+        given = {"update_steps": self.update_steps, "meanwhile": self.meanwhile}
+        return {
+            name: as_durations(value) if name == "update_steps" else value
+            for name, value in given.items()
+            if value is not None
+        }
 
     def forecast_parameters(self) -> ForecastParameters | None:
         """Return the forecast that the options describe; None stands for that of the setting."""

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from replan.evaluation.decomposition import Decomposition
 
 MOST_ROLLOUTS = 100_000_000
-PARTS = {"state": "not seeing the state", "plan": "the stale plan", "model": "the wrong model"}
+PARTS = {
+    "state": "not seeing the state",
+    "plan": "the stale plan",
+    "model": "the wrong model",
+    "lateness": "updates that take time",
+}
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,7 @@ class Explanation(CommandAnswer):
             **self.chosen.record,
             "regret": parts.regret,
             **self.scale.record(parts.regret),
-            "parts": {name: vars(parts)[name] for name in PARTS},
+            "parts": parts.parts,
             "shares": parts.shares,
             "combinations": combinations,
         }
@@ -150,8 +155,8 @@ class Explanation(CommandAnswer):
             f"regret          {parts.regret:.4f}: {scale_words(parts.regret, self.scale)}",
             "of which",
             *(
-                f"  {vars(parts)[name]:8.4f}  {parts.shares[name]:6.1%}  {words}"
-                for name, words in PARTS.items()
+                f"  {part:8.4f}  {parts.shares[name]:6.1%}  {PARTS[name]}"
+                for name, part in parts.parts.items()
             ),
             *self.named.lines(),
         ]

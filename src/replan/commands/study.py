@@ -140,6 +140,7 @@ def compare(
             "rules": list(dict.fromkeys(rules)),
             "executions": [robot.execution],
             "forecasts": [] if forecast is None else [forecast.model_dump(exclude_none=True)],
+            **robot.latency_axes(),
             "measure": ["exact", "optimum"],
         },
         where="compare",

@@ -16,6 +16,9 @@ with the estimate and the plan of a real update, so schedules differ only as far
 
 A localised robot sees its state anyway: no part of its regret comes from the state.
 
+Where updates take time, all switched robots get each plan in the step in which its update begins, at the same
+update times. The robot itself loses more than the one with all switches off: that is the cost of lateness.
+
 All three on is the oracle, all off is the robot; all eight are evaluated exactly. The parts are the Shapley
 values of the switches, each one's gain averaged over the orders of turning them on, so they add up
 to the regret. A part can be negative: a better model may lead a robot that cannot see astray.
@@ -32,9 +35,10 @@ from typing import NamedTuple
 import numpy as np
 
 from replan.errors import InputError
+from replan.evaluation.exact import from_start
 from replan.evaluation.localised import Chain
 from replan.evaluation.visited_steps import Robots, UpdateTimes, one_by_one, row_blocks, visits
-from replan.execute.mission import Mission, require_instant, require_mission
+from replan.execute.mission import Mission, require_mission
 from replan.execute.progress import Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, Plan, oracle, plan
@@ -60,7 +64,7 @@ ROBOT, ORACLE = COMBINATIONS[0], COMBINATIONS[-1]
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Regret from the start state in three parts that add up to it."""
+    """Regret from the start state in three parts, and the cost of lateness, that add up to it."""
 
     state: float
     """Cost of not seeing the state."""
@@ -69,15 +73,22 @@ class Decomposition:
     model: float
     """Cost of the wrong model."""
     regret: float
-    """Sum of the three."""
+    """Sum of all."""
     combinations: Mapping[Switches, float] = field(repr=False)
-    """Expected return of each of the eight combinations."""
+    """Expected return of each of the eight combinations, all of a robot whose updates take no time."""
+    lateness: float | None = None
+    """Cost of updates that take time; None if they take none."""
 
     @property
     def shares(self) -> dict[str, float]:
         """Each part as a fraction of the regret; all zero where there is none."""
+        return {name: part / self.regret if self.regret > 0 else 0.0 for name, part in self.parts.items()}
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The parts by name, lateness only where updates take time."""
         parts = {"state": self.state, "plan": self.plan, "model": self.model}
-        return {name: part / self.regret if self.regret > 0 else 0.0 for name, part in parts.items()}
+        return parts if self.lateness is None else parts | {"lateness": self.lateness}
 
 
 def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> Decomposition:
@@ -95,13 +106,13 @@ def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> De
     Returns
     -------
     Decomposition
-        The cost of the state not seen, of the stale plan and of the wrong model.
+        The cost of the state not seen, of the stale plan and of the wrong model; that of lateness too if
+        updates take time.
     """
     require_mission(mission)
     forecast = mission.robot.forecast
     if forecast.moves:
         raise InputError(f"regret is split by cause for the forecast frozen, not {forecast.name}")
-    require_instant(mission, "regret is split by cause")
     best = best or oracle(mission.world)
     if mission.robot.sees:
         seen = {on: _seeing_return(mission, rule, on, best) for on in COMBINATIONS if on.look}
@@ -110,7 +121,11 @@ def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> De
         update_times = UpdateTimes(mission, rule)
         returns = {on: expected_return(update_times, on, best=best) for on in COMBINATIONS}
     state, stale_plan, model = (float(gain) for gain in shapley(returns))
-    return Decomposition(state, stale_plan, model, returns[ORACLE] - returns[ROBOT], returns)
+    regret, lateness = returns[ORACLE] - returns[ROBOT], None
+    if not mission.task.latency.instant:
+        lateness = returns[ROBOT] - from_start(mission, rule, None)[0]
+        regret += lateness
+    return Decomposition(state, stale_plan, model, regret, returns, lateness)
 
 
 def shapley(returns: Mapping[Switches, float]) -> Array:

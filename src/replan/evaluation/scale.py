@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.evaluation.exact import reach_and_oracle, regret
-from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value
+from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value, has_optimum
 from replan.execute.mission import Mission
 from replan.planning.backward_induction import Oracle
 from replan.planning.followed import policy_values
@@ -77,7 +77,7 @@ def is_cheap(mission: Mission) -> bool:
     """Return whether the best possible is computed in a few seconds."""
     states, horizon, sizes = mission.world.states, mission.horizon, mission.sizes
     if not mission.task.latency.instant:
-        return False
+        return has_optimum(mission) and states * horizon**2 <= sizes.shown_compared_floor
     if mission.robot.forecast.compares:
         return states * horizon**2 <= sizes.shown_compared_floor
     return states * horizon <= sizes.floor

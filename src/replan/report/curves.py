@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,28 @@ CURVES = {
 """Label, colour and line of each curve of study `certificates`."""
 
 
-def budget_figure(curve: BudgetCurve, *, title: str, chosen: int | None = None) -> Figure:
-    """Draw the regret of the rule and the floor by budget; `chosen` marks a budget."""
+def budget_figure(
+    curve: BudgetCurve,
+    *,
+    title: str,
+    chosen: int | None = None,
+    by_steps: Mapping[int, BudgetCurve] | None = None,
+) -> Figure:
+    """Draw the regret of the rule and the floor by budget; `chosen` marks a budget.
+
+    `by_steps` are curves by the steps that an update takes, drawn in its place from light to dark.
+    """
     name, budgets = curve.rules[0].name, np.arange(1, len(curve.regrets) + 1)
     with style():
         figure = new_figure(height=3.6, width=6.4)
         axes = figure.subplots()
-        axes.plot(budgets, curve.regrets, "o-", color=rule_colour(name), label=name)
+        shades = np.linspace(0.35, 1.0, max(len(by_steps or {}), 1))
+        for shade, (steps, each) in zip(shades, (by_steps or {}).items(), strict=False):
+            label = f"{name}, updates of {steps} step{'' if steps == 1 else 's'}"
+            axes.plot(budgets[: len(each.regrets)], each.regrets, "o-", color=rule_colour(name), alpha=shade,
+                      label=label)  # fmt: skip
+        if not by_steps:
+            axes.plot(budgets, curve.regrets, "o-", color=rule_colour(name), label=name)
         if curve.floors is not None:
             axes.plot(budgets, curve.floors, "x:", color=BLACK, label="best possible")
         if chosen is not None:

@@ -8,6 +8,7 @@ from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
 from replan.planning.ties import Ties
 from replan.results.table import SAME
+from replan.skip.latency import describe_latency
 from replan.skip.propagation import Execution
 
 ACTING: dict[Execution, str] = {
@@ -47,7 +48,12 @@ def acting_words(mission: Mission) -> str:
     forecast = mission.robot.forecast
     expects = f"it expects the dynamics by {forecast.name}; " if forecast.moves else ""
     taken = ties_words(mission.robot.ties)
-    return f"{expects}between updates it acts {way}; of equally good actions it takes {taken}"
+    late, robot = "", mission.robot
+    if not mission.task.latency.instant:
+        how_long = describe_latency(robot.update_steps, robot.meanwhile).rpartition(", ")[0]
+        meanwhile = "it waits" if robot.meanwhile == "wait" else "the old plan acts on"
+        late = f"; updates take {how_long}, meanwhile {meanwhile}"
+    return f"{expects}between updates it acts {way}; of equally good actions it takes {taken}{late}"
 
 
 def ties_words(ties: Ties) -> str:

@@ -34,6 +34,8 @@ class Variant:
     """The forecast, as in "given, error 0.5"."""
     stated_bounds: str = _axis("right")
     """Drift bounds that the rule and the estimator are told: "right", or how they are wrong."""
+    latency: str = _axis("instant")
+    """How long updates take and what the robot does meanwhile, as in "4 steps, go-on"."""
 
     @classmethod
     def of(cls, record: Record) -> Self:
@@ -73,7 +75,7 @@ class RecordKey(Variant):
         Name of the rule with the point of its grid.
     measure : str
         Names of the measures, with commas between them.
-    execution, estimator, forecast, stated_bounds : str
+    execution, estimator, forecast, stated_bounds, latency : str
         The robot (`Variant`).
     """
 

@@ -31,7 +31,7 @@ TABLES = {
     "meta": "key text primary key, value text",
     "starts": "start integer primary key, began timestamp, engine text, workers integer, versions json, "
     "stored integer, missing integer",
-    "settings": "setting text, data json, forecast text",
+    "settings": "setting text, data json, forecast text, latency text",
     "cells": "position integer, cell bigint, identity text, "
     + ", ".join(f"{name} text" for name in RecordKey.names())
     + ", given json, search text, first_seed bigint, seeds integer, registered_rule text, digest text, "

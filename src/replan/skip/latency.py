@@ -79,6 +79,37 @@ def read_durations(update_steps: Any) -> Durations:
     return tuple(sorted((int(steps), float(p)) for steps, p in update_steps.items() if p > 0))
 
 
+def as_durations(value: Any) -> Any:
+    """Return `update_steps` as a robot takes them, from data or a text such as "4" or "1:0.5, 3:0.5"."""
+    if isinstance(value, str):
+        parts = [part.split(":") for part in value.split(",")]
+        value = {steps.strip(): rest for steps, *rest in parts}
+        if len(parts) == 1 and not parts[0][1:]:
+            return _number(value.popitem()[0], int)
+        value = {steps: ":".join(rest) for steps, rest in value.items()}
+    if isinstance(value, Mapping):
+        return {_number(steps, int): _number(probability, float) for steps, probability in value.items()}
+    return value
+
+
+def _number(text: Any, kind: type) -> Any:
+    """Return a text as a number, or as it is if it is none."""
+    try:
+        return kind(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
+
+
+def describe_latency(update_steps: Any, meanwhile: str | None) -> str:
+    """Return how long updates take in words, as in "4 steps, wait"; "instant" if they take no time."""
+    durations = read_durations(as_durations(update_steps or 0))
+    if durations == INSTANT.durations:
+        return "instant"
+    steps = " or ".join(str(each) for each, _ in durations)
+    chances = "" if len(durations) == 1 else f" ({', '.join(f'{p:g}' for _, p in durations)})"
+    return f"{steps} step{'' if steps == '1' else 's'}{chances}, {meanwhile or 'go-on'}"
+
+
 def check_meanwhile(meanwhile: object) -> None:
     """Raise `InputError` if there is no such way to act while an update runs."""
     if meanwhile not in get_args(Meanwhile):

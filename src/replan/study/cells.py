@@ -14,6 +14,7 @@ from typing import Any
 from replan.errors import InputError
 from replan.results.key import BEST_POSSIBLE, RecordKey, Variant
 from replan.results.measure import Measure, canonical
+from replan.skip.latency import describe_latency
 from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
 from replan.study.estimators import usual_estimator
@@ -109,9 +110,9 @@ def entries(study: Study, *, version: str | None = None) -> list[Entry]:
         rules = [rule for axis in block.rules for rule in _rule_points(axis, block.search)]
         for name, data in _settings(block):
             forecast = str(ForecastParameters(**data["forecast"])) if "forecast" in data else "frozen"
-            for_all = partial(
-                Cell, version=current, setting=canonical(data), files=_files(data), forecast=forecast
-            )
+            latency = describe_latency(data.get("update_steps"), data.get("meanwhile"))
+            robot = {"forecast": forecast, "latency": latency}
+            for_all = partial(Cell, version=current, setting=canonical(data), files=_files(data), **robot)
             for rule, label, cell in _cells(block, rules, for_all):
                 names = {"setting": name, "rule": rule, "label": label, "measure": ",".join(cell.measured)}
                 variant = {each: getattr(cell, each) for each in Variant.names()}
@@ -126,9 +127,16 @@ def version_of(measures: Iterable[type[Measure]]) -> str:
 
 
 def settings_rows(planned: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Return the rows of the store's table `settings`: every setting, once for each forecast."""
-    found = {(entry.key.setting, entry.key.forecast): entry.cell.setting for entry in planned}
-    return [{"setting": name, "forecast": forecast, "data": data} for (name, forecast), data in found.items()]
+    """Return the rows of the store's table `settings`: every setting, once for each forecast and latency."""
+    found = {_setting_key(entry.key): entry.cell.setting for entry in planned}
+    return [
+        {"setting": name, "forecast": forecast, "latency": latency, "data": data}
+        for (name, forecast, latency), data in found.items()
+    ]
+
+
+def _setting_key(key: RecordKey) -> tuple[str, str, str]:
+    return key.setting, key.forecast, key.latency
 
 
 def _cells(
@@ -162,8 +170,9 @@ def _cells(
 
 def _settings(block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield name and data of every setting of a block; a density of obstacles stands for its layouts."""
-    for forecast in [each.model_dump(exclude_none=True) for each in block.forecasts] or [None]:
-        expected = {} if forecast is None else {"forecast": forecast}
+    forecasts = [{"forecast": each.model_dump(exclude_none=True)} for each in block.forecasts] or [{}]
+    for forecast, latency in product(forecasts, block.latencies()):
+        expected = forecast | latency
         for axis in block.settings:
             for name, data in _setting_points(axis):
                 yield name, data | expected
@@ -265,7 +274,7 @@ def _shown(value: Any) -> str:
 def _require_distinct(found: list[Entry]) -> None:
     """Refuse different cells under one key, different settings or different robots under one name."""
     keys: set[RecordKey] = set()
-    settings: dict[tuple[str, str], str] = {}
+    settings: dict[tuple[str, str, str], str] = {}
     robots: dict[tuple[str, str], tuple[str, Variant]] = {}
     for entry in found:
         key, cell = entry.key, entry.cell
@@ -273,5 +282,5 @@ def _require_distinct(found: list[Entry]) -> None:
         if key in keys or robots.setdefault((key.setting, key.name), robot) != robot:
             raise InputError(f"{key.label} on {key.setting} stands twice in the study: give one a `name`")
         keys.add(key)
-        if settings.setdefault((key.setting, key.forecast), cell.setting) != cell.setting:
+        if settings.setdefault(_setting_key(key), cell.setting) != cell.setting:
             raise InputError(f"two different settings are called {key.setting}: give one a `name`")

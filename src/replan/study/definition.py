@@ -24,6 +24,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 import replan.study.measures  # noqa: F401  (registers the measures)
 from replan.errors import InputError
 from replan.results.measure import Measure
+from replan.skip.latency import Meanwhile
 from replan.skip.propagation import Execution
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
@@ -69,6 +70,8 @@ class Block(StrictModel):
     rules: Annotated[list[RuleAxis], Field(min_length=1)]
     executions: list[Execution] = Field(["map"], min_length=1)
     forecasts: list[ForecastParameters] = Field([])  # empty: that of each setting
+    update_steps: list[int | dict[str, float]] = Field([])  # empty: those of each setting
+    meanwhile: list[Meanwhile] = Field([])  # empty: that of each setting
     estimators: list[str] = Field([])  # empty: true-kernel, and tracked of localised robots
     stated_bounds: list[StatedBounds] = Field(["right"], min_length=1)
     measure: list[MeasureName] = Field(["exact"], min_length=1)
@@ -110,12 +113,23 @@ class Block(StrictModel):
             )
         return self
 
+    def latencies(self) -> list[dict[str, Any]]:
+        """The keys of a setting that say how long updates take; one empty table if they are left to it.
+
+        Updates that take no time are measured once, whatever `meanwhile` is.
+        """
+        acting = [{"meanwhile": each} for each in self.meanwhile] or [{}]
+        found = []
+        for steps in self.update_steps:
+            found += [{"update_steps": steps} | each for each in (acting if steps != 0 else [{}])]
+        return found or acting
+
     def cells(self) -> int:
         """The number of cells."""
         settings = sum(combinations(axis.vary) for axis in self.settings) + len(self.densities)
         rules = sum(combinations(axis.grid) for axis in self.rules)
         ways = len(self.executions) * max(1, len(self.estimators)) * len(self.stated_bounds)
-        return settings * rules * ways * max(1, len(self.forecasts))
+        return settings * rules * ways * max(1, len(self.forecasts)) * len(self.latencies())
 
 
 class Study(StrictModel):

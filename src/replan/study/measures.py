@@ -215,7 +215,7 @@ class RegretCauses(CellMeasure, name="decomposition"):
     def of(cls, trial: Trial) -> Self:
         """Return the Shapley shares."""
         causes = decompose(trial.mission, trial.rule, best=trial.stage.best)
-        return cls(causes.regret, {"state": causes.state, "plan": causes.plan, "model": causes.model})
+        return cls(causes.regret, causes.parts)
 
 
 @dataclass(frozen=True)

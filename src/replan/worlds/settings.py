@@ -5,6 +5,7 @@ A setting is the parameters of a world together with those of a mission in it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +22,7 @@ from replan.forecast.base import Forecast, Frozen
 from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.spending import Spending
+from replan.skip.latency import Meanwhile, as_durations, read_durations
 from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
 from replan.worlds.parameters import (
@@ -68,6 +70,25 @@ class Setting(WorldParameters):
     """Action taken among tied ones: first, last or random(SEED)."""
     forecast: ForecastParameters | None = None
     """Forecast of the kernels after an update: a kind or a table; left out, frozen."""
+    update_steps: int | dict[str, Price] | None = None
+    """Steps that an update takes, or a table of steps and their probabilities; left out, 0."""
+    meanwhile: Meanwhile | None = None
+    """Acting while an update runs: go-on with the old plan, or wait; left out, go-on."""
+
+    @field_validator("update_steps")
+    @classmethod
+    def _known_steps(cls, value: Any) -> Any:
+        if value is not None:
+            read_durations(as_durations(value))
+        return value
+
+    @property
+    def latency(self) -> dict[str, Any]:
+        """The fields of the robot that say how long updates take, as far as they are given."""
+        given = {"meanwhile": self.meanwhile}
+        if self.update_steps is not None:
+            given["update_steps"] = as_durations(self.update_steps)
+        return {name: value for name, value in given.items() if value is not None}
 
     @field_validator("forecast", mode="before")
     @classmethod
@@ -219,6 +240,8 @@ def make_mission(
     execution: Execution = "map",
     forecast: Forecast | ForecastParameters | ForecastKind | None = None,
     world: World | None = None,
+    update_steps: int | Mapping[int, float] | None = None,
+    meanwhile: Meanwhile | None = None,
     **spending: Any,
 ) -> Mission:
     """Make the mission of a setting.
@@ -233,6 +256,10 @@ def make_mission(
         What the robot expects, in place of the setting's forecast.
     world : World, optional
         A world in place of the setting's.
+    update_steps : int or mapping, optional
+        Steps that an update takes, or {steps: probability}, in place of the setting's.
+    meanwhile : {"go-on", "wait"}, optional
+        Acting while an update runs, in place of the setting's.
     **spending : int or float
         `budget` or `price`, in place of the setting's.
 
@@ -243,7 +270,10 @@ def make_mission(
     """
     if isinstance(setting, str):
         raise InputError(f"a mission is made of a setting: load_setting({setting!r})")
-    setting = with_spending(setting, **spending)
+    setting, latency = (
+        with_spending(setting, **spending),
+        {"update_steps": update_steps, "meanwhile": meanwhile},
+    )
     if isinstance(forecast, str):
         if forecast not in get_args(ForecastKind):
             raise InputError(
@@ -258,5 +288,6 @@ def make_mission(
         ties=Ties.parse(setting.ties),
         execution=execution,
         forecast=forecast,
+        **setting.latency | {name: value for name, value in latency.items() if value is not None},
     )
     return Mission(world, robot, setting.spending)
