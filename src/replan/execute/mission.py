@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from hashlib import blake2b
+
+import numpy as np
 
 from replan.errors import InputError, require
 from replan.estimate.estimator import Estimator, Tracked, TrueKernel
@@ -19,6 +22,7 @@ from replan.model.world import World
 from replan.schedule.rule import Context, Need, Rule
 from replan.schedule.running_estimate import RunningEstimate
 from replan.schedule.spending import Spending
+from replan.skip.commands import commands
 
 
 def require_mission(mission: object) -> None:
@@ -168,8 +172,33 @@ class Mission:
         return self._updates(time, earlier if self.robot.forecast.compares else 0, steps)
 
     def delayed(self, name: PlanName, old: PlanName) -> Update:
-        """Return the update of a name, during which the robot goes on from the one of another name."""
-        return self._delayed(name, old) if name[2] else self.update(*name)
+        """Return the update of a name, during which the robot goes on from the one of another name.
+
+        Old plans that act alike until it arrives give the same update.
+        """
+        return self._delayed(name, self._alike(name[0], name[2], old)) if name[2] else self.update(*name)
+
+    @cached_property
+    def _alike(self) -> Callable[[int, int, PlanName], PlanName]:
+        """(time, steps, name of a plan) -> the first plan seen that acts alike in these steps."""
+        first: dict[tuple[int, int, bytes], PlanName] = {}
+
+        def alike(time: int, steps: int, old: PlanName) -> PlanName:
+            if self.task.latency.waiting is not None:
+                return first.setdefault((time, steps, b"waits"), old)
+            if not self._keeps_pairs:
+                return old
+            end, plan = min(time + steps, self.horizon), self.update(*old)
+            if self.robot.sees:
+                taken = b"".join(plan.policy_at(t).tobytes() for t in range(time, end))
+            else:
+                everyone = np.arange(self.world.states)
+                taken = commands(
+                    plan.propagation, everyone, begin=time, steps=end - time, tolerance=0.0
+                ).tobytes()
+            return first.setdefault((time, steps, blake2b(taken).digest()), old)
+
+        return lru_cache(maxsize=None)(alike)
 
     def same_update(self, update: Update) -> Update:
         """Return this mission's update of the same name."""
@@ -178,7 +207,7 @@ class Mission:
     def with_spending(self, spending: Spending) -> Mission:
         """Return the mission with another way to spend; both share their updates."""
         other = replace(self, spending=spending)
-        vars(other).update(_updates=self._updates, _delayed=self._delayed)
+        vars(other).update(_updates=self._updates, _delayed=self._delayed, _alike=self._alike)
         return other
 
     def check_times(self, times: Iterable[int]) -> tuple[int, ...]:
