@@ -30,7 +30,9 @@ def test_both_decide_as_they_are_defined(steps, meanwhile):
 
         def last(moment, literal=literal, price=price):
             loss, gain = literal.loss_and_gain(moment)
-            return (loss >= MARGIN - 1e-12 and (price is None or gain >= price - 1e-12),)
+            worth_waiting = literal.waiting is None or steps == 0 or gain >= 0
+            pays = price is None or gain >= price - 1e-12
+            return (loss >= MARGIN - 1e-12 and pays and worth_waiting,)
 
         def gaining(moment, literal=literal, price=price):
             return (literal.loss_and_gain(moment)[1] >= (MARGIN if price is None else price) - 1e-12,)

@@ -230,7 +230,7 @@ def _taking(mission: Mission, by_steps: str | None) -> Iterator[tuple[int, Missi
         if not isinstance(steps, int):
             raise InputError(f"--by-steps takes whole numbers with commas between, not {by_steps!r}")
         each = replace(single, robot=replace(mission.robot, update_steps=steps))
-        yield steps, each, (mission.horizon - 2) // each.spending.spacing + 1
+        yield steps, each, each.spending.room(mission.horizon)
 
 
 def _listed(numbers: Array | None) -> list[float] | None:

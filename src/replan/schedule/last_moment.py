@@ -31,7 +31,8 @@ from replan.schedule.surroundings import around
 class LastMoment(Rule):
     """Update when the plan in force would now take an action that is worse than the new plan's.
 
-    With a price, the gain of the new plan must be at least the price too.
+    With a price, the gain of the new plan must be at least the price too; a robot that waits while an update
+    runs must gain something, the waiting counted.
     """
 
     margin: float = 0.003
@@ -83,8 +84,8 @@ class LastMoment(Rule):
         return due
 
     def _weighs_gain(self, context: Context) -> bool:
-        """Return whether an update has a price, or has to be saved."""
-        return context.price is not None or self._is_paced(context)
+        """Return whether an update has a price, costs waiting, or has to be saved."""
+        return context.price is not None or context.latency.waiting is not None or self._is_paced(context)
 
     def _is_paced(self, context: Context) -> bool:
         age = context.time - context.last_update
@@ -95,6 +96,8 @@ class LastMoment(Rule):
         due = np.ones(len(gains), dtype=bool)
         if context.price is not None:
             due &= gains >= context.price - TRIGGER_TOLERANCE
+        if context.latency.waiting is not None:
+            due &= gains >= 0.0
         if self._is_paced(context):
             due &= losses >= gains * _share_to_lose(context) - TRIGGER_TOLERANCE
         return due

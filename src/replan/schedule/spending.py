@@ -108,9 +108,13 @@ class Spending:
             raise InputError(f"budget must lie between 1 and {horizon - 1} (horizon - 1), not {self.limit}")
         return self.limit
 
+    def room(self, horizon: int) -> int:
+        """Return how many of the update times 1, 1 + spacing, ... are below T."""
+        return (horizon - 2) // self.spacing + 1
+
     def require_room(self, horizon: int) -> None:
         """Raise `InputError` if a budget that is spent exactly does not fit into T steps."""
-        fitting = (horizon - 2) // self.spacing + 1  # of the times 1, 1 + spacing, ...
+        fitting = self.room(horizon)
         if self.exact and fitting < self.most(horizon):
             raise InputError(
                 f"budget {self.limit} does not fit: updates of {self.spacing} steps leave room for {fitting} "

@@ -10,7 +10,7 @@ from typing import Any
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import regret
-from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.optimal_schedule import feedback_regrets, has_optimum
 from replan.evaluation.placement import fast_drift_intervals
 from replan.evaluation.scale import never_updating
 from replan.evaluation.visited_steps import draws_times
@@ -137,7 +137,7 @@ def _budgets(
     """
     execution = next(iter(shown.values())).execution
     mission = _acting(mission, execution)
-    largest = min(max(LARGEST_BUDGET, mission.spending.limit or 0), mission.horizon - 1)
+    largest = min(max(LARGEST_BUDGET, mission.spending.limit or 0), mission.spending.room(mission.horizon))
     budgets = range(1, largest + 1)
     compared: dict[str, Rule] = {"periodic": Periodic()}
     compared |= {
@@ -152,7 +152,8 @@ def _budgets(
     }
     if execution == "map":
         curves |= {rule: _numbers(curve[:largest]) for rule, curve in known.curves.items()}
-    curves["best possible"] = _numbers(feedback_regrets(mission, largest))
+    if has_optimum(mission):
+        curves["best possible"] = _numbers(feedback_regrets(mission, largest))
     never = float(never_updating(mission, best=best))
     return {"budgets": list(budgets), "curves": curves, "never": never, "execution": execution}
 
