@@ -41,6 +41,7 @@ OTHER = {
     "decisions": True,
     "stated_bounds": "shifted",
     "forecast": "given",
+    "latency": "4 steps, go-on",
     "digest": "abc",
 }
 

@@ -61,6 +61,8 @@ class Cell(Variant):
         """The hash, in hexadecimal."""
         parts: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
         parts["measure"] = self.measured
+        if self.latency == "instant":
+            del parts["latency"]
         for path, digest in self.files:
             parts["setting"] = parts["setting"].replace(json.dumps(path), json.dumps(digest))
         parts["files"] = sorted(digest for _, digest in self.files)
