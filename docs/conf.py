@@ -107,6 +107,12 @@ def accents_before_subscripts(formula: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
+def levels_of_captions(app, pagename, templatename, context, doctree) -> None:
+    """Captions of the contents are headings; screen readers are told of which level."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
 class Exported(SphinxDirective):
     """Documents the names of `replan` that are defined in one package: `.. exported:: schedule`.
 
@@ -148,4 +154,5 @@ def setup(app) -> None:
     app.add_directive("exported", Exported)
     app.connect("autodoc-process-docstring", plain_text, priority=100)  # before napoleon
     app.connect("autodoc-process-signature", short_aliases)
+    app.connect("html-page-context", levels_of_captions, priority=900)  # after furo
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
