@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WORDS = {"go-on": "goes on", "wait": "waits"}
 UNAWARE = ", unaware"
+COLOURED_AS = {"even": "periodic", "last-moment": "lookahead"}
+"""Rules of localised robots have the colours of their counterparts."""
 
 
 def steps_of(record: Record) -> int:
@@ -78,7 +80,7 @@ def latency_figure(run: Run) -> Figure:
                 if acting != execution or meanwhile != "go-on":
                     continue
                 base = rule.removesuffix(UNAWARE)
-                colour = BLACK if rule == BEST_POSSIBLE else rule_colour(base)
+                colour = BLACK if rule == BEST_POSSIBLE else rule_colour(COLOURED_AS.get(base, base))
                 line = "x:" if rule == BEST_POSSIBLE else "o--" if rule.endswith(UNAWARE) else "o-"
                 axes.plot(list(sums), list(sums.values()), line, color=colour, label=rule)
             axes.set_title(titles[execution])
