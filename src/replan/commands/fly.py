@@ -21,6 +21,7 @@ from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import Density, layout
 from replan.robots.logs.mcap_log import mcap_writer
 from replan.schedule.registry import parse_parameters
+from replan.skip.latency import Meanwhile
 from replan.study.rule_source import RuleSource, find_rule
 
 
@@ -105,6 +106,8 @@ def fly(
     assignments: SetOption = None,
     execution: ExecutionOption = "map",
     cuts: Annotated[int, typer.Option(help="Cuts of a cell in the planner's model: 1, or 3 (3 x 3).")] = 1,
+    update_steps: Annotated[int, typer.Option(min=0, help="Moves that an update takes.")] = 0,
+    meanwhile: Annotated[Meanwhile, typer.Option(help="While an update runs: fly on, or hover.")] = "go-on",
     backend: Annotated[
         Literal["crazyflow"] | None, typer.Option(help="Simulated physics, if no --link is given.")
     ] = None,
@@ -125,7 +128,10 @@ def fly(
             raise InputError(f"there is no folder {path.parent} to write {path.name} to")
     source = find_rule(rule)
     chosen = _chosen(source, parse_parameters(assignments or []), density, execution)
-    job = Job(FlightScene(density, number, execution, seed, cuts), chosen, seed)  # pyright: ignore[reportArgumentType]
+    scene = FlightScene(
+        density, number, execution, seed, cuts, update_steps=update_steps, meanwhile=meanwhile
+    )  # pyright: ignore[reportArgumentType]
+    job = Job(scene, chosen, seed)
     status = 0
     try:
         flown, made = fly_one(job, link=link, progress=None if output.as_json else _progress)

@@ -51,7 +51,10 @@ def reproduce(
         Literal["paper", "equal"], typer.Option(help="Candidate sets: paper, or equal for all methods.")
     ] = "paper",
     layouts: Annotated[
-        int | None, typer.Option(help="Layouts per density of `table3` (15) and `table3-report` (256).")
+        int | None,
+        typer.Option(
+            help="Layouts per density of `table3` (15), `table3-report` (256) and `table3-late` (64)."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of flights: wind and draws.")] = 0,
     seeds: Annotated[int, typer.Option(min=2, max=1000, help="Held-out seeds of `learning`.")] = 1000,

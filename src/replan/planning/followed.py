@@ -65,8 +65,8 @@ def follow_action(kernel: Kernel, reward: Reward, action: int) -> FollowedStep:
     step = follow(kernel, reward, np.full(kernel.states, action))
     used = step.probabilities != 0
     order = np.argsort(~used, axis=1, kind="stable")[:, : int(used.sum(axis=1).max())]
-    lists = (np.take_along_axis(part, order, axis=1) for part in (step.successors, step.probabilities))
-    return FollowedStep(*lists, step.reward)
+    successors = np.take_along_axis(step.successors, order, axis=1)
+    return FollowedStep(successors, np.take_along_axis(step.probabilities, order, axis=1), step.reward)
 
 
 def policy_values(

@@ -165,3 +165,12 @@ def test_drones_that_share_plans_fly_as_if_each_made_its_own(steps, meanwhile):
     assert shared.actions.tolist() == own.actions.tolist() and shared.times == own.times
     hovering = [t for start in own.times for t in range(start, min(start + steps, mission.horizon))]
     assert meanwhile == "go-on" or all(own.actions[t] == STAY for t in hovering)
+
+
+def test_a_study_flies_with_updates_that_take_moves(batches):
+    late = cells(densities=["dense"], rules=["periodic"], update_steps=[0, 2], meanwhile=["go-on", "wait"])
+    Flights.of_all(late)
+    scenes = {(job.scene.update_steps, job.scene.meanwhile) for job in batches[0]}
+    assert scenes == {(0, "go-on"), (2, "go-on"), (2, "wait")} and len({cell.latency for cell in late}) == 3
+    with pytest.raises(InputError, match="one number"):
+        FlightScene("dense", 0, update_steps={1: 0.5, 2: 0.5})  # type: ignore[arg-type]

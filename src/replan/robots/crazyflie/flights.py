@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from replan.errors import InputError
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
@@ -86,6 +87,12 @@ class FlightScene:
     forecast: ForecastParameters | None = None
     update_steps: int = 0
     meanwhile: Meanwhile = "go-on"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.update_steps, int):
+            raise InputError(
+                "updates of drones take a fixed number of moves: update_steps must be one number"
+            )
 
     @property
     def wind(self) -> Wind:
@@ -239,7 +246,11 @@ def _jobs(cell: Cell) -> list[Job]:
         rule = given_rule(cell.rule, given, cell.source)
     else:
         rule = choose_rule(cell.rule, density, execution, given=given)
-    scenes = [FlightScene(density, k, execution, trial, setting["cuts"], forecast) for k in range(layouts)]
+    latency = {name: setting[name] for name in ("update_steps", "meanwhile") if name in setting}
+    scenes = [
+        FlightScene(density, k, execution, trial, setting["cuts"], forecast, **latency)
+        for k in range(layouts)
+    ]
     return [Job(scene, rule, draws=trial * layouts + k) for k, scene in enumerate(scenes)]
 
 
