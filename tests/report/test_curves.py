@@ -40,7 +40,7 @@ def test_each_promise_lies_above_the_regret_and_is_drawn(promised):
     assert drawn["true regret"] == [record["exact_regret"] for record in run.records]
     assert drawn["theorem, repaired"] == [record["certificate"]["theorem"] for record in run.records]
     assert [row[:2] for row in certificate_table(run).rows] == [
-        (str(budget), f"{record['exact_regret']:.4f}")
+        (str(budget), f"{record['exact_regret']:z.4f}")
         for budget, record in zip((1, 3, 7), run.records, strict=True)
     ]
 
