@@ -24,8 +24,8 @@ from replan.report.world_drawing import CELL, GridDrawing
 from replan.results.table import note_html
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
-from replan.skip.propagation import Execution
 from replan.schedule.rule import Decision, Rule
+from replan.skip.propagation import Execution
 from replan.suite.catalogue import suite_worlds
 from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed
