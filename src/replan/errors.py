@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
+from numbers import Real
 
 
 class InputError(ValueError):
@@ -61,6 +62,13 @@ def _is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except ImportError:
         return False
+
+
+def require_numbers(**given: object) -> None:
+    """Raise `InputError` if an argument, given by its name, is not a number."""
+    for name, value in given.items():
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise InputError(f"{name} must be a number, not {value!r}")
 
 
 def require(kind: type, **given: object) -> None:

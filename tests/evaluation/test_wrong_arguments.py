@@ -10,14 +10,18 @@ from replan import (
     Agent,
     Context,
     Decision,
+    DriftThreshold,
     FamilyFilter,
+    Given,
     InputError,
     Mission,
     Mixture,
+    Periodic,
     Reward,
     Robot,
     Rule,
     SimulatedRobot,
+    Sizes,
     Spending,
     Ties,
     TrueKernel,
@@ -162,3 +166,27 @@ def test_an_estimator_forgets_the_trial():
     assert before.keys() == after.keys()
     for name in before:
         np.testing.assert_array_equal(before[name], after[name])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (lambda: Mixture(sharpness="x"), "sharpness must be a number, not 'x'"),
+        (lambda: DriftThreshold("x"), "threshold must be a number, not 'x'"),
+        (lambda: make_rule("last-moment", margin=True), "margin"),
+        (lambda: Sizes(schedules="x"), "schedules must be a number, not 'x'"),
+        (lambda: Given("x"), "a given forecast needs at least one kernel"),
+        (lambda: load_setting(None), "a setting is a name or a TOML file, not None"),
+    ],
+)
+def test_values_of_another_type_are_one_line(wrong, named):
+    with pytest.raises(InputError, match=named):
+        wrong()
+
+
+def test_seeds_and_time_limits_of_another_type_are_one_line():
+    mission = make_mission(load_setting("two-burst"))
+    with pytest.raises(InputError, match="seeds must be whole numbers"):
+        rollout(mission, Periodic(), ["x"])
+    with pytest.raises(InputError, match="time_limit must be a positive number of seconds, not True"):
+        Agent.on(mission, Periodic(), time_limit=True)

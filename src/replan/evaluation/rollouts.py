@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan.errors import InputError
 from replan.evaluation.localised import Chain
 from replan.evaluation.motion import KernelMotion, Motion
 from replan.evaluation.visited_steps import UpdateTimes, draws_times
@@ -85,7 +86,9 @@ def rollout(
         Return and number of updates of every sample.
     """
     require_mission(mission)
-    seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
+    seeds = np.atleast_1d(np.asarray(seeds))
+    if not np.issubdtype(seeds.dtype, np.integer):
+        raise InputError(f"seeds must be whole numbers, not {seeds.dtype}")
     fleet = _Fleet(mission, rule, seeds, trace=trace, motion=motion)
     fleet.run()
     return fleet.rollouts()

@@ -118,7 +118,8 @@ class Agent:
         task = Task(knowledge, robot, spending, sizes or Sizes())
         if robot.estimator is None:
             raise InputError("an agent needs a robot with an estimator")
-        if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
+        number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+        if time_limit is not None and not (number and time_limit > 0):
             raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
         if log_length is not None and not (isinstance(log_length, int) and log_length >= 1):
             raise InputError(f"log_length must be a whole number of at least 1, not {log_length!r}")

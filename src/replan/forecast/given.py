@@ -67,8 +67,11 @@ class Given(Forecast):
     """Further courses, as likely as `kernels`."""
 
     def __post_init__(self) -> None:
-        if any(not callable(each) and not len(each) for each in (self.kernels, *self.members)):
-            raise InputError("a given forecast needs at least one kernel")
+        for course in (self.kernels, *self.members):
+            if callable(course):
+                continue
+            if not len(course) or not all(isinstance(kernel, Kernel) for kernel in course):
+                raise InputError("a given forecast needs at least one kernel, and nothing else")
 
     @property
     def reveals(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

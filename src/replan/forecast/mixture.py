@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_numbers
 from replan.estimate.estimator import Estimator
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.from_family import FamilyMoves
@@ -86,6 +86,9 @@ class Mixture(Forecast):
     reconsiders = True
 
     def __post_init__(self) -> None:
+        require_numbers(
+            sharpness=self.sharpness, doubt=self.doubt, tolerated=self.tolerated, floor=self.floor
+        )
         if not (min(self.sharpness, self.doubt, self.tolerated) >= 0 and 0 <= self.floor <= 0.1):
             raise InputError("a mixture takes numbers of at least 0, and a floor of at most 0.1")
 

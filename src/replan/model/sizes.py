@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from replan.errors import InputError
+from replan.errors import InputError, require_numbers
 
 SHARE = 0.9
 """Share of the free memory that one piece of work may take."""
@@ -76,6 +76,9 @@ class Sizes:
     entries_in_tree: int = 30_000_000
     certified_starts: int = 1_000
     legs_at_once: int = 256
+
+    def __post_init__(self) -> None:
+        require_numbers(**vars(self))
 
     def keeps_pairs(self, states: int, horizon: int) -> bool:
         """Return whether work on every pair of update times is done, and its results kept."""

@@ -15,7 +15,7 @@ from math import inf
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_numbers
 from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Plan
@@ -132,6 +132,7 @@ class Gain(Rule):
 
 
 def _check_margin(margin: float) -> None:
+    require_numbers(margin=margin)
     if not 0 < margin < inf:
         raise InputError(f"margin must be above 0 and finite, not {margin}")
 

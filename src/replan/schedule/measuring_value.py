@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_numbers
 from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Context, Decision, Need, Rule, register
@@ -38,6 +38,7 @@ class MeasuringValue(Rule):
     weighs_the_state = True
 
     def __post_init__(self) -> None:
+        require_numbers(threshold=self.threshold)
         if not self.threshold > 0:
             raise InputError(f"threshold must be above 0, not {self.threshold}")
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_numbers
 from replan.model.kernel import Array, Kernel
 from replan.schedule.rule import Context, Decision
 
@@ -47,6 +47,7 @@ class ScoreTerms(NamedTuple):
 
 def require_threshold(threshold: float) -> None:
     """Raise `InputError` for a threshold that every score reaches, or that is no number."""
+    require_numbers(threshold=threshold)
     if not threshold >= 0:
         raise InputError(f"threshold must be at least 0, not {threshold:g}")
 

@@ -170,6 +170,8 @@ def load_setting(source: str | Path) -> Setting:
     InputError
         If there is no such setting, or a key is unknown, of another type or out of range.
     """
+    if not isinstance(source, (str, Path)):
+        raise InputError(f"a setting is a name or a TOML file, not {source!r}")
     text, where = read_toml(source, **FILES, what="setting")
     return parse_setting(parse_toml(text, where=where), where=where)
 
