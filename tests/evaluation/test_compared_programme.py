@@ -108,6 +108,7 @@ def test_the_terms_name_the_expectation_that_carried_the_decision():
     assert "failure rate rises" in named
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_it_is_a_sound_rule(execution):
     mission = make_mission(load_setting("crosswind-mild"), execution=execution)

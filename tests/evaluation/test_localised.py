@@ -278,6 +278,7 @@ def test_large_maps_are_cut_to_what_can_be_reached():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["thin-ice-medium", "crosswind-hard"])
 def test_look_ahead_on_several_futures_places_one_update_near_the_floor(name):
     mission = make_mission(load_setting(name), execution="localised", budget=1, forecast="mixture")

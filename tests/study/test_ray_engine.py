@@ -56,6 +56,7 @@ def parent(worker):
         return file.read().rpartition(")")[2].split()[1]
 
 
+@pytest.mark.slow
 def test_two_nodes_one_of_which_dies_give_the_tables_of_the_local_engine(cluster, tmp_path):
     path = write_study(tmp_path)
     study, text = load_study(path)
