@@ -145,11 +145,12 @@ def test_blind_robots_do_not_tell_their_state_in_between():
         agent.act(3)
 
 
-@pytest.mark.parametrize("state", [-1, 10**6, 2.5, "here"])
+@pytest.mark.parametrize("state", [-1, 10**6, 2.5, "here", np.full(144, 1 / 144)])
 def test_a_state_that_is_none_is_refused_in_one_line(state):
     agent, _ = started(a_mission())
-    with pytest.raises(InputError, match="state must be a whole number"):
+    with pytest.raises(InputError, match="state must be a whole number") as refusal:
         agent.due(state)
+    assert len(str(refusal.value).splitlines()) == 1
 
 
 def a_large_map(**options):

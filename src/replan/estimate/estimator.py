@@ -6,6 +6,7 @@ States and estimates are checked here before a control loop acts on them.
 from __future__ import annotations
 
 import operator
+import reprlib
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -92,7 +93,8 @@ def validate_number(value: Any, below: int, name: str = "state") -> int:
     except TypeError:
         number = -1
     if not 0 <= number < below:
-        raise InputError(f"{name} must be a whole number from 0 to {below - 1}, not {value!r}")
+        given = " ".join(reprlib.repr(value).split())  # an array would take many lines
+        raise InputError(f"{name} must be a whole number from 0 to {below - 1}, not {given}")
     return number
 
 
