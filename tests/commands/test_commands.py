@@ -243,6 +243,13 @@ def test_no_regret_is_printed_as_zero_without_a_sign():
     assert out.count(" 0.0000 ") == 2 and "-0.0" not in out
 
 
+def test_a_robot_that_sees_and_loses_nothing_has_a_regret_without_a_sign(capsys):
+    options = ["thin-ice-medium", "--rule", "last-moment", "--forecast", "given", "--execution", "localised"]
+    assert run(["regret", *options]) == 0
+    out = capsys.readouterr().out
+    assert "regret          0.0000: " in out and "-0.0" not in out
+
+
 def test_lookahead_is_close_to_the_optimum(answer):
     assert answer("regret", "two-burst", "--rule", "lookahead")["regret"] <= 0.345
 

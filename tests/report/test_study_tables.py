@@ -80,6 +80,14 @@ def test_regret_by_setting_and_rule_with_the_least_in_bold(run, tmp_path):
     assert any("least value of the grid" in line for line in lines)
 
 
+def test_a_regret_of_nothing_has_no_sign(tmp_path):
+    with Store.begin(tmp_path / "run", resume=False) as store:
+        describe(store, engine="none", workers=1, versions={})
+        write(store, result(ENTRIES[0], -1e-17, updates=3, inside=1))
+    (table, *_) = regret_tables(read_run(tmp_path / "run"))
+    assert table.rows[0][1].text == "0.0000"
+
+
 def test_placement_counts_every_setting_once(run, tmp_path):
     write_study_tables(run, tmp_path)
     lines = (tmp_path / "placement.md").read_text().splitlines()

@@ -70,25 +70,25 @@ class RegretAnswer(CommandAnswer):
         found, note = self.evaluation, self.notes.get("times_note")
         lines = [
             *self.chosen.lines(verbose=self.verbose),
-            f"regret          {found.regret:.4f}: {scale_words(found.regret, self.scale)}",
+            f"regret          {found.regret:z.4f}: {scale_words(found.regret, self.scale)}",
             *self.named.objective_lines(found.objective, found.expected_updates, self.best_objective),
             f"update times    {', '.join(map(str, self.times)) or 'none'}"
             + (f"   ({note})" if note is not None else ""),
             *(self._further() if self.verbose else []),
         ]
         if self.sampled is not None:
-            deviation = f"{self.sampled.regret:.4f} +- {self.sampled.standard_error:.4f}"
+            deviation = f"{self.sampled.regret:z.4f} +- {self.sampled.standard_error:.4f}"
             lines.append(f"sampled         {deviation}   ({self.sampled.n} rollouts)")
         return [*lines, *self.named.lines()]
 
     def _further(self) -> list[str]:
         found = self.evaluation
-        dynamic = "" if found.dynamic_regret is None else f"{found.dynamic_regret:.4f}   (worst start)"
+        dynamic = "" if found.dynamic_regret is None else f"{found.dynamic_regret:z.4f}   (worst start)"
         lost = found.steps.update_loss.sum(), found.steps.skip_loss.sum()
         return [
             f"return          {found.expected_return:.4f}   (oracle {found.oracle_return:.4f})",
             f"dynamic regret  {self.notes.get('dynamic_regret_note', dynamic)}",
-            f"lost at updates {lost[0]:.4f}, at skips {lost[1]:.4f}",
+            f"lost at updates {lost[0]:z.4f}, at skips {lost[1]:z.4f}",
         ]
 
 
@@ -152,10 +152,10 @@ class Explanation(CommandAnswer):
         parts = self.parts
         return [
             *self.chosen.lines(verbose=self.verbose),
-            f"regret          {parts.regret:.4f}: {scale_words(parts.regret, self.scale)}",
+            f"regret          {parts.regret:z.4f}: {scale_words(parts.regret, self.scale)}",
             "of which",
             *(
-                f"  {part:8.4f}  {parts.shares[name]:6.1%}  {PARTS[name]}"
+                f"  {part:>z8.4f}  {parts.shares[name]:6.1%}  {PARTS[name]}"
                 for name, part in parts.parts.items()
             ),
             *self.named.lines(),

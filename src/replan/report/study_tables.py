@@ -78,7 +78,7 @@ def _row(found: Pivot, setting: str, rules: Sequence[str], lost: set[tuple[str, 
     row = []
     for rule, value, cell in zip(rules, values, cells, strict=True):
         size = len(found.all((setting,), rule))
-        shown = number(value, ".4f").text + (f" ({size})" if size > 1 else "")
+        shown = number(value, "z.4f").text + (f" ({size})" if size > 1 else "")
         row.append(
             TableCell("failed" if (setting, rule) in lost else "")
             if value is None
