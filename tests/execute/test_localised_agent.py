@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replan import Agent, InputError, Spending, load_setting, make_mission, make_rule
+from replan import Agent, Decision, InputError, Need, Rule, Spending, load_setting, make_mission, make_rule
 from replan.estimate.estimator import Tracked
 from replan.estimate.family_filter import FamilyFilter
 from replan.estimate.nearby import Nearby
@@ -61,6 +61,37 @@ def test_while_its_state_is_missing_it_acts_by_belief_and_says_so():
     missing = [event for event in agent.log if event.what == "state missing"]
     assert [event.time for event in missing] == [4, 5, 6, 7]
     assert sum(event.what == "act" for event in agent.log) == mission.horizon
+
+
+def test_while_its_state_is_missing_the_rule_is_asked_at_the_likeliest_cell_on_what_is_tracked():
+    mission = a_mission()
+    agent, robot = started(mission)
+    fly(agent, robot, hidden=range(3, 15))
+    seen, other = started(mission)
+    fly(seen, other)
+    assert times_of_updates(agent) == times_of_updates(seen) == (8,)
+
+
+def test_on_a_large_map_the_likeliest_cell_is_that_of_a_sparse_belief():
+    asked_at = []
+
+    class Listening(Rule):
+        name, needs = "listening", frozenset({Need.STATE})
+
+        def decide(self, context):
+            asked_at.append(context.state)
+            return Decision(False, "it listens")
+
+    mission = a_large_map(budget=2)
+    agent = Agent.on(mission, Listening())
+    agent.start(mission.world.start)
+    asked_at.clear()
+    for _ in range(4):
+        agent.due()
+        likeliest = int(agent.estimate.argmax())
+        agent.act()
+    assert not isinstance(agent._now.estimate, np.ndarray)
+    assert asked_at[-1] == likeliest != mission.world.start
 
 
 def test_without_slip_nothing_is_lost_while_the_state_is_missing():

@@ -38,6 +38,7 @@ from replan.errors import InputError
 from replan.estimate.estimator import (
     Estimator,
     Observation,
+    Tracked,
     learns_between,
     validate_kernel,
     validate_look,
@@ -245,7 +246,8 @@ class Agent:
     def due(self, state: int | None = None) -> Decision:
         """Return whether to update now. The answer at one time stays the same however often it is asked.
 
-        A localised robot gives its present state; None stands for a state that is not known.
+        A localised robot gives its present state; None stands for a state that is not known. The rule is then
+        asked at the likeliest state.
         """
         self._arrive()
         self._see(state)
@@ -400,6 +402,8 @@ class Agent:
         if state is None:
             if self.robot.sees and self._now.time > self._now.seen_at:
                 self._tell("state missing", "it acts by belief from where it was seen last")
+                if isinstance(self.estimator, Tracked):  # it needs no state
+                    self._learn(self._now.observation(self._now.state))
             return
         if not self.robot.sees:
             raise InputError(f"a robot of execution {self.robot.execution} tells its state at updates alone")
@@ -409,12 +413,17 @@ class Agent:
         now.state, now.seen_at, now.commanded = state, now.time, []
         now.estimate = now.progress.update.in_force.begin(np.array([state]))
         if learns:
-            try:
-                kernel = self._maker.run("update", partial(self.estimator.estimate, seen))
-                if kernel is not now.running:
-                    now.running = validate_kernel(kernel, like=self.knowledge.nominal)
-            except Exception as error:
-                self._tell("kept estimate", f"{described(error)}: the last estimate stays in use")
+            self._learn(seen)
+
+    def _learn(self, seen: Observation) -> None:
+        """Put the estimator's kernel in use. If it fails, the last estimate stays."""
+        now = self._now
+        try:
+            kernel = self._maker.run("update", partial(self.estimator.estimate, seen))
+            if kernel is not now.running:
+                now.running = validate_kernel(kernel, like=self.knowledge.nominal)
+        except Exception as error:
+            self._tell("kept estimate", f"{described(error)}: the last estimate stays in use")
 
     def _tell(self, what: str, why: str) -> None:
         """Record something that is so at every step once, until something else happens."""
@@ -485,10 +494,13 @@ class Agent:
 
     def _ask(self, now: Memory) -> tuple[int | None, Decision]:
         """Return the next update time that the rule names, and its decision; changes nothing."""
-        context, named = partial(self.task.context, self.rule, now.progress, now.state), now.named_update
+        state = now.state
+        if self.robot.sees and now.seen_at < now.time:
+            state = int(now.estimate.argmax())  # the likeliest one while it is missing
+        context, named = partial(self.task.context, self.rule, now.progress, state), now.named_update
         binding = not self.robot.sees or Need.STATE not in self.rule.needs
         if not now.named and binding:
-            named = named_update(self.rule, context(), now.state, seed=self.seed)
+            named = named_update(self.rule, context(), state, seed=self.seed)
         running = None
         if Need.RUNNING_ESTIMATE in self.rule.needs:
             possible = partial(self._maker.possible, now.time, now.running, now.progress.update)
