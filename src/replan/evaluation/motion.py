@@ -1,4 +1,4 @@
-"""How sampled robots move: by the kernels of a world, or by a simulator behind it."""
+"""Motion of sampled robots: by the kernels of a world, or by a simulator behind it."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class Agent:
 
     @property
     def late(self) -> Late:
-        """What becomes of plans that come too late."""
+        """Whether plans that come too late are taken or dropped."""
         return self._maker.late
 
     @property

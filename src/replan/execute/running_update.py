@@ -22,7 +22,7 @@ from replan.model.kernel import Array, Indices, Kernel
 Arrival = Literal["declared", "done", "told"]
 """When a plan comes in force: after the declared steps, when its work is done, or when `arrive` says so."""
 Late = Literal["take", "drop"]
-"""What becomes of a plan that comes too late: it is taken at once, its first steps skipped, or dropped."""
+"""A plan that comes too late is taken at once, its first steps skipped, or dropped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class BegunUpdate:
     belief: Array | None
     """(S,) probabilities that were given in place of the state."""
     seen: Observation | None
-    """What the estimator learns from; None if `kernel` is known already."""
+    """The observation that the estimator learns from; None if `kernel` is known already."""
     kernel: Kernel | None
     """The running estimate of a robot that learns at every step; None if the estimator is asked."""
     learned: Learned | None = field(repr=False)

@@ -49,7 +49,7 @@ class Task:
 
     @cached_property
     def latency(self) -> Latency:
-        """How long updates take and the action meanwhile. Raises `InputError` if the world has none."""
+        """The duration of updates and the action meanwhile. Raises `InputError` if the world has none."""
         if self.robot.meanwhile == "go-on" or self.robot.durations == INSTANT.durations:
             return Latency(self.robot.durations)
         if (waiting := self.knowledge.waiting_action) is None:

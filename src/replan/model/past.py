@@ -1,4 +1,4 @@
-"""What was recorded before a mission began: the kernels of earlier steps, or the parameters behind them."""
+"""Records from before a mission began: the kernels of earlier steps, or the parameters behind them."""
 
 from __future__ import annotations
 

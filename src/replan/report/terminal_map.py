@@ -36,7 +36,7 @@ SIGNS = {
     "changing": Sign("░", "-", "cyan", "ice"),
     "ground": Sign("·", ".", "bright_black", "ground"),
 }
-"""What a cell can show, the first one that applies."""
+"""Things that a cell can show, the first one that applies."""
 
 
 def map_text(ground: GridDrawing, mission: Mission, run: AgentRun, time: int, *, plain: bool = False) -> Text:

@@ -35,7 +35,7 @@ class Variant:
     stated_bounds: str = _axis("right")
     """Drift bounds that the rule and the estimator are told: "right", or how they are wrong."""
     latency: str = _axis("instant")
-    """How long updates take and what the robot does meanwhile, as in "4 steps, go-on"."""
+    """Duration of updates and the action meanwhile, as in "4 steps, go-on"."""
 
     @classmethod
     def of(cls, record: Record) -> Self:

@@ -35,7 +35,7 @@ def knows_late_updates(context: Context) -> bool:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How finely a programme is solved."""
+    """Resolution at which a programme is solved."""
 
     stride: int
     """Distance between the times at which later updates are weighed."""

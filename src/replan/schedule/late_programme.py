@@ -38,7 +38,7 @@ class LateProblem:
     kernel_at: Callable[[int, int], Kernel] = field(repr=False)
     """(time of an update, t) -> the kernel with which its estimate is propagated at t, until it arrives."""
     latency: Latency
-    """How long updates take, and what robots do meanwhile."""
+    """Duration of updates, and the action of robots meanwhile."""
     spend_all: bool = True
     """Whether all updates must be made."""
     price: float = 0.0
