@@ -90,6 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
         driven = options.dds * len(options.halls)
         print(f"over DDS: {driven - len(differing)} of {driven} missions the same", *differing, sep="\n")
     if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "nav2.md").write_text(shown.markdown())
         (options.out / "nav2.csv").write_text(shown.csv())
 
