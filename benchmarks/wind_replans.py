@@ -10,9 +10,9 @@ import sys
 from dataclasses import replace
 
 from replan import Rule, Spending, evaluate
-from replan.schedule.even import Even
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.last_moment import LastMoment
+from replan.schedule.periodic import Even
 from replan.suite import suite_worlds
 
 

@@ -31,6 +31,7 @@ LONGEST = [
     "explore/test_browser.py",
     "report/reports/test_paper.py",
     "robots/ros2/test_ros2.py",
+    "examples/test_simulated_nav2.py",
     "commands/test_reproduce.py",
     "study/test_run.py",
     "study/test_ray_engine.py",

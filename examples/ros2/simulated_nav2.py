@@ -11,7 +11,8 @@ fastest way on what it knows. It replans by one of these triggers:
 
 All is done in one process on a simulated clock. With `--dds N` the first N missions of each hall are driven
 again with `replan ros` as a process of its own, over real DDS (extra `ros`, no ROS), and must come out the
-same, replan by replan. `--out FOLDER` writes the table as Markdown and CSV.
+same, replan by replan. `--out FOLDER` writes the table as Markdown and CSV. The halls are in `halls.py`,
+robot and triggers in `hall_robot.py`, beside this file.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from hall_robot import TRIGGERS, Driven, HallRobot, PathTrigger, drive_mission
+from halls import HALLS, draw_hall
 
 from replan.results.table import Table, TableCell
-from replan.robots.ros2.halls import HALLS, draw_hall
-from replan.robots.ros2.simulation import TRIGGERS, Driven, HallRobot, PathTrigger, drive_mission
 
 OURS = "replan, last-moment"
 OFTEN = "1 Hz, Nav2's default"
@@ -44,7 +45,7 @@ def compare(halls: list[str], count: int) -> dict[tuple[str, str], list[Driven]]
 
 def differences_over_dds(halls: list[str], count: int, domain: int) -> list[str]:
     """Return the missions that come out otherwise over DDS than in one process."""
-    from replan.robots.ros2.asking_over_dds import asking_over_dds
+    from asking_over_dds import asking_over_dds
 
     found = []
     with tempfile.TemporaryDirectory() as folder, asking_over_dds(Path(folder), domain) as asking:

@@ -52,7 +52,7 @@ from .planning.backward_induction import Plan as Plan, oracle as oracle, plan as
 from .planning.ties import Ties as Ties
 from .schedule.drift_threshold import DriftThreshold as DriftThreshold
 from .schedule.fixed import FixedTimes as FixedTimes
-from .schedule.local_drift import LocalDrift as LocalDrift
+from .schedule.drift_threshold import LocalDrift as LocalDrift
 from .schedule.lookahead import Lookahead as Lookahead
 from .schedule.navigation_triggers import (
     DistanceTravelled as DistanceTravelled,

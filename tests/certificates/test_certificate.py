@@ -24,9 +24,8 @@ from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.model.world import World
 from replan.planning.backward_induction import oracle
-from replan.schedule.fixed import FixedTimes
+from replan.schedule.fixed import FixedTimes, Random
 from replan.schedule.periodic import Periodic, periodic_times
-from replan.schedule.random import Random
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.slip_grid import rover
 

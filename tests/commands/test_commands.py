@@ -250,6 +250,15 @@ def test_a_robot_that_sees_and_loses_nothing_has_a_regret_without_a_sign(capsys)
     assert "regret          0.0000: " in out and "-0.0" not in out
 
 
+def test_a_robot_that_sees_spends_all_of_its_budget_by_the_rules_of_the_paper_alone(answer):
+    seeing = "thin-ice-medium", "--execution", "localised"
+    assert answer("regret", *seeing, "--times", "5,9")["spend_all"] is False
+    assert answer("regret", *seeing, "--rule", "even")["spend_all"] is False
+    assert answer("regret", *seeing, "--rule", "periodic")["spend_all"] is True
+    assert answer("optimum", *seeing)["spend_all"] is False
+    assert answer("regret", "thin-ice-medium", "--rule", "periodic")["spend_all"] is True
+
+
 def test_lookahead_is_close_to_the_optimum(answer):
     assert answer("regret", "two-burst", "--rule", "lookahead")["regret"] <= 0.345
 

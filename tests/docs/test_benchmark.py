@@ -1,8 +1,8 @@
 """The benchmark's page: the leaderboard is that of the cards, and what the text says of it is so."""
 
 from doc_pages import ROOT
-from replan.report.benchmark_page import leaderboard_markdown
 from replan.report.benchmark_tables import summary
+from replan.report.leaderboard import leaderboard_markdown
 from replan.study import rule_source
 from replan.suite import reference_cards, suite_worlds
 from replan.suite.catalogue import WORLDS_OF_A_FAMILY

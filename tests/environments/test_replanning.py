@@ -6,7 +6,7 @@ from gymnasium.utils.env_checker import check_env
 
 from replan import InputError, evaluate, load_setting, make_mission, make_rule
 from replan.environments.replanning import KEEP, UPDATE, Replanning
-from replan.schedule.even import even_times
+from replan.schedule.periodic import even_times
 
 
 def a_mission(**options):

@@ -5,8 +5,7 @@ import pytest
 from tests.tiny_worlds import random_world
 
 from replan import InputError, load_setting
-from replan.estimate.estimator import Observation
-from replan.estimate.nearby import Nearby
+from replan.estimate.estimator import Nearby, Observation
 
 
 def test_rows_around_the_robot_follow_the_truth_and_others_stay():

@@ -12,12 +12,11 @@ from replan.evaluation.agent_runs import learned_returns, run_agent
 from replan.evaluation.exact import from_start
 from replan.evaluation.rollouts import rollout
 from replan.execute.robot import plan_by_induction
-from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
 from replan.schedule.lazy_value import LazyValue
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
 from replan.schedule.regret_guided import RegretGuided
-from replan.schedule.self_triggered import SelfTriggered
 from tiny_worlds import random_times, tiny_missions
 
 RULES = (

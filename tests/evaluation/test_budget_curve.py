@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 
 from replan import Spending
-from replan.evaluation.budget_curve import BudgetCurve, budget_curve
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
+from replan.evaluation.scale import BudgetCurve, budget_curve
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
 from replan.worlds.settings import load_setting, make_mission

@@ -13,11 +13,10 @@ from tests.tiny_worlds import random_world
 from replan import InputError, Robot, Spending, evaluate, optimum, rollout
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate_times
-from replan.execute.mission import Mission
-from replan.execute.timeline import make_timeline
+from replan.evaluation.visited_steps import draws_times
+from replan.execute.mission import Mission, make_timeline
 from replan.forecast.trend import Trend
-from replan.schedule.fixed import FixedTimes
-from replan.schedule.loaded import BackLoaded, FrontLoaded
+from replan.schedule.fixed import BackLoaded, FixedTimes, FrontLoaded
 from replan.schedule.periodic import Periodic
 from replan.schedule.rule import Context, Decision, Need, Rule
 
@@ -115,6 +114,15 @@ def test_rollouts_sample_drawn_durations(execution):
     sampled = rollout(mission, rule, seeds).returns
     expected = evaluate(mission, rule).expected_return
     assert abs(sampled.mean() - expected) < 4 * sampled.std() / len(seeds) ** 0.5
+
+
+def test_the_times_of_a_rule_differ_between_seeds_where_durations_do():
+    for steps, differ in ((2, False), ({1: 0.5, 3: 0.5}, True)):
+        mission = late_mission(0, "map", steps, "go-on", horizon=12).with_spending(Spending.exactly(3))
+        rule = FixedTimes((1, 3, 9))
+        assert draws_times(mission, rule) == differ
+        updates = rollout(mission, rule, np.arange(50), trace=True).updates
+        assert (len(np.unique(updates, axis=0)) > 1) == differ
 
 
 def test_front_loaded_updates_begin_when_the_last_one_has_arrived():

@@ -20,8 +20,8 @@ from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 from replan.planning.backward_induction import oracle
-from replan.schedule.even import even_times
 from replan.schedule.last_moment import Gain, LastMoment
+from replan.schedule.periodic import even_times
 from tiny_worlds import tiny_missions
 
 
@@ -257,8 +257,9 @@ def test_rules_that_need_another_robot_are_refused_in_one_line():
     with pytest.raises(InputError, match="last-moment is for localised robots"):
         evaluate(mission, LastMoment())
     seeing = make_mission(load_setting("two-burst"), execution="localised")
-    with pytest.raises(InputError, match="localised robots know theirs"):
-        evaluate(seeing, make_rule("measuring-value"))
+    for name in ("measuring-value", "accumulated-value", "certified"):
+        with pytest.raises(InputError, match=f"{name} weighs the loss of not seeing the state"):
+            evaluate(seeing, make_rule(name))
     with pytest.raises(InputError, match="margin must be above 0"):
         LastMoment(0.0)
     with pytest.raises(InputError, match="execution must be"):

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from replan import Robot, Spending
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import evaluate_times, regret
-from replan.evaluation.fixed_search import FixedSearch
 from replan.evaluation.optimal_schedule import (
     best_feedback,
     feedback_regrets,
     feedback_value,
     optimum,
 )
+from replan.evaluation.programmes import FixedSearch
 from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
 from replan.forecast.mixture import Mixture

@@ -17,8 +17,7 @@ from replan.evaluation.optimal_schedule import feedback_regrets, optimum
 from replan.evaluation.rollouts import rollout
 from replan.evaluation.scale import best_objective as greatest_objective
 from replan.execute.agent import Agent
-from replan.execute.mission import Mission
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import Mission, make_timeline
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 from replan.model.sizes import Sizes

@@ -12,7 +12,7 @@ from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import evaluate
 from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
 from replan.model.streams import RULE, TRANSITION, uniforms
-from replan.schedule.random import Random
+from replan.schedule.fixed import Random
 from replan.schedule.rule import Decision, Rule
 from tiny_worlds import random_times, tiny_missions
 

@@ -13,7 +13,7 @@ from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, from_start, regret
 from replan.evaluation.rollouts import rollout
 from replan.evaluation.rule_checks import check_rule
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import make_timeline
 from replan.model import drift
 from replan.model.streams import uniforms
 from replan.schedule.rule import Context, Decision, Need, Rule

@@ -1,20 +1,17 @@
 """Every example runs, and what its text says of its figures is so."""
 
 import ast
-import csv
 import re
 import runpy
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.robots.ros2.dds_peer import own_domain
 
 from replan import Periodic, load_setting, make_mission, regret
 from replan.robots.ros2.scheduler_service import load_scheduler
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-TABLES = Path(__file__).parents[2] / "docs" / "tables"
 
 
 def printed(capsys, name: str) -> str:
@@ -121,52 +118,6 @@ def test_crazyflie_flies_two_rules_over_one_layout(capsys):
     out = printed(capsys, "crazyflie")
     assert out.count("updates at 1, ") == 2
     assert "front-loaded: " in out and "updates at 1, 2, 3, 4, 5, 6" in out
-
-
-def simulated_nav2(*arguments: str) -> None:
-    runpy.run_path(str(EXAMPLES / "ros2" / "simulated_nav2.py"))["main"](list(arguments))
-
-
-def test_the_simulated_robot_decides_over_dds_as_in_one_process(capsys, tmp_path):
-    with own_domain() as domain:
-        simulated_nav2(
-            *("--missions", "2", "--halls", "closing door", "--dds", "2"),
-            *("--domain", str(domain), "--out", str(tmp_path)),
-        )
-    assert "over DDS: 2 of 2 missions the same" in capsys.readouterr().out
-    rows = figures_of_triggers(tmp_path / "nav2.csv")["closing door"]
-    assert 0 < rows["replan, last-moment"]["replans"] <= rows["1 Hz, Nav2's default"]["replans"] / 20
-    assert (tmp_path / "nav2.md").read_text().count("closing door") == len(rows) == 4
-
-
-def figures_of_triggers(path: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """hall -> trigger -> column -> figure."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for row in csv.DictReader(path.read_text().splitlines()):
-        hall, trigger = row.pop("hall"), row.pop("trigger")
-        found.setdefault(hall, {})[trigger] = {name: float(value) for name, value in row.items()}
-    return found
-
-
-def test_the_table_of_triggers_shows_what_the_docs_say():
-    found = figures_of_triggers(TABLES / "nav2.csv")
-    still = found.pop("nothing changes")["replan, last-moment"]
-    assert still["most"] <= 1
-    as_fast = 0
-    for rows in found.values():
-        often, ours = rows["1 Hz, Nav2's default"], rows["replan, last-moment"]
-        assert ours["replans"] <= often["replans"] / 20
-        assert ours["arrived"] == often["arrived"] == 1
-        as_fast += ours["seconds to the goal"] <= 1.03 * often["seconds to the goal"]
-    assert len(found) == 6
-    assert as_fast >= 5
-
-
-@pytest.mark.slow
-def test_the_table_of_triggers_is_what_the_example_writes(tmp_path):
-    simulated_nav2("--missions", "100", "--out", str(tmp_path))
-    for name in ("nav2.md", "nav2.csv"):
-        assert (tmp_path / name).read_text() == (TABLES / name).read_text()
 
 
 @pytest.mark.parametrize("name", ["replan_when_due_1.3.xml", "replan_when_due_1.5.xml"])

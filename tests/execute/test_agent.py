@@ -12,6 +12,7 @@ from tests.tiny_worlds import tiny_missions
 
 from replan import (
     Agent,
+    Decision,
     InputError,
     Periodic,
     PooledSlip,
@@ -24,8 +25,8 @@ from replan import (
 )
 from replan.execute.snapshot import Event
 from replan.forecast.base import Frozen
+from replan.schedule.fixed import Random
 from replan.schedule.lookahead import Lookahead
-from replan.schedule.random import Random
 
 PERIODIC = Periodic()
 
@@ -156,6 +157,17 @@ def test_no_sequence_of_calls_and_failures_spends_more_than_the_budget(mission, 
             assert progress.update.time == max([0, *events(agent, "update")]) == agent.plan.time
             agent.act()
     assert agent.update(0) is False, "nor after the end"
+
+
+def test_after_the_last_step_nothing_is_due_and_no_rule_is_asked(mission):
+    agent = Agent.on(
+        mission.with_spending(Spending.at_price(0.1)), Deciding(lambda context: Decision(True, "always"))
+    )
+    agent.start(0)
+    while not agent.done:
+        assert agent.due().update == (agent.time > 0)
+        agent.act()
+    assert agent.due() == Decision(False, f"all {mission.horizon} steps have been taken")
 
 
 def test_an_update_beyond_the_budget_is_refused_and_recorded(mission):

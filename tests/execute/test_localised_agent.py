@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from replan import Agent, Decision, InputError, Need, Rule, Spending, load_setting, make_mission, make_rule
-from replan.estimate.estimator import Tracked
+from replan.estimate.estimator import Nearby, Tracked
 from replan.estimate.family_filter import FamilyFilter
-from replan.estimate.nearby import Nearby
 from replan.evaluation.agent_runs import SimulatedRobot, run_agent
 from replan.model.sizes import Sizes
 from replan.planning.followed import policy_values
 from replan.schedule import last_moment
-from replan.schedule.running_estimate import RunningEstimate
-from replan.schedule.surroundings import around
+from replan.schedule.rule import RunningEstimate
+from replan.schedule.window import around
 from replan.worlds.settings import parse_setting
 
 

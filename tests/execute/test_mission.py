@@ -8,7 +8,7 @@ from tests.execute.loop import Faulty, with_robot
 from replan import InputError, Mission, Periodic, Robot, Spending, TrueKernel, load_setting
 from replan.estimate.slip_mle import PooledSlip
 from replan.evaluation.exact import evaluate
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import make_timeline
 from replan.forecast.trend import Trend
 from replan.model.slip import SlipKernel
 from replan.schedule.drift_threshold import DriftThreshold

@@ -7,17 +7,14 @@ from tests.execute.loop import Deciding
 from replan import Robot, Spending
 from replan.errors import InputError
 from replan.execute.agent import Agent
-from replan.execute.mission import Mission
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import Mission, make_timeline
 from replan.model.drift import piecewise
-from replan.schedule.drift_threshold import DriftThreshold
-from replan.schedule.fixed import FixedTimes
+from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
+from replan.schedule.fixed import FixedTimes, Random
 from replan.schedule.periodic import Periodic
-from replan.schedule.random import Random
 from replan.schedule.registry import make_rule
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Decision, Need
-from replan.schedule.self_triggered import SelfTriggered
 from replan.worlds.slip_grid import rover
 
 

@@ -87,8 +87,10 @@ def page(browser, address):
     assert errors == []
 
 
-def printed_regret(capsys, times: str, *, setting="two-burst", execution="map", forecast="frozen") -> str:
-    options = ["--times", times, "--execution", execution, "--forecast", forecast]
+def printed_regret(
+    capsys, times: str, *more: str, setting="two-burst", execution="map", forecast="frozen"
+) -> str:
+    options = ["--times", times, "--execution", execution, "--forecast", forecast, *more]
     assert run(["regret", setting, *options, "--json"]) == 0
     return f"{json.loads(capsys.readouterr().out)['regret']:.4f}"
 
@@ -101,6 +103,17 @@ def expect_regret(page, regret: str) -> None:
     page.wait_for_function(
         "wanted => document.querySelector('#regret')?.textContent === wanted", arg=regret, timeout=WAIT
     )
+
+
+def dragged_times(page) -> str:
+    """The update times, once the text field has followed the marks, which move at once."""
+    from playwright import sync_api
+
+    shown = page.get_by_label("update times")
+    marks = page.locator("replan-times [role=slider]")
+    times = ",".join(mark.get_attribute("aria-valuenow") for mark in marks.all())
+    sync_api.expect(shown).to_have_value(times, timeout=WAIT)
+    return times
 
 
 def expect_marks(page, times: list[int]) -> None:
@@ -127,7 +140,7 @@ def test_dragging_an_update_shows_what_replan_regret_prints(page, capsys):
     expect_regret(page, printed_regret(capsys, "1,17,33,49"))
     path_before = page.locator("svg[aria-label='the path of one robot']").inner_html()
     drag(page, "update 3", right=-90)
-    times = shown_times(page)
+    times = dragged_times(page)
     assert re.fullmatch(r"1,17,(2[0-9]|3[0-2]),49", times)
     expect_regret(page, printed_regret(capsys, times))
     page.wait_for_function(
@@ -179,7 +192,7 @@ def test_on_a_phone_the_axes_can_be_read_and_the_marks_be_held(page):
     assert mark["width"] >= 24 and mark["height"] >= 44
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     drag(page, "update 3", right=-40)
-    assert re.fullmatch(r"1,17,(2[0-9]|3[0-2]),49", shown_times(page))
+    assert re.fullmatch(r"1,17,(2[0-9]|3[0-2]),49", dragged_times(page))
 
 
 def test_the_explorer_is_dark_where_the_system_is(page):
@@ -282,6 +295,33 @@ def test_a_robot_that_expects_the_true_future(page, capsys):
     expect_regret(page, printed_regret(capsys, "1,9,17,33", setting="crosswind-mild", forecast="given"))
 
 
+def test_updates_that_take_time_and_a_robot_that_waits_meanwhile(page, capsys):
+    before = page.inner_text("#regret")
+    page.get_by_label("steps of an update").fill("4")
+    page.keyboard.press("Enter")
+    late = printed_regret(capsys, "1,17,33,49", "--update-steps", "4")
+    expect_regret(page, late)
+    page.get_by_label("meanwhile").select_option("wait")
+    waiting = printed_regret(capsys, "1,17,33,49", "--update-steps", "4", "--meanwhile", "wait")
+    expect_regret(page, waiting)
+    assert len({before, late, waiting}) == 3
+    page.get_by_label("steps of an update").fill("1:0.5, 3:0.5")
+    page.keyboard.press("Enter")
+    drawn = printed_regret(capsys, "1,17,33,49", "--update-steps", "1:0.5,3:0.5", "--meanwhile", "wait")
+    expect_regret(page, drawn)
+    page.get_by_text("no certificate: ").wait_for(timeout=WAIT)
+    page.wait_for_function("() => document.querySelector('#link').href.includes('update_steps.3=0.5')")
+    page.goto(page.locator("#link").evaluate("link => link.href"))
+    expect_regret(page, drawn)
+    assert page.get_by_label("steps of an update").input_value() == "1:0.5, 3:0.5"
+
+
+def test_updates_that_do_not_fit_are_one_line_on_the_page(page):
+    page.get_by_label("steps of an update").fill("20")
+    page.keyboard.press("Enter")
+    page.get_by_text("budget 4 does not fit").wait_for(timeout=WAIT)
+
+
 def test_a_bad_link_is_one_line_on_the_page(page, address):
     page.goto(f"{address}?world=moon")
     page.wait_for_selector("#regret", timeout=WAIT)
@@ -312,7 +352,7 @@ def test_the_picture_of_the_docs(page, tmp_path, capsys):
     page.set_viewport_size({"width": 1120, "height": 1600})
     drag(page, "update 3", right=-90)
     page.mouse.move(5, 5)
-    expect_regret(page, printed_regret(capsys, shown_times(page)))
+    expect_regret(page, printed_regret(capsys, dragged_times(page)))
     page.wait_for_selector("#promised", timeout=WAIT)
     picture = Path(os.environ.get("REPLAN_SCREENSHOTS", tmp_path)) / "explore.png"
     page.screenshot(path=str(picture))

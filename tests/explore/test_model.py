@@ -104,6 +104,17 @@ def test_another_forecast_is_the_settings_and_its_own_stays_whole():
     assert controls.edited(wrong, sizes, "crosswind", {}, "", kept, "trend").forecast.kind == "trend"
 
 
+def test_the_steps_of_an_update_are_the_settings():
+    opened = open_screen("two-burst")
+    assert model.with_latency(opened.setting, model.write_steps(opened.setting), "go-on") == opened.setting
+    drawn = model.with_latency(opened.setting, "3:0.25, 1:0.75", "wait")
+    assert drawn.latency == {"update_steps": {1: 0.75, 3: 0.25}, "meanwhile": "wait"}
+    assert model.with_latency(drawn, model.write_steps(drawn), "wait") == drawn
+    for steps in ("soon", "-1", "", "1:0.5"):
+        with pytest.raises(InputError, match="update_steps"):
+            model.with_latency(opened.setting, steps, "go-on")
+
+
 @pytest.mark.parametrize(
     ("sizes", "drift", "line"),
     [

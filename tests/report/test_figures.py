@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.report.grid_path import position_error, spread_visits
-from replan.report.paper_figures import update_timing
+from replan.report.paper_figures import TrajectoryRow, representative_seed, trajectories, update_timing
 from replan.report.style import save, save_png
-from replan.report.trajectory_figure import TrajectoryRow, representative_seed, trajectories
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import Periodic
 from replan.study.protocol import HELD_OUT_SEEDS
@@ -196,7 +195,7 @@ def test_the_readme_picture_shows_marks_bursts_and_both_bars_of_every_rule():
 def test_importing_the_figures_does_not_load_matplotlib():
     program = (
         "import sys, replan.report.curves, replan.report.paper_figures;"
-        "import replan.report.trajectory_figure;"
+        "import replan.report.paper_figures;"
         "sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from replan.errors import InputError
-from replan.report.study_figure import regret_figure, write_study_figures
+from replan.report.curves import regret_figure, write_study_figures
 from replan.study.definition import parse_study
 from study_runs import computed
 

@@ -1,10 +1,21 @@
-"""Candidates weighed over several futures, with numbers made up."""
+"""Candidates weighed over several futures, each solved once for all plans that robots bring into it."""
+
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from replan.forecast.base import Future
+from replan import Mission, Robot, Spending, evaluate
+from replan.forecast.base import Evidence, Future
+from replan.forecast.mixture import Mixture
+from replan.model.family import Family
+from replan.model.sizes import Sizes
+from replan.model.slip import SlipKernel
+from replan.schedule import averaged_worth
 from replan.schedule.averaged_worth import Candidates, best_on_average
+from replan.schedule.lookahead import Lookahead
+from replan.worlds.slip_grid import rover
 
 HORIZON = 4
 NO = -np.inf
@@ -85,3 +96,55 @@ def test_with_all_futures_revealed_at_once_waiting_is_worth_what_a_robot_that_kn
         assert chosen(worth, weights, revealed=(1, 1, 1)).worth[0] == pytest.approx(
             weights @ worth.max(axis=1)
         )
+
+
+SLIPS = np.concatenate([np.linspace(0.05, 0.07, 6), np.linspace(0.1, 0.4, 5), np.full(5, 0.4)])
+
+
+def mission(execution, spending):
+    robot = Robot(planning_horizon=3, execution=execution, forecast=Mixture())
+    return Mission(rover(4, SLIPS), robot, spending)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("spending", [Spending.exactly(3), Spending.at_price(0.02)])
+def test_figures_are_those_of_solving_each_future_anew(execution, spending):
+    shared = mission(execution, spending)
+    anew = replace(shared, sizes=Sizes(compared_floor=0))
+    found, expected = (evaluate(each, Lookahead()) for each in (shared, anew))
+    assert found.regret == pytest.approx(expected.regret, abs=1e-12)
+    assert found.dynamic_regret == pytest.approx(expected.dynamic_regret, abs=1e-12)
+    np.testing.assert_allclose(found.steps.loss, expected.steps.loss, atol=1e-12)
+
+
+def test_a_future_is_solved_once_whatever_the_update_before(monkeypatch):
+    calls = Counter()
+
+    def counted(function):
+        def call(*arguments, **options):
+            calls[function] += 1
+            return function(*arguments, **options)
+
+        return call
+
+    solve, weigh = averaged_worth.later_values, Lookahead._candidates
+    monkeypatch.setattr(averaged_worth, "later_values", counted(solve))
+    monkeypatch.setattr(Lookahead, "_candidates", counted(weigh))
+    world = rover(5, np.linspace(0.05, 0.5, 18))
+    robot = Robot(planning_horizon=5, execution="belief", forecast=Mixture())
+    evaluate(Mission(world, robot, Spending.exactly(4)), Lookahead())
+    assert 2 * calls[solve] < calls[weigh]
+
+
+def test_updates_at_one_time_share_the_courses_of_a_family():
+    kernel, mixture = SlipKernel((3, 3), 0.2), Mixture(family=Family.of_one_slip(SlipKernel((3, 3), 0.2)))
+    nominal, bounds = SlipKernel((3, 3), 0.1), np.full(5, 0.02)
+
+    def courses(earlier):
+        found = mixture.futures(Evidence(5, 12, kernel, nominal, bounds, earlier))
+        return {future.name: future.kernel for future in found if future.name != "stays"}
+
+    one, other = courses((1, nominal)), courses((3, SlipKernel((3, 3), 0.15)))
+    assert len(one) > 1 and one == other
+    kernels = one["slip rises"]
+    assert kernels(11) is kernels(10) is not kernels(6), "a course that has come to rest is one kernel"

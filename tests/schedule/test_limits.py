@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule.best_offset import BestOffset
-from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.drift_threshold import DriftThreshold, LocalDrift, SelfTriggered
 from replan.schedule.lazy_value import LazyValue
-from replan.schedule.local_drift import LocalDrift
 from replan.schedule.lookahead import Lookahead
+from replan.schedule.periodic import BestOffset
 from replan.schedule.regret_guided import RegretGuided
-from replan.schedule.self_triggered import SelfTriggered
 
 ACCEPTED = {
     BestOffset: [{"offset": 0}, {"period": 1}],

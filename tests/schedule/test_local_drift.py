@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule.local_drift import LocalDrift, planned_way
+from replan.schedule.drift_threshold import LocalDrift, planned_way
 
 HORIZON, STATES = 8, 5
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule.best_offset import BestOffset
 from replan.schedule.drift_threshold import DriftThreshold
-from replan.schedule.periodic import Periodic
-from replan.schedule.random import Random
+from replan.schedule.fixed import Random
+from replan.schedule.periodic import BestOffset, Periodic
 from replan.schedule.registry import RULES, build_rule, make_rule, parse_parameters
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Decision, Rule, register

@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
 from replan.schedule.ask import decision_at, named_update
-from replan.schedule.best_offset import BestOffset, offset_candidates, offset_times
-from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
+from replan.schedule.fixed import BackLoaded, FrontLoaded, Random
 from replan.schedule.lazy_value import LazyValue, lazy_score
-from replan.schedule.loaded import BackLoaded, FrontLoaded
 from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue
-from replan.schedule.periodic import periodic_times
-from replan.schedule.random import Random
+from replan.schedule.periodic import BestOffset, offset_candidates, offset_times, periodic_times
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.score import pacing_limit
-from replan.schedule.self_triggered import SelfTriggered
 
 
 @pytest.mark.parametrize(("time", "left", "limit"), [(2, 3, 3), (2, 4, 3), (5, 2, 3), (6, 2, 3), (10, 1, 1)])

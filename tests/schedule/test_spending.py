@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from replan import FixedTimes, Robot, Spending
 from replan.errors import InputError
 from replan.evaluation.exact import from_start
-from replan.execute.mission import Mission
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.world import World
-from replan.schedule.random import Random
+from replan.schedule.fixed import Random
 from replan.schedule.registry import RULES, make_rule
 from replan.schedule.rule import Need
 from replan.worlds.slip_grid import distances

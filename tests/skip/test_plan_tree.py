@@ -12,10 +12,9 @@ from replan.model.sizes import Sizes
 from replan.planning.backward_induction import plan
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.update_programme import solve
-from replan.skip.commands import commands
 from replan.skip.plan_tree import plan_tree
 from replan.skip.propagation import make_propagation
-from replan.skip.segments import stack_world, walk_segments
+from replan.skip.segments import commands, stack_world, walk_segments
 from tiny_worlds import tiny_missions
 
 MOST = 10**6

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from replan.forecast.given import ForecastFault, Given
 from replan.model.reward import Reward
-from replan.skip.commands import commands
 from replan.skip.propagation import skip_interval
-from replan.skip.segments import stack_world, walk_segments
+from replan.skip.segments import commands, stack_world, walk_segments
 from tiny_worlds import tiny_missions
 
 

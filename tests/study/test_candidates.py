@@ -13,9 +13,8 @@ from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.world import World
-from replan.schedule.best_offset import BestOffset
 from replan.schedule.lazy_value import LazyValue, lazy_score
-from replan.schedule.periodic import Periodic
+from replan.schedule.periodic import BestOffset, Periodic
 from replan.schedule.registry import RULES
 from replan.schedule.regret_guided import CHOSEN_FAMILIES, RegretGuided
 from replan.study.candidates import (

@@ -9,8 +9,8 @@ from replan.estimate.estimator import TrueKernel
 from replan.evaluation.exact import evaluate, regret
 from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.schedule.drift_threshold import DriftThreshold
+from replan.schedule.fixed import Random
 from replan.schedule.periodic import Periodic
-from replan.schedule.random import Random
 from replan.study import estimators, measures
 from replan.study.cells import entries
 from replan.study.definition import parse_study

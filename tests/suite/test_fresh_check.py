@@ -3,7 +3,7 @@
 import pytest
 
 from replan.study.rule_source import find_rule
-from replan.suite.catalogue import EXECUTIONS
+from replan.suite.catalogue import EXECUTIONS, SuiteRobot
 from replan.suite.fresh_check import first_fault
 
 RULES = '''
@@ -75,9 +75,9 @@ def rules(tmp_path):
     ],
 )
 def test_a_rule_that_looks_around_is_refused(rules, name, fault):
-    assert first_fault(find_rule(f"{rules}:{name}"), {"every": 4}, "frozen", EXECUTIONS) == fault
+    assert first_fault(find_rule(f"{rules}:{name}"), {"every": 4}, SuiteRobot(), EXECUTIONS) == fault
 
 
 def test_a_rule_whose_module_remembers_is_refused(rules):
-    fault = first_fault(find_rule(f"{rules}:Counts"), {}, "frozen", EXECUTIONS)
+    fault = first_fault(find_rule(f"{rules}:Counts"), {}, SuiteRobot(), EXECUTIONS)
     assert fault.startswith("answers differently when it is asked again at t=")

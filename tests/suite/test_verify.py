@@ -11,7 +11,7 @@ from replan.study.rule_source import find_rule
 from replan.suite import suite_worlds
 from replan.suite.benchmark import make_card
 from replan.suite.cards import AuthorStatement, SuiteName, Tuning, parse_card, read_card
-from replan.suite.catalogue import BLIND, suite_hash
+from replan.suite.catalogue import BLIND, SuiteRobot, suite_hash
 from replan.suite.verification import verify_card
 from suite_worlds import OWN_RULE
 
@@ -66,6 +66,31 @@ def test_a_card_of_version_1_that_was_released_is_still_whole():
     first = read_card(Path(__file__).parent / "periodic-v1.json")
     assert first.hash == first.content_hash()
     assert first.suite == SuiteName(version="v1", hash=suite_hash("v1"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "meanwhile"), [(2, "go-on"), (2, "wait"), ({"1": 0.5, "3": 0.5}, "go-on")], ids=str
+)
+def test_a_card_of_updates_that_take_time_holds_and_another_duration_does_not(compute, steps, meanwhile):
+    robot = SuiteRobot(update_steps=steps, meanwhile=meanwhile)
+    card = make_card(find_rule("periodic"), {}, compute, robot=robot, executions=["map"])
+    card = parse_card(card.text(), where="card")
+    assert verify_card(card, compute) == []
+    for changes in ({"update_steps": 1}, {"update_steps": 0, "meanwhile": "go-on"}):
+        (line,) = verify_card(sealed_again(card, **changes), nothing_computed)
+        assert line.startswith(("the card is named", "the card lacks"))
+        other = sealed_again(card, **changes)
+        words = ["periodic", *other.robot.unusual()]
+        if len(card.worlds) == len(suite_worlds("test")):
+            (line,) = verify_card(sealed_again(other, name=", ".join(words)), compute)
+            assert "the card says" in line and "recomputed" in line
+
+
+def test_a_card_without_latency_reads_as_one_of_instant_updates(card):
+    assert '"update_steps"' not in card.text() and '"meanwhile"' not in card.text()
+    assert card.robot == SuiteRobot()
+    with pytest.raises(InputError, match=r"not a card: .*update_steps"):
+        parse_card(card.text().replace('"forecast"', '"update_steps": -1, "forecast"', 1), where="card")
 
 
 def test_a_column_that_the_rule_does_not_apply_to_does_not_hold(compute):

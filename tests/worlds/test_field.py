@@ -8,9 +8,8 @@ from tests.worlds.field_files import HOURS, LATITUDES, LONGITUDES, MISSION, STEP
 
 from replan import InputError, Lookahead, check_world, evaluate, load_setting, make_mission, optimum
 from replan.cli import run
-from replan.worlds.cf_dataset import to_field
 from replan.worlds.field import field_world
-from replan.worlds.field_file import read_field
+from replan.worlds.field_file import read_field, to_field
 
 SETTING = """
 world = "field"

@@ -17,8 +17,8 @@ from replan import (
     rollout,
     rover,
 )
-from replan.worlds.cf_dataset import to_field
 from replan.worlds.field import MeasuredField, field_world
+from replan.worlds.field_file import to_field
 from replan.worlds.simulation import discretisation_loss, simulated_regret, step_moments
 from replan.worlds.vector_field import VectorField
 

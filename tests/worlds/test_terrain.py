@@ -14,8 +14,8 @@ from replan.execute.mission import Mission
 from replan.model.checks import check_world
 from replan.model.world import local_drift_bounds
 from replan.planning.backward_induction import oracle
+from replan.schedule.drift_threshold import LocalDrift, planned_way
 from replan.schedule.fixed import FixedTimes
-from replan.schedule.local_drift import LocalDrift, planned_way
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.terrain import Ground, Patch, Terrain

@@ -104,6 +104,7 @@ class Certified(Rule):
 
     name = "certified"
     needs = frozenset({Need.STATE, Need.DRIFT_AHEAD})
+    weighs_the_state = True
 
     def __post_init__(self) -> None:
         if not self.amount > 0:

@@ -19,8 +19,7 @@ from replan.certificates.premises import KernelEstimate
 from replan.certificates.uncertainty import Uncertainty, action_reward, losses
 from replan.errors import InputError
 from replan.evaluation.rollouts import rollout
-from replan.execute.mission import Mission
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reach import Reach
 from replan.model.reward import Reward

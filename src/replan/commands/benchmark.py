@@ -17,18 +17,18 @@ from replan.commands import Output, PlainAnswer
 from replan.commands.options import EngineOptions, SetOption, flat_command
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
-from replan.report.benchmark_page import write_benchmark_page, write_leaderboard
 from replan.report.benchmark_tables import card_tables, summary_record
-from replan.report.leaderboard import leaderboard_tables
+from replan.report.leaderboard import leaderboard_tables, write_benchmark_page, write_leaderboard
 from replan.results.run import Run
 from replan.results.table import write_whole
 from replan.schedule.registry import parse_parameters
+from replan.skip.latency import Meanwhile, plain_steps
 from replan.skip.propagation import Execution
 from replan.study.definition import Study
 from replan.study.rule_source import find_rule
 from replan.suite.benchmark import make_card
 from replan.suite.cards import Card, read_card, reference_cards
-from replan.suite.catalogue import EXECUTIONS
+from replan.suite.catalogue import EXECUTIONS, SuiteRobot
 from replan.suite.verification import incomparable, verify_card
 from replan.worlds.forecasts import ForecastKind
 
@@ -64,6 +64,10 @@ def score(
     forecast: Annotated[
         ForecastKind, typer.Option(help="What the robot expects; given: the true future.")
     ] = "frozen",
+    update_steps: Annotated[
+        str, typer.Option(help="Steps that an update takes: 4, or drawn, as 1:0.5,3:0.5.")
+    ] = "0",
+    meanwhile: Annotated[Meanwhile, typer.Option(help="Acting while an update runs.")] = "go-on",
     execution: Annotated[
         Execution | None, typer.Option(help="Measure the rule on this robot only, not on all that it is for.")
     ] = None,
@@ -74,7 +78,8 @@ def score(
 ) -> PlainAnswer:
     """Score a rule on the test part of the suite and write its card and a page; the same command goes on."""
     source, given = find_rule(rule), parse_parameters(assignments or [])
-    unusual = ["tuned"] * tune + [forecast] * (forecast != "frozen") + ([execution] if execution else [])
+    robot = SuiteRobot(forecast, plain_steps(update_steps), meanwhile)
+    unusual = ["tuned"] * tune + robot.unusual() + ([execution] if execution else [])
     slug = _slug([rule.rpartition(":")[2], *map("=".join, given.items()), *unusual], source.digest)
     folder = output_folder(out or Path("runs") / "benchmark" / slug)
     compute = _computing(folder, engine, quiet=output.as_json)
@@ -83,7 +88,7 @@ def score(
         given,
         compute,
         tune=tune,
-        forecast=forecast,
+        robot=robot,
         executions=[execution] if execution else EXECUTIONS,
     )
     file = write_whole(card or folder / "card.json", found.text())

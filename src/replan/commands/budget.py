@@ -14,10 +14,16 @@ from replan.commands import CommandAnswer, Output
 from replan.commands.missions import NamedMission, choose_parameters
 from replan.commands.options import MissionOptions, RobotOptions, RuleOption, SetOption, SettingArgument
 from replan.errors import InputError, require_extra
-from replan.evaluation.budget_curve import BudgetCurve, budget_curve
 from replan.evaluation.optimal_schedule import Optimum, has_optimum
 from replan.evaluation.optimal_schedule import optimum as find_optimum
-from replan.evaluation.scale import RegretScale, never_updating, regret_scale, regret_share
+from replan.evaluation.scale import (
+    BudgetCurve,
+    RegretScale,
+    budget_curve,
+    never_updating,
+    regret_scale,
+    regret_share,
+)
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.planning.backward_induction import oracle
@@ -124,7 +130,7 @@ class BudgetAnswer(CommandAnswer):
 
     def record(self) -> dict[str, Any]:
         record = {
-            **self.named.record(),
+            **self.named.record(self.curve.rules[0]),
             "rule": self.curve.rules[0].name,
             "never_updating": self.never,
             "budgets": self.budgets(),

@@ -14,8 +14,7 @@ from replan.errors import InputError
 from replan.model.slip import ACTIONS
 from replan.robots.crazyflie import crazyflow_flight
 from replan.robots.crazyflie.flight import FlightStopped, Flown
-from replan.robots.crazyflie.flight_log import write_flight_log
-from replan.robots.crazyflie.flight_report import flight_figure
+from replan.robots.crazyflie.flight_report import flight_figure, write_flight_log
 from replan.robots.crazyflie.flights import FlightScene, Job, Track, choose_rule, fly_one, track
 from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import Density, layout

@@ -57,7 +57,8 @@ class NamedMission:
         """Return the mission that the options name."""
         return cls.of(options.setting, options.robot, options.spending, at_most=options.at_most)
 
-    def record(self) -> dict[str, Any]:
+    def record(self, rule: Rule | None = None) -> dict[str, Any]:
+        """Return the mission as plain data; `rule` says whether a localised robot spends all of a budget."""
         mission = self.mission
         return {
             "setting": self.setting,
@@ -65,7 +66,7 @@ class NamedMission:
             "forecast": mission.robot.forecast.name,
             "ties": str(mission.robot.ties),
             **_latency_record(mission),
-            "spend_all": mission.spending.exact,
+            "spend_all": _spends_all(mission, rule),
             "notes": self.notes,
         }
 
@@ -79,6 +80,13 @@ class NamedMission:
             return []
         compared = "" if best is None else f"; best possible {best:.4f}"
         return [f"objective       {objective:.4f}   ({updates:.2f} updates at {price:g}{compared})"]
+
+
+def _spends_all(mission: Mission, rule: Rule | None) -> bool:
+    """Return whether all of the budget is spent: a localised robot spends it by rules of the paper alone."""
+    if rule is None:
+        return mission.spending.exact and not mission.robot.sees
+    return mission.task.spending_for(rule).exact
 
 
 def _latency_record(mission: Mission) -> dict[str, Any]:

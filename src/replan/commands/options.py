@@ -18,7 +18,7 @@ import typer
 
 from replan.commands import CommandAnswer, Output
 from replan.errors import InputError, require_extra
-from replan.skip.latency import Meanwhile, as_durations
+from replan.skip.latency import Meanwhile, as_durations, plain_steps
 from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters
 
@@ -65,9 +65,9 @@ class RobotOptions:
     def latency_axes(self) -> dict[str, Any]:
         """Return the same as axes of a study."""
         axes = {name: [value] for name, value in self.latency().items()}
-        if isinstance(steps := axes.get("update_steps", [0])[0], dict):
-            axes["update_steps"] = [{str(each): probability for each, probability in steps.items()}]
-        return axes
+        return (
+            axes if self.update_steps is None else axes | {"update_steps": [plain_steps(self.update_steps)]}
+        )
 
     def latency(self) -> dict[str, Any]:
         """Return the keys of the setting that say how long updates take, as far as they are given."""

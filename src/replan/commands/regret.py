@@ -50,7 +50,7 @@ class RegretAnswer(CommandAnswer):
     def record(self) -> dict[str, Any]:
         found = self.evaluation
         return {
-            **self.named.record(),
+            **self.named.record(self.chosen.rule),
             **self.chosen.record,
             "regret": found.regret,
             **self.scale.record(found.regret),
@@ -139,7 +139,7 @@ class Explanation(CommandAnswer):
             {**removed._asdict(), "regret": best - value} for removed, value in parts.combinations.items()
         ]
         return {
-            **self.named.record(),
+            **self.named.record(self.chosen.rule),
             **self.chosen.record,
             "regret": parts.regret,
             **self.scale.record(parts.regret),

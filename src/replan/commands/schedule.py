@@ -16,7 +16,7 @@ from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
-from replan.execute.timeline import Timeline, make_timeline
+from replan.execute.mission import Timeline, make_timeline
 from replan.results.table import write_csv, write_whole
 from replan.schedule.rule import Decision, Need
 
@@ -56,7 +56,7 @@ class ScheduleAnswer(CommandAnswer):
 
     def head(self) -> dict[str, Any]:
         """Return the answer without its decisions."""
-        return {**self.named.record(), **self.chosen.record, "times": list(self.trace.times)}
+        return {**self.named.record(self.chosen.rule), **self.chosen.record, "times": list(self.trace.times)}
 
     def record(self) -> dict[str, Any]:
         return {**self.head(), "decisions": self.decisions()}
@@ -64,7 +64,7 @@ class ScheduleAnswer(CommandAnswer):
     def write(self) -> None:
         """Write the updates to the file that was asked for."""
         if self.out is not None and isinstance(self.trace, AgentRun) and self.out.suffix == ".mcap":
-            from replan.robots.logs.mission_log import write_mission_log
+            from replan.robots.logs.mcap_log import write_mission_log
 
             write_mission_log(self.out, self.named.mission, self.trace)
         elif self.out is not None:

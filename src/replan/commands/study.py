@@ -15,8 +15,8 @@ from replan.commands import CommandAnswer, Output, PlainAnswer
 from replan.commands.options import EngineOptions, RobotOptions, SpendingOptions
 from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
+from replan.report.curves import write_study_figures
 from replan.report.page.run_page import write_page
-from replan.report.study_figure import write_study_figures
 from replan.report.study_tables import regret_tables, write_study_tables
 from replan.results.key import BEST_POSSIBLE, Record, Variant
 from replan.results.pivot import group

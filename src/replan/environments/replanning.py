@@ -15,7 +15,7 @@ from gymnasium import spaces
 
 from replan.errors import InputError, require
 from replan.execute.mission import Mission
-from replan.execute.progress import Progress
+from replan.execute.task import Progress
 
 KEEP, UPDATE = 0, 1
 

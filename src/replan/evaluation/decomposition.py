@@ -39,7 +39,7 @@ from replan.evaluation.exact import from_start
 from replan.evaluation.localised import Chain
 from replan.evaluation.visited_steps import Robots, UpdateTimes, one_by_one, row_blocks, visits
 from replan.execute.mission import Mission, require_mission
-from replan.execute.progress import Progress
+from replan.execute.task import Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, Plan, oracle, plan
 from replan.schedule.rule import Rule

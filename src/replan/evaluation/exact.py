@@ -15,15 +15,15 @@ from operator import itemgetter
 import numpy as np
 
 from replan.evaluation.localised import Chain, losses
-from replan.evaluation.remaining_actions import RemainingActions
 from replan.evaluation.visited_steps import (
+    RemainingActions,
     UpdateTimes,
     mission_robots,
     require_room,
     visits,
 )
 from replan.execute.mission import Mission, require_mission
-from replan.execute.progress import Key, Progress
+from replan.execute.task import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.model.reward import expectation
 from replan.planning.backward_induction import Oracle, oracle, require_oracle_memory

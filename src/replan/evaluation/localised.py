@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from replan.execute.mission import Mission
-from replan.execute.progress import Key, Progress
+from replan.execute.task import Key, Progress
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle
 from replan.planning.followed import FollowedStep, follow

@@ -14,11 +14,9 @@ from functools import partial
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluation.compared_programme import ComparedProgramme
 from replan.evaluation.exact import from_start, regret
-from replan.evaluation.fixed_search import BestOnward, FixedSearch
-from replan.evaluation.late_floor import LateFloor
 from replan.evaluation.localised import SeeingAfter, best_programme
+from replan.evaluation.programmes import BestOnward, ComparedProgramme, FixedSearch, LateFloor
 from replan.execute.mission import Mission, require_instant, require_mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import oracle_return

@@ -15,11 +15,10 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.evaluation.localised import Chain
-from replan.evaluation.motion import KernelMotion, Motion
+from replan.evaluation.motion import KernelMotion, Motion, sample_walk
 from replan.evaluation.visited_steps import UpdateTimes, draws_times
-from replan.execute.mission import Mission, require_mission
-from replan.execute.progress import Progress
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import Mission, make_timeline, require_mission
+from replan.execute.task import Progress
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import require_memory
 from replan.model.streams import DURATION, RULE, uniforms
@@ -29,7 +28,6 @@ from replan.planning.ties import Ties
 from replan.schedule.ask import draw
 from replan.schedule.rule import Need, Rule
 from replan.skip.propagation import Propagation, likeliest
-from replan.skip.walk import sample_walk
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def _check_robot(rule: Rule, mission: Mission, seed: int) -> Iterator[RuleFindin
             )
             return
         if following < mission.horizon:
-            progress = mission.after(progress, following)
+            progress = mission.after(progress, following, seed=seed)
 
 
 def _check_seeing_robot(rule: Rule, mission: Mission, run: AgentRun, seed: int) -> Iterator[RuleFinding]:
@@ -202,7 +202,7 @@ def _check_seeing_robot(rule: Rule, mission: Mission, run: AgentRun, seed: int) 
             yield RuleFinding("answers a robot differently than exact evaluation", t)
             return
         if t in run.times:
-            progress = mission.after(progress, t)
+            progress = mission.after(progress, t, seed=seed)
 
 
 def _check_evaluations(make: MakeRule, mission: Mission) -> Iterator[RuleFinding]:

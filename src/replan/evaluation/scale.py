@@ -1,20 +1,24 @@
-"""The scale of a regret: the oracle at 0, a robot that never updates at 1, and between them the best possible
-and evenly spaced updates.
+"""What a regret means: its place on the scale of a mission, and regret against the budget.
+
+On the scale the oracle is at 0 and a robot that never updates at 1; between them are the best possible and
+evenly spaced updates.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from replan.evaluation.exact import reach_and_oracle, regret
 from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value, has_optimum
 from replan.execute.mission import Mission
-from replan.planning.backward_induction import Oracle
+from replan.model.kernel import Array
+from replan.planning.backward_induction import Oracle, oracle
 from replan.planning.followed import policy_values
-from replan.schedule.even import Even
-from replan.schedule.periodic import Periodic
+from replan.schedule.periodic import Even, Periodic
+from replan.schedule.rule import Rule
 from replan.skip.propagation import skip_interval
 
 LEAST = 1e-9
@@ -103,3 +107,51 @@ def never_updating(mission: Mission, *, best: Oracle) -> float:
     start, propagation = np.array([world.start]), mission.update(0).propagation
     steps = skip_interval(world.kernel, world.reward, propagation, start, begin=0, end=mission.horizon)
     return float(best.values[0][world.start]) - sum(float(step.reward[0]) for step in steps)
+
+
+@dataclass(frozen=True)
+class BudgetCurve:
+    """The exact regret of a rule for the budgets 1 to N."""
+
+    rules: tuple[Rule, ...]
+    """(N,) by budget: hyper-parameters may differ."""
+    regrets: Array = field(repr=False)
+    """(N,)"""
+    floors: Array | None = field(repr=False)
+    """(N,) the least regret that any rule can have; None where it was not asked for."""
+
+    @property
+    def worth(self) -> Array:
+        """(N,) regret that one more update saves; NaN for the last budget. It can be negative."""
+        return np.append(-np.diff(self.regrets), np.nan)
+
+    def smallest_budget(self, regret: float) -> int | None:
+        """Return the least budget whose regret is at most `regret`, None if there is none."""
+        enough = np.flatnonzero(self.regrets <= regret)
+        return int(enough[0]) + 1 if enough.size else None
+
+    def budget_at_price(self, price: float, *, never: float = np.inf) -> int:
+        """Return the budget B that maximises return - price x B; among equal ones the least.
+
+        `never` is the regret of a robot that does not update: 0 updates, which are at no price.
+        """
+        regrets = np.append(never, self.regrets)
+        return int(np.argmin(regrets + price * np.arange(len(regrets))))
+
+
+def budget_curve(
+    mission: Mission,
+    rule_for: Callable[[Mission], Rule],
+    *,
+    most: int,
+    floor: bool = True,
+    best: Oracle | None = None,
+) -> BudgetCurve:
+    """Return the regret of `rule_for(mission)` for every budget from 1 to `most`."""
+    best = best or oracle(mission.world)
+    limits = range(most, 0, -1)  # the largest first: it fills the caches
+    spending = [mission.with_spending(mission.spending.as_budget(limit)) for limit in limits]
+    rules = [rule_for(each) for each in spending]
+    regrets = [regret(each, rule, best=best) for each, rule in zip(spending, rules, strict=True)]
+    floors = feedback_regrets(mission, most) if floor else None
+    return BudgetCurve(tuple(reversed(rules)), np.array(regrets[::-1]), floors)

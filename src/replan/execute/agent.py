@@ -49,18 +49,16 @@ from replan.execute.deadline import DeadlineExceeded, described
 from replan.execute.identity import describe_arguments
 from replan.execute.mission import Mission, require_mission
 from replan.execute.robot import Robot
-from replan.execute.running_update import Arrival, Late
 from replan.execute.snapshot import Event, Memory
 from replan.execute.task import Task
 from replan.execute.trial import try_out
-from replan.execute.update_maker import UpdateMaker
+from replan.execute.update_maker import Arrival, Late, UpdateMaker
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan
 from replan.schedule.ask import decision_at, forced, named_update, settled
-from replan.schedule.rule import Decision, Need, Rule, require_instance
-from replan.schedule.running_estimate import RunningEstimate
+from replan.schedule.rule import Decision, Need, Rule, RunningEstimate, require_instance
 from replan.schedule.spending import Spending
 
 
@@ -247,7 +245,7 @@ class Agent:
         """Return whether to update now. The answer at one time stays the same however often it is asked.
 
         A localised robot gives its present state; None stands for a state that is not known. The rule is then
-        asked at the likeliest state.
+        asked at the likeliest state. Once all T steps have been taken the answer is no, and no rule is asked.
         """
         self._arrive()
         self._see(state)
@@ -470,6 +468,8 @@ class Agent:
 
     def _decide(self) -> Decision:
         now = self._now
+        if self.done:
+            return Decision(False, f"all {self.horizon} steps have been taken")
         left, steps = now.progress.budget_left, self.horizon - now.time
         known = settled(
             self.spending,

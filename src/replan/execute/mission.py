@@ -1,28 +1,27 @@
-"""One mission: a world, a robot in it and a way to spend updates."""
+"""A mission: a world, a robot in it and a way to spend updates; and the schedule that a rule makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 
 import numpy as np
 
 from replan.errors import InputError, require
 from replan.estimate.estimator import Estimator, Tracked, TrueKernel
-from replan.execute.progress import PlanName, Progress, Update
 from replan.execute.robot import Robot
-from replan.execute.task import Task
+from replan.execute.task import PlanName, Progress, Task, Update
 from replan.model.kernel import Indices, Kernel
 from replan.model.sizes import Sizes
 from replan.model.slip import SlipKernel
 from replan.model.streams import DURATION, uniforms
 from replan.model.world import World
-from replan.schedule.rule import Context, Need, Rule
-from replan.schedule.running_estimate import RunningEstimate
+from replan.schedule.ask import decision_at, named_update
+from replan.schedule.rule import Context, Decision, Need, Rule, RunningEstimate
 from replan.schedule.spending import Spending
-from replan.skip.commands import commands
+from replan.skip.segments import commands
 
 
 def require_mission(mission: object) -> None:
@@ -271,3 +270,55 @@ class Mission:
             self.task.require(rule)
             running = self.running(progress.last_update if time is None else time, progress.update)
         return self.task.context(rule, progress, state, time, running)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Update times and the decisions behind them."""
+
+    times: tuple[int, ...]
+    """Times of the updates."""
+    decisions: tuple[tuple[int, Decision], ...] = field(repr=False)
+    """(t, decision), as far as the rule was asked."""
+
+
+def make_timeline(
+    mission: Mission,
+    rule: Rule,
+    *,
+    seed: int | None = None,
+    explain: bool = True,
+    only_updates: bool = False,
+) -> Timeline:
+    """Return the timeline of a rule that does not depend on the states seen, with the draws of `seed`.
+
+    Without `explain` a rule that names its times is not asked to put them into numbers. With `only_updates`
+    the decisions against an update are not kept, whose number grows with the horizon.
+    """
+    if Need.STATE in rule.needs:
+        raise InputError(f"{rule.name} depends on the states seen: its times come from a rollout")
+    start, progress = mission.world.start, mission.beginning()
+    times: list[int] = []
+    decisions: list[tuple[int, Decision]] = []
+    while progress.budget_left:
+        context = partial(mission.context, rule, progress, start)
+        named = named_update(rule, context(), start, seed=seed)
+        following = mission.horizon
+        for t in range(context().earliest_update, mission.horizon) if named is None else [named]:
+            if t == mission.horizon or (named is not None and not explain):
+                following = t
+                break
+            decision = decision_at(rule, context(t), named)
+            if decision.update or not only_updates:
+                decisions.append((t, decision))
+            if decision.update:
+                following = t
+                break
+        if following == mission.horizon:
+            break
+        times.append(following)
+        if len(times) < mission.limit:
+            progress = mission.after(progress, following, seed=seed)
+        else:
+            break
+    return Timeline(tuple(times), tuple(decisions))

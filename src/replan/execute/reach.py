@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from replan.execute.mission import Mission
-from replan.execute.progress import Progress
+from replan.execute.task import Progress
 from replan.forecast.base import Evidence, Forecast, Future
 from replan.model.kernel import Array, Indices
 from replan.model.reach import Reach, Window

@@ -14,8 +14,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.estimate.estimator import Observation, validate_kernel, validate_number
 from replan.execute.identity import kernel_arrays, kernel_from
-from replan.execute.progress import Progress, Update
-from replan.execute.running_update import RunningUpdate, begun_from, without_prefix
+from replan.execute.task import Progress, Update
+from replan.execute.update_maker import RunningUpdate, begun_from, without_prefix
 from replan.model.kernel import Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.rule import Decision

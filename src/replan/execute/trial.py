@@ -15,12 +15,12 @@ from replan.errors import InputError
 from replan.estimate.estimator import Observation, validate_kernel
 from replan.model.general_kernel import prepare_kernel
 from replan.schedule.ask import decision_at, named_update
-from replan.schedule.running_estimate import RunningEstimate
+from replan.schedule.rule import RunningEstimate
 from replan.schedule.spending import FIRST_UPDATE
 
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
-    from replan.execute.progress import Update
+    from replan.execute.task import Update
 
 
 def try_out(agent: Agent) -> None:

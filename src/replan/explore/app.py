@@ -57,7 +57,8 @@ def _(controls, kept, mo, opened, world):
     sizes = controls.sizes(mo, base)
     kind = controls.drift_choice(mo, base, kept)
     forecast = controls.forecast_choice(mo, base)
-    return base, forecast, kind, sizes
+    latency = controls.latency_choices(mo, base)
+    return base, forecast, kind, latency, sizes
 
 
 @app.cell
@@ -67,13 +68,14 @@ def _(base, controls, kind, mo):
 
 
 @app.cell
-def _(controls, drift, execution, forecast, kind, mo, rule, sizes, world):
+def _(controls, drift, execution, forecast, kind, latency, mo, rule, sizes, world):
     best_button = mo.ui.run_button(label="Best", tooltip="Jump to the best update times that exist")
     rule_button = mo.ui.run_button(label="Use the rule's times")
     mo.vstack(
         [
-            controls.row(mo, {"world": world, **controls.size_names(sizes)}),
+            controls.row(mo, {"world": world, **controls.field_names(sizes)}),
             controls.row(mo, {"execution": execution, "forecast": forecast}),
+            controls.row(mo, controls.field_names(latency)),
             controls.drift_rows(mo, kind, drift),
             controls.row(mo, {"rule": rule}, rule_button, best_button),
         ],
@@ -90,10 +92,10 @@ def _(base, controls, kept, kind, mo, sizes):
 
 
 @app.cell
-def _(InputError, base, controls, drift, execution, forecast, kept, kind, mo, model, sizes, slips):
+def _(InputError, base, controls, drift, execution, forecast, kept, kind, latency, mo, model, sizes, slips):
     try:
         setting = controls.edited(
-            base, sizes.value, kind.value, drift.value, slips.value, kept, forecast.value
+            base, sizes.value, kind.value, drift.value, slips.value, kept, forecast.value, latency.value
         )
         scene = model.make_scene(setting, execution.value)
         _fault = None

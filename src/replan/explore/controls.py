@@ -14,6 +14,7 @@ from replan.errors import InputError
 from replan.explore import link, model
 from replan.explore.panels import hinted, tick_times
 from replan.model.drift import GREATEST_SLIP
+from replan.skip.latency import Meanwhile
 from replan.study.rule_source import RULES
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.mars_rover import Rover
@@ -24,6 +25,7 @@ AS_OPENED = "as opened"
 DRAWN = "drawn"
 BURSTS = " (from, to, slope; ...)"
 SIZES = {"n": "n", "horizon": "horizon T", "planning_horizon": "planning horizon H", "budget": "budget B"}
+LATENCY = {"update_steps": "steps of an update", "meanwhile": "meanwhile"}
 
 
 class ScreenState:
@@ -56,6 +58,18 @@ def forecast_choice(mo: Any, base: Setting) -> Any:
     """Return the list of forecasts, with the setting's own chosen."""
     kind = "frozen" if base.forecast is None else base.forecast.kind
     return choice(mo, "forecast", list(get_args(ForecastKind)), kind)
+
+
+def latency_choices(mo: Any, base: Setting) -> Any:
+    """Return the fields for the steps that an update takes and for acting meanwhile."""
+    return mo.ui.dictionary(
+        {
+            "update_steps": mo.ui.text(value=model.write_steps(base), label=LATENCY["update_steps"]),
+            "meanwhile": choice(
+                mo, LATENCY["meanwhile"], list(get_args(Meanwhile)), base.meanwhile or get_args(Meanwhile)[0]
+            ),
+        }
+    )
 
 
 def world_choice(mo: Any, opened: link.Screen) -> Any:
@@ -126,9 +140,9 @@ def row(mo: Any, named: Mapping[str, Any], *buttons: Any) -> Any:
     return mo.hstack([*shown, *buttons], justify="start", wrap=True, align="end")
 
 
-def size_names(sizes: Any) -> dict[str, Any]:
-    """Return the fields of the sizes by the names that are explained."""
-    return {SIZES[key]: element for key, element in sizes.elements.items()}
+def field_names(fields: Any) -> dict[str, Any]:
+    """Return the fields of the sizes, or of the latency, by the names that are explained."""
+    return {(SIZES | LATENCY)[key]: element for key, element in fields.elements.items()}
 
 
 def drift_rows(mo: Any, kind: Any, drift: Any) -> Any:
@@ -147,9 +161,11 @@ def edited(
     slips: str,
     kept: ScreenState,
     forecast: str = "frozen",
+    latency: Mapping[str, str] | None = None,
 ) -> Setting:
     """Return the setting on the screen, and keep drawn slips; values out of range are refused."""
     base = model.with_forecast(base, forecast)
+    base = base if latency is None else model.with_latency(base, **latency)
     whole = {key: _whole(SIZES[key], value) for key, value in sizes.items()}
     kept.points = None
     if not isinstance(base, Rover):

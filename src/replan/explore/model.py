@@ -25,6 +25,7 @@ from replan.model.kernel import Array
 from replan.planning.backward_induction import Oracle, oracle
 from replan.report.world_drawing import GridDrawing
 from replan.schedule.fixed import FixedTimes
+from replan.skip.latency import as_durations, read_durations
 from replan.skip.propagation import Execution
 from replan.study.protocol import Bench, choose, parameters
 from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, Rover, SinusoidalDrift
@@ -129,6 +130,22 @@ def with_forecast(setting: Setting, kind: str) -> Setting:
     """Return the setting with a forecast of this kind, keeping its own if that is of the same kind."""
     now = "frozen" if setting.forecast is None else setting.forecast.kind
     return setting if kind == now else parse_setting(setting_record(setting) | {"forecast": {"kind": kind}})
+
+
+def with_latency(setting: Setting, update_steps: str, meanwhile: str) -> Setting:
+    """Return the setting whose updates take these steps, such as "4" or "1:0.5, 3:0.5"."""
+    durations = read_durations(as_durations(update_steps))
+    now = setting.latency
+    if durations == read_durations(now.get("update_steps", 0)) and meanwhile == now.get("meanwhile", "go-on"):
+        return setting
+    steps = durations[0][0] if len(durations) == 1 else {str(each): p for each, p in durations}
+    return parse_setting(setting_record(setting) | {"update_steps": steps, "meanwhile": meanwhile})
+
+
+def write_steps(setting: Setting) -> str:
+    """Return the steps that an update takes as text that `with_latency` reads."""
+    durations = read_durations(setting.latency.get("update_steps", 0))
+    return ", ".join(f"{steps}:{p}" if len(durations) > 1 else f"{steps}" for steps, p in durations)
 
 
 def drift_start(setting: Setting, kind: str) -> dict[str, Any]:

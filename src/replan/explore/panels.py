@@ -42,6 +42,10 @@ MEANINGS = {
     "forecast": "how the robot expects the dynamics to go on: as they are (frozen, the paper's robot), as "
     "they last moved (trend), by several models (mixture), by the world's parameters (family; family-ahead "
     "knows their drift bounds ahead), or as they truly will (given)",
+    "steps of an update": "steps from the beginning of an update until its plan is in force, such as 4, or "
+    "1:0.5, 3:0.5 for 1 or 3 steps with a probability of 0.5 each; a mark inside a running update moves to "
+    "its end",
+    "meanwhile": "while an update runs the robot goes on by its old plan, or waits where it is",
     "n": "the grid has n times n cells",
     "horizon T": "steps of the mission",
     "planning horizon H": "steps that a plan looks ahead",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import cache
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,8 @@ def summary_record(card: Card) -> dict[str, Any]:
         "needs": card.needs,
         "parameters": card.parameters,
         "forecast": card.forecast,
+        "update_steps": card.update_steps,
+        "meanwhile": card.meanwhile,
         "stated_by_author": card.stated_by_author.model_dump(),
         "mean_score": mean_score(card_scores(card)),
         "scores": found,
@@ -128,7 +131,7 @@ def estimate(found: Statistic | None) -> TableCell:
 
 
 def _regret_cells(card: Card, world: SuiteWorld, execution: Any) -> list[TableCell]:
-    regret = card.regrets[world.name, execution]
+    regret = card.regrets.get((world.name, execution), nan)
     score = world.score(execution, regret)
     values = [number(value, ".4f") for value in (world.even[execution], regret, world.floor[execution])]
     return [*values, number(score, ".2f")]

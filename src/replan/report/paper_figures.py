@@ -1,21 +1,33 @@
-"""The paper's two figures of the simulation study, from the records of study `table1`.
+"""The figures of the paper's simulation study.
 
-"Update timing" shows when the world changes, and when each rule spends its updates.
+Two are made of the records of study `table1`; "update timing" shows when the world changes, and when each
+rule spends its updates. "Representative trajectories" shows where the robot went, and where it believed
+itself to be, on a mission that is chosen by a criterion, not by hand: `representative_seed`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from replan.errors import InputError
+from replan.evaluation.agent_runs import AgentRun, run_agent
+from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.execute.mission import Mission
+from replan.model.kernel import Array
+from replan.report.grid_path import draw_mission, legend_handles, position_error
 from replan.report.style import (
     BLACK,
+    LINES,
+    PRINT_WIDTH,
     QUIET,
+    SHADE,
+    VERMILLION,
     arrange,
     new_figure,
     rule_colour,
@@ -24,17 +36,130 @@ from replan.report.style import (
     style,
     update_rows,
 )
-from replan.report.trajectory_figure import TrajectoryRow, trajectories
 from replan.results.key import Record
 from replan.results.pivot import pivot
 from replan.results.run import Run
+from replan.schedule.rule import Rule
 from replan.study.measures import high_drift_intervals
+from replan.study.protocol import HELD_OUT_SEEDS
 from replan.study.work import rule_of
 from replan.worlds.settings import make_mission
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
+
+
+LEGEND_HEIGHT = 0.75  # inches
+MOST_ACROSS = 4
+STRIP_SHARE = 0.36  # height of the error strip, of the grid's
+
+
+@dataclass(frozen=True)
+class TrajectoryRow:
+    """One row of the figure: a mission on a grid under several rules."""
+
+    name: str
+    mission: Mission
+    rules: Mapping[str, Rule] = field(repr=False)  # by the name to show
+    intervals: Sequence[tuple[int, int]] = ()  # [begin, end) of fast drift
+
+
+def trajectories(rows: Sequence[TrajectoryRow], *, seeds: ArrayLike = HELD_OUT_SEEDS) -> Figure:
+    """Draw a row per setting and a column per rule: paths of one mission, and the error of the belief."""
+    if not rows:
+        raise InputError("a figure of trajectories needs at least one mission")
+    for row in rows:
+        if row.mission.world.grid is None or not row.rules:
+            raise InputError(f"{row.name}: trajectories need a world on a grid and at least one rule")
+    across = max(len(row.rules) for row in rows)
+    if across > MOST_ACROSS:
+        raise InputError(f"{across} rules side by side do not fit a page: show at most {MOST_ACROSS}")
+    height = PRINT_WIDTH / across * (1 + STRIP_SHARE) + 1.0
+    with style():
+        figure = new_figure(height=0.3 + height * len(rows) + LEGEND_HEIGHT)
+        figure.suptitle("Where the robot went, and where it believed itself to be", x=0.01, ha="left")
+        heights = [*[height] * len(rows), LEGEND_HEIGHT]
+        parts = figure.subfigures(len(rows) + 1, 1, height_ratios=heights, squeeze=False)[:, 0]
+        for part, row in zip(parts[:-1], rows, strict=True):
+            _draw_row(part, row, across, seeds)
+        _legend(parts[-1], np.size(seeds), shaded=any(row.intervals for row in rows))
+        return arrange(figure)
+
+
+def representative_seed(mission: Mission, rules: Sequence[Rule], *, seeds: ArrayLike = HELD_OUT_SEEDS) -> int:
+    """Return the seed whose regrets lie nearest to the rules' averages, in standard deviations."""
+    return int(np.atleast_1d(seeds)[_nearest_to_average(_regrets(mission, rules, seeds))])
+
+
+def _nearest_to_average(regrets: Array) -> int:
+    spread = regrets.std(axis=1, keepdims=True)
+    distance = (regrets - regrets.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
+    return int(np.argmin((distance**2).sum(axis=0).round(9)))
+
+
+def _regrets(mission: Mission, rules: Sequence[Rule], seeds: ArrayLike) -> Array:
+    """(R, N) regret of every rule and seed."""
+    best = oracle_rollout(mission.world, seeds, ties=mission.robot.ties)
+    return np.stack([best - rollout(mission, rule, seeds).returns for rule in rules])
+
+
+def _draw_row(part: SubFigure, row: TrajectoryRow, across: int, seeds: ArrayLike) -> None:
+    mission, rules = row.mission, list(row.rules.values())
+    regrets = _regrets(mission, rules, seeds)
+    chosen = _nearest_to_average(regrets)
+    seed = int(np.atleast_1d(seeds)[chosen])
+    words = (
+        f"{row.name}: {mission.horizon} steps, {mission.limit} updates "
+        f"(seed {seed}, ties: {mission.robot.ties})"
+    )
+    part.suptitle(words, x=0.01, ha="left", fontsize=10)
+    axes = part.subplots(2, across, sharey="row", height_ratios=[1, STRIP_SHARE], squeeze=False)
+    for (grid, strip), (name, rule), regret in zip(
+        axes.T, row.rules.items(), regrets[:, chosen], strict=False
+    ):
+        trace = run_agent(mission, rule, seed=seed)
+        draw_mission(grid, mission, trace)
+        grid.set_title(f"{name}\n", fontsize=9)
+        grid.text(0, 1.03, f"regret {regret:.2f}", transform=grid.transAxes, va="bottom")
+        grid.set_xlabel("column (cells)", labelpad=-8)
+        _strip(strip, mission, trace, row.intervals, apart=0.025 * across * mission.horizon)
+    for unused in axes[:, len(rules) :].flat:
+        unused.set_visible(False)
+    axes[0, 0].set_ylabel("row (cells)", labelpad=-8)
+    axes[1, 0].set_ylabel("error of\nbelief (cells)")
+
+
+def _strip(
+    axes: Axes, mission: Mission, trace: AgentRun, intervals: Sequence[tuple[int, int]], *, apart: float
+) -> None:
+    """Draw the distance between believed and true cell over time, with numbered updates above."""
+    error = position_error(mission, trace)
+    shade(axes, intervals)
+    axes.stairs(error, np.arange(len(error) + 1), fill=True, color=VERMILLION, zorder=2)
+    levels: list[int] = []  # the last number's time at each height; numbers too close together go higher
+    for number, time in enumerate(trace.times, start=1):
+        axes.axvline(time, color=QUIET, linewidth=0.9, zorder=1, gid="update")
+        level = next((k for k, last in enumerate(levels) if time - last >= apart), len(levels))
+        levels[level : level + 1] = [time]
+        place = (time, 1.02 + 0.2 * level)
+        axes.text(*place, str(number), transform=axes.get_xaxis_transform(), ha="center", va="bottom")
+    axes.set_xlim(0, mission.horizon)
+    axes.set_ylim(0, max(4.0, axes.get_ylim()[1], 1.1 * float(error.max())))
+    axes.grid(axis="y", color=LINES, linewidth=0.5)
+    axes.set_xlabel("time (steps)")
+
+
+def _legend(part: SubFigure, count: int, *, shaded: bool) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [*legend_handles(), Patch(color=VERMILLION, label="error of belief")]
+    if shaded:
+        handles.append(Patch(color=SHADE, label="fast drift"))
+    part.legend(handles=handles, loc="upper center", ncols=4)
+    chosen = f"Each mission is that of {count} whose regrets lie nearest to the average of every rule shown."
+    part.text(0.01, 0.02, chosen, color=QUIET, va="bottom")
+
 
 TIMING_SETTING = "two-burst"
 TRAJECTORY_SETTINGS = ("sparse-late-50", "three-short")

@@ -11,10 +11,9 @@ import numpy as np
 from replan import _loops
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import Sizes, require_memory
-from replan.skip.commands import commands
 from replan.skip.plan_tree import PlanTree, plan_tree
 from replan.skip.propagation import Propagation
-from replan.skip.segments import Segments, WorldStack, walk_segments
+from replan.skip.segments import Segments, WorldStack, commands, walk_segments
 
 SOON = 8  # candidate times whose states get their shared segments together, since every call costs
 

@@ -20,10 +20,9 @@ from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Plan
 from replan.planning.followed import follow, policy_values
-from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.running_estimate import PossibleUpdate
+from replan.schedule.rule import Context, Decision, Need, PossibleUpdate, Rule, register
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, stale_drift
-from replan.schedule.surroundings import around
+from replan.schedule.window import around
 
 
 @register

@@ -17,14 +17,12 @@ import numpy as np
 from replan.forecast.base import Future
 from replan.model.kernel import Indices, Kernel, constant
 from replan.planning.backward_induction import plan, plan_ahead
-from replan.schedule.averaged_worth import Candidates, Choices, best_on_average
+from replan.schedule.averaged_worth import Candidates, Choices, best_on_average, kept_beside
 from replan.schedule.late_programme import Begun, LateProblem, LateProgramme
 from replan.schedule.rule import Context
-from replan.schedule.solved_future import kept_beside
-from replan.skip.commands import commands
 from replan.skip.latency import DelayedPropagation
 from replan.skip.propagation import Propagation, make_propagation
-from replan.skip.segments import WorldStack, stack_world
+from replan.skip.segments import WorldStack, commands, stack_world
 
 
 def knows_late_updates(context: Context) -> bool:

@@ -18,10 +18,9 @@ import numpy as np
 
 from replan import _loops
 from replan.model.kernel import Array, Indices, Kernel
-from replan.skip.commands import commands, commands_through
 from replan.skip.latency import Latency, WaitingPropagation
 from replan.skip.propagation import BeliefPropagation, MapPropagation, Propagation
-from replan.skip.segments import Segments, WorldStack, walk_segments
+from replan.skip.segments import Segments, WorldStack, commands, commands_through, walk_segments
 
 Begun = tuple[int, int]
 """Time of an update, and the steps that it takes."""

@@ -20,19 +20,16 @@ from replan.errors import InputError
 from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, constant
 from replan.planning.backward_induction import plan, plan_ahead
-from replan.schedule.averaged_worth import Candidates, Choices, ChosenUpdates, best_on_average
+from replan.schedule.averaged_worth import Candidates, Choices, ChosenUpdates, best_on_average, solved_future
 from replan.schedule.candidate_table import Problem
 from replan.schedule.late_lookahead import Accuracy, knows_late_updates, weigh_late
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import compared
-from replan.schedule.seeing_lookahead import gains_of_updating
-from replan.schedule.seeing_programme import EQUAL
-from replan.schedule.solved_future import solved_future
+from replan.schedule.seeing_programme import EQUAL, gains_of_updating
 from replan.schedule.update_programme import Programme, candidates_on_average, solve
 from replan.schedule.window import within_window
-from replan.skip.commands import commands
 from replan.skip.propagation import Propagation, make_propagation
-from replan.skip.segments import WorldStack, stack_world
+from replan.skip.segments import WorldStack, commands, stack_world
 
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there

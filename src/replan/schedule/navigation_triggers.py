@@ -1,7 +1,7 @@
 """`fixed-rate`, `distance-travelled` and `path-expired`: the replanning triggers of navigation stacks.
 
 Nav2 replans at a fixed rate, after some distance, or when its path has been used up. The robot knows how far
-it has come only by the path that it believes to follow.
+it has come only by the path that it believes to follow, each state the likeliest successor of the one before.
 """
 
 from __future__ import annotations
@@ -13,8 +13,18 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Indices
-from replan.schedule.believed_path import believed_paths
 from replan.schedule.rule import Context, Decision, Need, Rule, register
+
+
+def believed_paths(context: Context, states: Indices, steps: int) -> Indices:
+    """(R, steps + 1) states under the plan in force, from the `states` (R,) seen at the last update."""
+    policy = context.plan.policy
+    following = context.kernel.most_likely()[np.arange(len(policy)), policy]
+    paths = np.empty((len(states), steps + 1), dtype=np.int64)
+    paths[:, 0] = states
+    for k in range(steps):
+        paths[:, k + 1] = following[paths[:, k]]
+    return paths
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""`periodic`: updates at uniform spacings, rounded linspace(1, T-1, B) (the paper's Per.)."""
+"""`periodic`, `even` and `best-offset`: updates at equal distances, whatever the drift.
+
+`periodic` is the paper's Per., rounded linspace(1, T-1, B), and `best-offset` its Per.-BO, equation (periodic
+offset). `even` is for robots that see where they are: they learn next to nothing at 1 and at T - 1.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from replan.errors import InputError
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 
 
@@ -39,3 +44,81 @@ class Periodic(Rule):
         """Update if the time is one of them."""
         due = holds_time(periodic_times(context.horizon, context.budget), context)
         return Decision(due, f"{context.time} is {'' if due else 'not '}one of the evenly spaced times")
+
+
+@lru_cache(maxsize=64)
+def even_times(horizon: int, budget: int) -> tuple[int, ...]:
+    """Return rint(linspace(0, T, B + 2)[1:-1])."""
+    return tuple(int(t) for t in np.rint(np.linspace(0, horizon, budget + 2)[1:-1]))
+
+
+@register
+@dataclass(frozen=True)
+class Even(Rule):
+    """B times that split the horizon into equal parts."""
+
+    name = "even"
+    needs = frozenset({Need.BUDGET})
+
+    def decide(self, context: Context) -> Decision:
+        """Update if the time is one of them."""
+        due = holds_time(even_times(context.horizon, context.budget), context)
+        return Decision(due, f"{context.time} is {'' if due else 'not '}one of the evenly spaced times")
+
+
+def offset_period(horizon: int, budget: int) -> int:
+    """Return q = floor((T-2) / (B-1)), or 0 for B = 1."""
+    return 0 if budget == 1 else (horizon - 2) // (budget - 1)
+
+
+@lru_cache(maxsize=4096)
+def offset_times(horizon: int, budget: int, offset: int, period: int | None = None) -> tuple[int, ...]:
+    """Return 1 and 1 + o + kq, filled with the latest unused times or truncated to the first B."""
+    period = offset_period(horizon, budget) if period is None else period
+    if budget == 1:
+        return (1,)
+    times = set(sorted({1, *range(1 + offset, horizon, period)})[:budget])
+    unused = (t for t in range(horizon - 1, 0, -1) if t not in times)
+    return tuple(sorted([*times, *(next(unused) for _ in range(budget - len(times)))]))
+
+
+def offset_candidates(horizon: int, budget: int) -> dict[int, tuple[int, ...]]:
+    """Return the paper's schedules by offset: 1..q, and the uniform one as 0. Equal ones appear once."""
+    offsets = {periodic_times(horizon, budget): 0}
+    for offset in range(1, offset_period(horizon, budget) + 1):
+        offsets.setdefault(offset_times(horizon, budget, offset), offset)
+    return {offset: times for times, offset in offsets.items()}
+
+
+@register
+@dataclass(frozen=True)
+class BestOffset(Rule):
+    """A period begun `offset` steps after the first update; offset 0 is the uniform schedule itself."""
+
+    offset: int = 0
+    """Steps by which the period begins after the first update."""
+    period: int | None = None
+    """q, steps between updates; None: the paper's."""
+
+    name = "best-offset"
+    exact_budget = True
+    needs = frozenset({Need.BUDGET})
+
+    def __post_init__(self) -> None:
+        if self.offset < 0:
+            raise InputError(f"offset must not be negative, not {self.offset}")
+        if self.period is not None and self.period < 1:
+            raise InputError(f"period must be at least 1, not {self.period}")
+
+    def times(self, horizon: int, budget: int) -> tuple[int, ...]:
+        """Return the B update times."""
+        if self.offset == 0:
+            return periodic_times(horizon, budget)
+        return offset_times(horizon, budget, self.offset, self.period)
+
+    def decide(self, context: Context) -> Decision:
+        """Update if the time is one of them."""
+        due = holds_time(self.times(context.horizon, context.budget), context)
+        return Decision(
+            due, f"{context.time} is {'' if due else 'not '}on the raster of offset {self.offset}"
+        )

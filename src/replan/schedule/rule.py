@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
-from typing import Any, ClassVar, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,10 +22,45 @@ from replan.model.reward import Reward
 from replan.model.sizes import Sizes
 from replan.model.world import DriftBounds
 from replan.planning.backward_induction import Plan
-from replan.schedule.running_estimate import RunningEstimate
 from replan.schedule.spending import Spending
 from replan.skip.latency import INSTANT, Latency
 from replan.skip.propagation import Execution, Propagation, make_propagation
+
+
+class PossibleUpdate(Protocol):
+    """What an update that is made now would put in force."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        ...
+
+    @property
+    def futures(self) -> tuple[Future, ...]:
+        """The kernels expected from now on."""
+        ...
+
+    @property
+    def cache(self) -> dict[Any, Any]:
+        """Results that rules keep with this update."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RunningEstimate:
+    """What a localised robot holds for the kernel now, and the update that it could make of it."""
+
+    kernel: Kernel = field(repr=False)
+    """The estimate, of the kernel of the step before."""
+    make: Callable[[int], PossibleUpdate] = field(repr=False)
+    """Steps that an update takes -> the update that could be begun now."""
+    plain: bool = False
+    """Whether updates plan by backward induction on this kernel, expect it to stay and draw no ties."""
+
+    @cached_property
+    def update(self) -> PossibleUpdate:
+        """The update that could be made now, if it takes no time; planned on first use."""
+        return self.make(0)
 
 
 class Need(StrEnum):
@@ -226,7 +261,7 @@ class Rule(ABC):
     exact_budget: ClassVar[bool] = False
     """Whether localised robots too spend an exact budget by it, the first update at 1: the paper's rules."""
     weighs_the_state: ClassVar[bool] = False
-    """Whether it weighs how uncertain the state is, and so does not apply to localised robots."""
+    """Whether it weighs the loss of not seeing the state, and so does not apply to localised robots."""
 
     def __init_subclass__(cls) -> None:
         if "name" not in vars(cls):

@@ -8,20 +8,27 @@ where F follows a plan for one step and n' is the plan that an update at t makes
 of its update, by that of the update before where the forecast compares estimates, and by the steps that the
 update took. An update that takes d > 0 steps is worth what the old plan, or waiting, gains in these, and then
 V_{t+d}(n', b - 1, s); drawn durations are averaged.
+
+Look-ahead solves the programme once after an update in every future, for all times until the next one; what
+an update gains is averaged over the futures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 
 import numpy as np
 
+from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.sizes import require_memory
+from replan.planning.backward_induction import Plan, plan, plan_ahead
 from replan.planning.followed import FollowedStep, follow
+from replan.schedule.rule import Context
 from replan.skip.latency import INSTANT, Latency
 
 PlanName = tuple[int, int, int]
@@ -195,3 +202,72 @@ def _better(kept: Worth, updated: Worth, price: float) -> Worth:
     worth[:, 1:] = np.where(due, gains, worth[:, 1:])
     count[:, 1:] = np.where(due, updates[:, :-1] + 1.0, count[:, 1:])
     return worth, count
+
+
+def gains_of_updating(context: Context, states: Indices) -> Array:
+    """(R,) what an update now gains over the best that can be done without, in the futures expected."""
+    total, left = np.zeros(len(states)), min(context.budget_left, context.steps_left)
+    for future, programme in _programmes(context):
+        updated = programme.updated[context.time, programme.problem.in_force][states, left - 1] - (
+            context.price or 0.0
+        )
+        total += future.weight * (updated - programme.kept[context.time][states, left])
+    return total
+
+
+def _programmes(context: Context) -> list[tuple[Future, SeeingProgramme]]:
+    """Return the futures and the best updates in each, kept until the next update."""
+    begin = context.earliest_update
+    limit = min(context.budget, context.horizon - begin)
+    key = gains_of_updating, context.last_update, context.surprise, context.price, limit, context.latency
+    if key not in context.cache:
+        futures = context.reconsidered()
+        told = len(futures) == 1 and not context.reconsiders and bool(context.plan.later)
+        context.cache[key] = [
+            (future, solve_seeing(_problem(context, future, begin, limit, told=told))) for future in futures
+        ]
+    return context.cache[key]
+
+
+def _problem(context: Context, future: Future, begin: int, limit: int, *, told: bool) -> SeeingProblem:
+    """Return one future, and the plans of later updates in it.
+
+    Robots that are told the future plan on it, others on the kernel that they see.
+    """
+    in_force = context.last_update, 0, 0
+    made = _told_plan(context, future, begin) if told else _seen_plan(context, future)
+    return SeeingProblem(
+        future.kernel,
+        context.reward,
+        lambda name, t: (context.plan if name == in_force else made(name)).at(t).policy,
+        compares=False,
+        begin=begin,
+        horizon=context.horizon,
+        in_force=in_force,
+        limit=limit,
+        price=context.price or 0.0,
+        latency=context.latency,
+    )
+
+
+def _told_plan(context: Context, future: Future, begin: int) -> Callable[[PlanName], Plan]:
+    """Return the plan on a known future, which is the same whenever it is made."""
+    ties, steps = context.plan.ties, context.planning_horizon
+    ahead = plan_ahead(
+        future.kernel, context.reward, time=begin, end=context.horizon, horizon=steps, ties=ties
+    )
+    return lambda name: ahead
+
+
+def _seen_plan(context: Context, future: Future) -> Callable[[PlanName], Plan]:
+    """Return a function from update time to the plan on the kernel of the step before, taken to stay."""
+
+    @cache
+    def made(name: PlanName) -> Plan:
+        time, _, steps = name
+        kernel = future.kernel(max(time - 1, context.last_update))
+        arrival = min(time + steps, context.horizon - 1)
+        horizon = min(context.planning_horizon, context.horizon - arrival)
+        return plan(kernel, context.reward, time=arrival, horizon=horizon, ties=context.plan.ties)
+
+    return made

@@ -92,6 +92,12 @@ def as_durations(value: Any) -> Any:
     return value
 
 
+def plain_steps(text: str) -> Any:
+    """Return the `update_steps` of a text as the plain data of a setting, whose keys are texts."""
+    value = as_durations(text)
+    return {str(steps): p for steps, p in value.items()} if isinstance(value, Mapping) else value
+
+
 def _number(text: Any, kind: type) -> Any:
     """Return a text as a number, or as it is if it is none."""
     try:

@@ -15,9 +15,8 @@ import numpy as np
 from replan import _loops
 from replan.model.kernel import Array, Indices, band_results
 from replan.planning.ties import TIE_TOLERANCE
-from replan.skip.commands import commands
 from replan.skip.propagation import BeliefPropagation, MapPropagation, Propagation
-from replan.skip.segments import SERIAL_BELOW, Segments, WorldStack, join_lists
+from replan.skip.segments import SERIAL_BELOW, Segments, WorldStack, commands, join_lists
 
 
 @dataclass(frozen=True, eq=False)

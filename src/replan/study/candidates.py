@@ -19,19 +19,16 @@ import numpy as np
 
 from replan.certificates.certified import Certified, given_away
 from replan.errors import InputError
-from replan.execute.mission import Mission
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import Array
-from replan.schedule.best_offset import BestOffset, offset_candidates
-from replan.schedule.drift_threshold import PACE_WEIGHTS, DriftThreshold
+from replan.schedule.drift_threshold import PACE_WEIGHTS, DriftThreshold, SelfTriggered
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.navigation_triggers import FixedRate
-from replan.schedule.periodic import periodic_times
+from replan.schedule.periodic import BestOffset, offset_candidates, periodic_times
 from replan.schedule.registry import make_rule, registered_rule
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Need, Rule
-from replan.schedule.self_triggered import SelfTriggered
 from replan.schedule.spending import FIRST_UPDATE
 
 Search = Literal["paper", "equal", "exact"]

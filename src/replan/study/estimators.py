@@ -11,9 +11,8 @@ import numpy as np
 from replan.errors import InputError
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE
 from replan.estimate.drift_bounds import OnlineDriftBounds, WithOnlineBounds
-from replan.estimate.estimator import Estimator, Tracked, TrueKernel
+from replan.estimate.estimator import Estimator, Nearby, Tracked, TrueKernel
 from replan.estimate.family_filter import FamilyFilter
-from replan.estimate.nearby import Nearby
 from replan.estimate.slip_mle import PooledSlip
 from replan.execute.mission import Mission
 from replan.model.slip import SlipKernel

@@ -21,8 +21,7 @@ from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import has_optimum, optimum
 from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
 from replan.evaluation.rollouts import rollout, sampled_regret
-from replan.execute.mission import Mission
-from replan.execute.timeline import make_timeline
+from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import Array, Indices
 from replan.results.measure import CellMeasure, Measure
 from replan.schedule.rule import Decision, Need, Rule

@@ -17,7 +17,7 @@ from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission
 from replan.results.run import Run
 from replan.schedule.ask import update_chances
-from replan.schedule.best_offset import BestOffset
+from replan.schedule.periodic import BestOffset
 from replan.schedule.rule import Rule
 from replan.schedule.spending import FIRST_UPDATE
 from replan.skip.propagation import Execution
@@ -27,11 +27,18 @@ from replan.study.protocol import parameters
 from replan.study.rule_source import RULES, RuleSource
 from replan.study.versions import versions
 from replan.suite.cards import OWN_WORLD, AuthorStatement, Card, Tuning, world_regrets
-from replan.suite.catalogue import BLIND, EXECUTIONS, VERSION, SuiteWorld, suite_executions, suite_worlds
+from replan.suite.catalogue import (
+    BLIND,
+    EXECUTIONS,
+    VERSION,
+    SuiteRobot,
+    SuiteWorld,
+    suite_executions,
+    worlds_with_room,
+)
+from replan.suite.families import require_weather
 from replan.suite.fresh_check import check_missions, first_fault
-from replan.suite.measured import require_weather
 from replan.suite.score import Regrets, mean_score, score_matrix
-from replan.worlds.forecasts import ForecastKind
 
 Compute = Callable[[Study], Run]
 """Computes a study on some engine."""
@@ -43,7 +50,7 @@ def make_card(
     compute: Compute,
     *,
     tune: bool = False,
-    forecast: ForecastKind = "frozen",
+    robot: SuiteRobot | None = None,
     executions: Sequence[Execution] = EXECUTIONS,
 ) -> Card:
     """Return the card of a rule.
@@ -53,9 +60,10 @@ def make_card(
     given : hyper-parameters that are not the class's defaults
     compute : runs a study and returns its records
     tune : choose one parameter set for all worlds, by its mean score on the tune part
-    forecast : what the robot expects of the steps ahead
+    robot : its forecast, the steps that an update takes, and how it acts meanwhile; left out, the paper's
     executions : the robots on which the rule is measured, if it applies to them
     """
+    robot = robot or SuiteRobot()
     require_weather()
     require_one_file(source)
     require_own_name(source)
@@ -63,25 +71,29 @@ def make_card(
         raise InputError("--tune chooses all parameters: leave --set out")
     rule, tuning = source.make(**given), own_tuning(source)
     executions = applicable(rule, executions)
-    require_no_fault(source, rule, forecast, executions)
+    if not worlds_with_room("test", robot):
+        raise InputError(f"no world of the suite has room for updates of {robot.latency}")
+    require_no_fault(source, rule, robot, executions)
     if tune:
-        rule, tuning = tuned(source, rule, compute, forecast, executions)
-        require_no_fault(source, rule, forecast, executions)
+        rule, tuning = tuned(source, rule, compute, robot, executions)
+        require_no_fault(source, rule, robot, executions)
     chosen = parameters(rule)
-    regrets = measured(source.name, chosen, tuning, compute, forecast, executions)
+    regrets = measured(source.name, chosen, tuning, compute, robot, executions)
     return Card(
-        name=card_name(rule, tuning, forecast),
+        name=card_name(rule, tuning, robot),
         rule=shown_name(source),
         source=source.text,
         source_sha256=source_digest(source),
         needs=sorted(rule.needs),
         parameters={} if tuning is not None and tuning.on == OWN_WORLD else chosen,
-        forecast=forecast,
-        worlds=world_regrets(regrets, executions),
+        forecast=robot.forecast,
+        update_steps=robot.update_steps,
+        meanwhile=robot.meanwhile,
+        worlds=world_regrets(regrets, executions, robot),
         stated_by_author=AuthorStatement(
             tuning=tuning,
             versions=versions(),
-            decision_seconds=decision_seconds(rule, forecast, executions),
+            decision_seconds=decision_seconds(rule, robot, executions),
         ),
     ).sealed()
 
@@ -94,11 +106,11 @@ def applicable(rule: Rule, executions: Sequence[Execution]) -> tuple[Execution, 
     return found
 
 
-def card_name(rule: Rule, tuning: Tuning | None, forecast: ForecastKind) -> str:
+def card_name(rule: Rule, tuning: Tuning | None, robot: SuiteRobot) -> str:
     """Return the name that tables show: the rule, given parameters, and all that is not usual."""
     words = [rule.name] if tuning else [rule.name, *(f"{key}={value}" for key, value in _unusual(rule))]
     tuned = ["tuned"] if tuning and tuning.on != OWN_WORLD else []
-    return ", ".join([" ".join(words), *tuned, *([forecast] if forecast != "frozen" else [])])
+    return ", ".join([" ".join(words), *tuned, *robot.unusual()])
 
 
 def _unusual(rule: Rule) -> Iterator[tuple[str, Any]]:
@@ -117,10 +129,10 @@ def shown_name(source: RuleSource) -> str:
 
 
 def require_no_fault(
-    source: RuleSource, rule: Rule, forecast: ForecastKind, executions: Sequence[Execution]
+    source: RuleSource, rule: Rule, robot: SuiteRobot, executions: Sequence[Execution]
 ) -> None:
     """Raise `InputError` that names the first fault of a rule, if the check finds one."""
-    if fault := first_fault(source, set_values(parameters(rule)), forecast, executions):
+    if fault := first_fault(source, set_values(parameters(rule)), robot, executions):
         raise InputError(f"{rule.name}: {fault}")
 
 
@@ -144,16 +156,16 @@ def own_tuning(source: RuleSource) -> Tuning | None:
 
 
 def tuned(
-    source: RuleSource, rule: Rule, compute: Compute, forecast: ForecastKind, executions: Sequence[Execution]
+    source: RuleSource, rule: Rule, compute: Compute, robot: SuiteRobot, executions: Sequence[Execution]
 ) -> tuple[Rule, Tuning]:
     """Return the candidate with the best mean score on the tune part; the first among equal ones."""
     candidates = rule.candidates()
     if not candidates:
         raise InputError(f"{source.name} has no candidates to choose from: define the method `candidates`")
-    worlds = suite_worlds("tune")
+    worlds = worlds_with_room("tune", robot)
     axis = {"set": set_values(parameters(rule)), "tune": False}
     found = _by_entry(
-        compute(_study(source.name, worlds, axis, forecast, executions, measure="candidates")),
+        compute(_study(source.name, worlds, axis, robot, executions, measure="candidates")),
         "candidate_regrets",
     )
     scores = [
@@ -169,14 +181,14 @@ def measured(
     chosen: dict[str, Any],
     tuning: Tuning | None,
     compute: Compute,
-    forecast: ForecastKind,
+    robot: SuiteRobot,
     executions: Sequence[Execution],
     version: str = VERSION,
 ) -> Regrets:
     """Return the exact regrets of a rule on the test part of a version of the suite."""
     own = tuning is not None and tuning.on == OWN_WORLD
     axis = {"tune": True} if own else {"set": set_values(chosen), "tune": False}
-    study = _study(rule, suite_worlds("test", version), axis, forecast, executions, measure="exact")
+    study = _study(rule, worlds_with_room("test", robot, version), axis, robot, executions, measure="exact")
     return _by_entry(compute(study), "exact_regret")
 
 
@@ -188,7 +200,7 @@ def set_values(chosen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def decision_seconds(rule: Rule, forecast: ForecastKind, executions: Sequence[Execution]) -> float:
+def decision_seconds(rule: Rule, robot: SuiteRobot, executions: Sequence[Execution]) -> float:
     """Return the median time of a decision, compiled beforehand.
 
     A blind robot's rule names the update after the first one, that of a localised robot answers for one step.
@@ -207,16 +219,16 @@ def decision_seconds(rule: Rule, forecast: ForecastKind, executions: Sequence[Ex
             UpdateTimes(mission, rule)(progress, start)
         return time.perf_counter() - began
 
-    for mission in check_missions(forecast, blind or executions):
+    for mission in check_missions(robot, blind or executions):
         seconds(mission)
-    return round(median(seconds(mission) for mission in check_missions(forecast, blind or executions)), 6)
+    return round(median(seconds(mission) for mission in check_missions(robot, blind or executions)), 6)
 
 
 def _study(
     rule: str,
     worlds: Sequence[SuiteWorld],
     axis: dict[str, Any],
-    forecast: ForecastKind,
+    robot: SuiteRobot,
     executions: Sequence[Execution],
     *,
     measure: str,
@@ -228,7 +240,7 @@ def _study(
             "settings": [{"base": dict(world.data), "name": world.name} for world in worlds],
             "rules": [{"rule": rule, **axis}],
             "executions": list(executions),
-            "forecasts": [forecast],
+            **robot.axes(),
             "measure": [measure],
             "decisions": False,
         },

@@ -15,13 +15,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from replan.errors import InputError
 from replan.results.measure import canonical
+from replan.skip.latency import Meanwhile
 from replan.skip.propagation import Execution
 from replan.study.axes import StrictModel
-from replan.suite.catalogue import VERSION, VERSIONS, suite_hash, suite_worlds
+from replan.suite.catalogue import VERSION, VERSIONS, SuiteRobot, suite_hash, worlds_with_room
 from replan.suite.score import Regrets
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import one_line
@@ -85,10 +86,24 @@ class Card(StrictModel):
     parameters: dict[str, Any]
     forecast: ForecastKind = "frozen"
     """Forecast of the steps ahead."""
+    update_steps: int | dict[str, float] = 0
+    """Steps that an update takes, or their probabilities; a card leaves it out where it is 0."""
+    meanwhile: Meanwhile = "go-on"
+    """Acting while an update runs; a card leaves it out where it is go-on."""
     worlds: list[WorldRegret]
     stated_by_author: AuthorStatement
     hash: str = ""
     """SHA-256 of everything above but times."""
+
+    @model_validator(mode="after")
+    def _is_a_robot(self) -> Card:
+        _ = self.robot
+        return self
+
+    @property
+    def robot(self) -> SuiteRobot:
+        """The robot on which the rule was measured."""
+        return SuiteRobot(self.forecast, self.update_steps, self.meanwhile)
 
     @property
     def own_world(self) -> bool:
@@ -109,8 +124,18 @@ class Card(StrictModel):
 
     def content_hash(self) -> str:
         """Return the hash that the card should state."""
-        content = self.model_dump(mode="json", exclude={"hash": True, **TIMES})
+        content = self.model_dump(mode="json", exclude={"hash": True, **TIMES, **self._usual_latency})
         return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+    @property
+    def _usual_latency(self) -> dict[str, bool]:
+        """Fields that are left out, as pydantic excludes them; cards made before they existed stay whole."""
+        usual = SuiteRobot()
+        return {
+            name: True
+            for name in ("update_steps", "meanwhile")
+            if self.__dict__[name] == usual.__dict__[name]
+        }
 
     def sealed(self) -> Card:
         """Return the card with its hash."""
@@ -118,23 +143,26 @@ class Card(StrictModel):
 
     def text(self) -> str:
         """Return the card as JSON, one line for each world."""
-        data = self.model_dump(mode="json")
+        data = self.model_dump(mode="json", exclude=self._usual_latency)
         worlds = ",\n".join(f"  {json.dumps(world)}" for world in data.pop("worlds"))
         lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in data.items()]
         return "{\n" + ",\n".join([*lines, f' "worlds": [\n{worlds}\n ]']) + "\n}\n"
 
 
-def world_regrets(regrets: Regrets, executions: Sequence[Execution]) -> list[WorldRegret]:
+def world_regrets(regrets: Regrets, executions: Sequence[Execution], robot: SuiteRobot) -> list[WorldRegret]:
     """Return the entries of a card, in the order of the suite."""
     return [
         WorldRegret(name=name, execution=kind, regret=round(regrets[name, kind], DECIMALS) + 0.0)
-        for name, kind in expected_entries(VERSION, executions)
+        for name, kind in expected_entries(VERSION, executions, robot)
     ]
 
 
-def expected_entries(version: str, executions: Sequence[Execution]) -> list[tuple[str, Execution]]:
-    """Return world and execution of every entry that a card with these executions must have."""
-    return [(world.name, kind) for world in suite_worlds("test", version) for kind in executions]
+def expected_entries(
+    version: str, executions: Sequence[Execution], robot: SuiteRobot
+) -> list[tuple[str, Execution]]:
+    """Return world and execution of every entry that a card with these executions and robot must have."""
+    worlds = worlds_with_room("test", robot, version)
+    return [(world.name, kind) for world in worlds for kind in executions]
 
 
 def read_card(path: Path) -> Card:

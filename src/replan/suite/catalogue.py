@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -19,11 +19,11 @@ from typing import Any, Literal
 from replan.errors import InputError, did_you_mean
 from replan.execute.mission import Mission
 from replan.results.measure import canonical
-from replan.schedule.even import Even
+from replan.schedule.periodic import Even
 from replan.schedule.rule import Need, Rule
+from replan.skip.latency import Meanwhile, as_durations, check_meanwhile, describe_latency, read_durations
 from replan.skip.propagation import Execution
-from replan.suite.families import FAMILIES, Data, Draws
-from replan.suite.measured import MEASURED
+from replan.suite.families import FAMILIES, MEASURED, Data, Draws
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import parse_toml, read_toml
 from replan.worlds.settings import (
@@ -57,6 +57,40 @@ BUILT_IN = ("paper", "hand-made", "nsbridge")
 
 
 @dataclass(frozen=True)
+class SuiteRobot:
+    """The robot on which a rule is measured, apart from its execution."""
+
+    forecast: ForecastKind = "frozen"
+    """Forecast of the steps ahead."""
+    update_steps: int | dict[str, float] = 0
+    """Steps that an update takes, or their probabilities, as in a setting."""
+    meanwhile: Meanwhile = "go-on"
+    """Acting while an update runs."""
+
+    def __post_init__(self) -> None:
+        read_durations(as_durations(self.update_steps))
+        check_meanwhile(self.meanwhile)
+
+    @property
+    def latency(self) -> str:
+        """Duration of updates and the action meanwhile in words; "instant" if updates take no time."""
+        return describe_latency(self.update_steps, self.meanwhile)
+
+    def unusual(self) -> list[str]:
+        """Return in words what differs from the paper's robot."""
+        usual = SuiteRobot()
+        words = ((self.forecast, usual.forecast), (self.latency, usual.latency))
+        return [word for word, usual_word in words if word != usual_word]
+
+    def axes(self) -> dict[str, Any]:
+        """Return the robot as axes of a study."""
+        axes = {"forecasts": [self.forecast]}
+        if self.latency == SuiteRobot().latency:
+            return axes
+        return axes | {"update_steps": [self.update_steps], "meanwhile": [self.meanwhile]}
+
+
+@dataclass(frozen=True)
 class SuiteWorld:
     """A world of the suite, as the setting of a mission."""
 
@@ -77,9 +111,24 @@ class SuiteWorld:
         """The setting."""
         return parse_setting(dict(self.data), where=self.name)
 
-    def mission(self, execution: Execution = "map", forecast: ForecastKind = "frozen") -> Mission:
-        """Return the mission of this world, with another execution or forecast."""
-        return make_mission(self.setting, execution=execution, forecast=forecast)
+    def mission(self, execution: Execution = "map", robot: SuiteRobot | None = None) -> Mission:
+        """Return the mission of this world, with another execution or robot."""
+        robot = robot or SuiteRobot()
+        return make_mission(
+            self.setting,
+            execution=execution,
+            forecast=robot.forecast,
+            update_steps=as_durations(robot.update_steps),
+            meanwhile=robot.meanwhile,
+        )
+
+    def has_room(self, robot: SuiteRobot) -> bool:
+        """Return whether the budget fits the robot's updates, and the robot can wait if it is to."""
+        try:
+            self.mission(robot=replace(robot, forecast="frozen"))
+        except InputError:
+            return False
+        return True
 
     def scored(self, execution: Execution) -> bool:
         """Return whether `even` and `floor` are far enough apart for a score."""
@@ -122,6 +171,12 @@ def suite_worlds(part: Part, version: str = VERSION) -> list[SuiteWorld]:
     if part not in FIRST_SEED:
         raise InputError(f"a part of the suite is tune or test, not {part!r}")
     return [world for world in _all_worlds() if world.part == part and world.since <= version]
+
+
+def worlds_with_room(part: Part, robot: SuiteRobot, version: str = VERSION) -> list[SuiteWorld]:
+    """Return the worlds of a part in which the robot's updates have room."""
+    worlds = suite_worlds(part, version)
+    return worlds if robot.latency == "instant" else [world for world in worlds if world.has_room(robot)]
 
 
 def suite_world(name: str) -> SuiteWorld:

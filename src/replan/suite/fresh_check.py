@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -24,9 +25,8 @@ from replan.evaluation.rule_checks import check_rule
 from replan.execute.mission import Mission
 from replan.skip.propagation import Execution
 from replan.study.rule_source import RuleSource, find_rule
-from replan.suite.catalogue import suite_worlds
+from replan.suite.catalogue import SuiteRobot, worlds_with_room
 from replan.suite.families import FAMILIES
-from replan.worlds.forecasts import ForecastKind
 
 START = (
     "import sys; sys.path[:] = sys.argv[3:]; from replan.suite.fresh_check import main; main(*sys.argv[1:3])"
@@ -47,29 +47,32 @@ PASSED_ON = {inspect.__file__, traceback.__file__}
 """Files whose functions look at the stack for their caller."""
 
 
-def check_missions(forecast: ForecastKind, executions: Sequence[Execution]) -> list[Mission]:
-    """Return the smallest world of each drawn family of the test part, with the executions in turn."""
-    missions = []
+def check_missions(robot: SuiteRobot, executions: Sequence[Execution]) -> list[Mission]:
+    """Return the smallest world of each drawn family of the test part, with the executions in turn.
+
+    Worlds in which the robot's updates have no room are left out.
+    """
+    missions, possible = [], worlds_with_room("test", robot)
     for index, family in enumerate(FAMILIES):
-        found = (world for world in suite_worlds("test") if world.family == family)
-        worlds = [world.mission(executions[index % len(executions)], forecast) for world in found]
-        missions.append(min(worlds, key=lambda mission: mission.world.states * mission.horizon))
+        found = (world for world in possible if world.family == family)
+        if worlds := [world.mission(executions[index % len(executions)], robot) for world in found]:
+            missions.append(min(worlds, key=lambda mission: mission.world.states * mission.horizon))
     return missions
 
 
 def first_fault(
-    source: RuleSource, parameters: dict[str, Any], forecast: ForecastKind, executions: Sequence[Execution]
+    source: RuleSource, parameters: dict[str, Any], robot: SuiteRobot, executions: Sequence[Execution]
 ) -> str | None:
     """Return the first fault of a rule, None if none shows. Parameters are as study files give them."""
     if source.text is None:
-        found = check_rule(source.make(**parameters), *check_missions(forecast, executions), most=1)
+        found = check_rule(source.make(**parameters), *check_missions(robot, executions), most=1)
         return str(found[0]) if found else None
     text = source.text if source.in_file else None
     request = {
         "rule": source.name,
         "text": text,
         "parameters": parameters,
-        "forecast": forecast,
+        "robot": asdict(robot),
         "executions": executions,
     }
     with TemporaryDirectory() as folder:
@@ -91,7 +94,7 @@ def first_fault(
 def main(asked: str, answered: str) -> None:
     """Check the rule of a request file and write its first fault, or null."""
     request = json.loads(Path(asked).read_text(encoding="utf-8"))
-    missions = check_missions(request["forecast"], request["executions"])
+    missions = check_missions(SuiteRobot(**request["robot"]), request["executions"])
     seen: list[str] = []
     place = request["rule"].rpartition(":")[0]
     sys.addaudithook(_watch(seen, place if place.endswith(".py") else place.replace(".", "/")))

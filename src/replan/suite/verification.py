@@ -21,8 +21,8 @@ from replan.study.rule_source import RuleSource, find_rule
 from replan.suite.benchmark import Compute, card_name, measured, own_tuning, require_own_name, set_values
 from replan.suite.cards import OWN_WORLD, TOLERANCE, Card, Tuning, expected_entries
 from replan.suite.catalogue import FIRST_VERSION, VERSIONS, suite_executions, suite_hash
+from replan.suite.families import require_weather
 from replan.suite.fresh_check import first_fault
-from replan.suite.measured import require_weather
 
 
 def verify_card(
@@ -57,7 +57,7 @@ def incomparable(card: Card) -> Iterator[str]:
         yield f"the card is of suite {version} {card.suite.hash[:12]}, this replan has {has}"
         return
     listed = [(world.name, world.execution) for world in card.worlds]
-    expected = expected_entries(version, card.executions)
+    expected = expected_entries(version, card.executions, card.robot)
     if lacking := [entry for entry in expected if entry not in set(listed)]:
         yield f"the card lacks {lacking[0][0]}, {lacking[0][1]}, and {len(lacking) - 1} more"
     elif len(listed) != len(expected) or not listed:
@@ -120,7 +120,7 @@ def _unbound(card: Card, source: RuleSource) -> Iterator[str]:
         yield fault
     for kind in set(card.executions) - set(suite_executions(rule)):
         yield f"{rule.name} does not apply to execution {kind}, which the card has"
-    if (name := card_name(rule, tuning, card.forecast)) != card.name:
+    if (name := card_name(rule, tuning, card.robot)) != card.name:
         yield f"the card is named {card.name!r}, its rule and parameters {name!r}"
 
 
@@ -140,11 +140,11 @@ def _untrue_tuning(tuning: Tuning | None, rule: Rule) -> str | None:
 
 def _recomputed(card: Card, source: RuleSource, compute: Compute) -> Iterator[str]:
     """Yield the differences between what the rule does on this machine and the card."""
-    if fault := first_fault(source, set_values(card.parameters), card.forecast, card.executions):
+    if fault := first_fault(source, set_values(card.parameters), card.robot, card.executions):
         yield f"check_rule: {fault}"
         return
     tuning = card.stated_by_author.tuning
-    robot = card.forecast, card.executions
+    robot = card.robot, card.executions
     found = measured(source.name, card.parameters, tuning, compute, *robot, version=card.suite.version)
     wrong = [key for key, regret in card.regrets.items() if not abs(found[key] - regret) <= TOLERANCE]
     for name, execution in wrong[:1]:

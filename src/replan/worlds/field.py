@@ -15,8 +15,7 @@ from replan.errors import InputError
 from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
 from replan.model.sizes import require_memory
-from replan.worlds.cf_dataset import to_field
-from replan.worlds.field_file import matching, read_field
+from replan.worlds.field_file import matching, read_field, to_field
 from replan.worlds.flow_grid import heading_velocities
 from replan.worlds.parameters import (
     DatedParameters,

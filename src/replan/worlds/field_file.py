@@ -1,24 +1,206 @@
-"""Vector fields from NetCDF files and Zarr stores, read with xarray."""
+"""Vector fields from NetCDF files, Zarr stores and xarray datasets.
+
+Datasets follow the CF conventions, or nearly do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from replan.errors import InputError, require_extra
-from replan.worlds.cf_dataset import (
-    DIRECTIONS,
-    UNREADABLE,
-    axis_of,
-    decoded,
-    first_line,
-    to_field,
-    velocity_variable,
-)
+from replan.model.kernel import Array
 from replan.worlds.vector_field import VectorField
+
+FASTEST = 150.0
+"""Speed in m/s beyond which a value is a fill value that nobody declared."""
+M_PER_S = {"m s-1": 1.0, "m/s": 1.0, "m s^-1": 1.0, "m s**-1": 1.0, "m.s-1": 1.0, "meters per second": 1.0}
+M_PER_S |= {"metres per second": 1.0, "meter second-1": 1.0, "m sec-1": 1.0, "m/sec": 1.0}
+M_PER_S |= {"cm s-1": 0.01, "cm/s": 0.01, "km/h": 1 / 3.6, "km h-1": 1 / 3.6}
+M_PER_S |= {"knot": 0.514444, "knots": 0.514444, "kt": 0.514444}
+METRES = {"": 1.0, "m": 1.0, "metre": 1.0, "metres": 1.0, "meter": 1.0, "meters": 1.0, "km": 1000.0}
+DIRECTIONS = {"east": ("eastward", ("u", "uo", "u10")), "north": ("northward", ("v", "vo", "v10"))}
+"""How standard names of velocities begin, and usual names of their variables."""
+AXES = {
+    "time": ("T", ("time",), ("time", "t")),
+    "y": ("Y", ("latitude", "projection_y_coordinate"), ("lat", "latitude", "y")),
+    "x": ("X", ("longitude", "projection_x_coordinate"), ("lon", "longitude", "x")),
+}
+"""`axis` attribute, standard names and usual names of each axis."""
+UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, IndexError, ImportError, EOFError)
+
+
+def to_field(
+    dataset: Any, *, name: str = "dataset", east: str | None = None, north: str | None = None, level: int = 0
+) -> VectorField:
+    """Return the field of an xarray `Dataset`; its axes may have any order and direction."""
+    dataset = decoded(dataset, name)
+    components, axes = [], {}
+    for direction, variable in (("east", east), ("north", north)):
+        found = velocity_variable(dataset, name, direction, variable)
+        if found is None:
+            raise InputError(f"{name}: no {DIRECTIONS[direction][0]} velocity: name one with {direction!r}")
+        own = {axis: axis_of(found, name, axis) for axis in AXES}
+        if axes and own != axes:
+            raise InputError(f"{name}: the velocities to the east and to the north have different axes")
+        axes = own
+        components.append(_component(found, name, list(axes.values()), level))
+    x, y = (dataset[axes[axis]] for axis in ("x", "y"))
+    degrees = _is_degrees(x, "lon")
+    if degrees != _is_degrees(y, "lat"):
+        raise InputError(f"{name}: one axis is in degrees and the other is not")
+    values = np.stack(components, axis=-1)
+    coordinates = [_seconds(dataset[axes["time"]], name), *(_numbers(axis, name, degrees) for axis in (y, x))]
+    if degrees:
+        coordinates[2] = _unwrapped(coordinates[2])
+    for k, axis in enumerate(axes.values()):
+        order = np.argsort(coordinates[k])
+        values, coordinates[k] = np.take(values, order, axis=k), coordinates[k][order]
+        if len(order) < 2:
+            raise InputError(f"{name}: {axis!r} has {len(order)} values; two are needed at least")
+        if (np.diff(coordinates[k]) <= 0).any():
+            raise InputError(f"{name}: {axis!r} has the same value twice")
+    return _masked(name, coordinates, values, degrees)
+
+
+def decoded(dataset: Any, name: str) -> Any:
+    """Return the dataset with decoded times; `Unit` is taken for `units`."""
+    import xarray
+
+    if not isinstance(dataset, xarray.Dataset):
+        raise InputError(f"{name}: must be an xarray Dataset, not {type(dataset).__name__}")
+    renamed = dataset.copy()
+    for variable in renamed.variables.values():
+        for key in ("Unit", "Units", "unit"):
+            if key in variable.attrs and "units" not in variable.attrs:
+                variable.attrs["units"] = variable.attrs[key]
+    try:
+        return xarray.decode_cf(renamed)
+    except UNREADABLE as error:
+        raise InputError(f"{name}: its times cannot be read ({first_line(error)})") from None
+
+
+def velocity_variable(dataset: Any, name: str, direction: str, named: str | None) -> Any:
+    """Return the variable of a component, None if there is none."""
+    if named is not None:
+        if named not in dataset.data_vars:
+            raise InputError(
+                f"{name}: no variable {named!r} (there are {', '.join(map(str, dataset.data_vars))})"
+            )
+        return dataset[named]
+    begins, usual = DIRECTIONS[direction]
+    tests = (
+        lambda key, attributes: str(attributes.get("standard_name", "")).startswith(begins),
+        lambda key, attributes: key.lower().startswith(begins),
+        lambda key, attributes: key.lower() in usual,
+    )
+    for test in tests:
+        found = [key for key, each in dataset.data_vars.items() if test(str(key), each.attrs)]
+        if len(found) > 1:
+            raise InputError(f"{name}: {' and '.join(map(repr, found))}: name one with {direction!r}")
+        if found:
+            return dataset[found[0]]
+    return None
+
+
+def axis_of(variable: Any, name: str, axis: str) -> str:
+    """Return the dimension of a variable that is the axis."""
+    letter, standard, usual = AXES[axis]
+    for dimension in variable.dims:
+        attributes = variable[dimension].attrs if dimension in variable.coords else {}
+        if attributes.get("standard_name") in standard or attributes.get("axis") == letter:
+            return str(dimension)
+    for dimension in variable.dims:
+        if str(dimension).lower() in usual or (axis == "time" and _is_time(variable, dimension)):
+            if dimension not in variable.coords:
+                raise InputError(f"{name}: {variable.name!r} has no values along {dimension!r}")
+            return str(dimension)
+    shown = ", ".join(map(str, variable.dims))
+    raise InputError(f"{name}: {variable.name!r} has no {axis} axis among its axes ({shown})")
+
+
+def _is_time(variable: Any, dimension: Any) -> bool:
+    return dimension in variable.coords and variable[dimension].dtype.kind == "M"
+
+
+def _component(variable: Any, name: str, order: Iterable[str], level: int) -> Array:
+    """(n, Y, X) m/s of a component."""
+    order = list(order)
+    for other in (dimension for dimension in variable.dims if dimension not in order):
+        if not -variable.sizes[other] <= level < variable.sizes[other]:
+            raise InputError(f"{name}: {other!r} has {variable.sizes[other]} values, so no level {level}")
+        variable = variable.isel({other: level})
+    unit = str(variable.attrs.get("units", "m s-1")).strip().lower()
+    if unit not in M_PER_S:
+        raise InputError(f"{name}: {variable.name!r} is in {unit!r}, not in m s-1")
+    if variable.dtype.kind not in "fiu":
+        raise InputError(f"{name}: {variable.name!r} is not numbers")
+    return M_PER_S[unit] * variable.transpose(*order).values.astype(float)
+
+
+def _is_degrees(axis: Any, short: str) -> bool:
+    named = f"{axis.name} {axis.attrs.get('standard_name', '')}".lower()
+    return short in named or str(axis.attrs.get("units", "")).lower().startswith("degree")
+
+
+def _numbers(axis: Any, name: str, degrees: bool) -> Array:
+    """(n,) values of an axis in degrees or metres."""
+    unit = str(axis.attrs.get("units", "")).strip().lower()
+    if not degrees and unit not in METRES:
+        raise InputError(f"{name}: {axis.name!r} is in {unit!r}, neither in degrees nor in m")
+    values = axis.values.astype(float) * (1.0 if degrees else METRES[unit])
+    if not np.isfinite(values).all():
+        raise InputError(f"{name}: {axis.name!r} has missing values")
+    return values
+
+
+def _seconds(axis: Any, name: str) -> Array:
+    """(n,) seconds since 1970 of the time axis."""
+    if axis.dtype.kind != "M":
+        raise InputError(
+            f"{name}: {axis.name!r} is not dates and times (units such as 'hours since 2020-01-01')"
+        )
+    return axis.values.astype("datetime64[ns]").astype("int64") / 1e9
+
+
+def _unwrapped(longitudes: Array) -> Array:
+    """(X,) longitudes without a jump in the region they cover, whose middle is within 180 degrees of 0."""
+    if not len(longitudes):
+        return longitudes
+    wrapped = longitudes % 360
+    ordered = np.sort(wrapped)
+    gaps = np.diff(np.concatenate([ordered, ordered[:1] + 360]))
+    west = ordered[(int(np.argmax(np.round(gaps, 6))) + 1) % len(ordered)]
+    whole = gaps.max() < 2 * np.median(gaps)  # all around the globe: any cut will do
+    unwrapped = -180 + (wrapped + 180) % 360 if whole else west + (wrapped - west) % 360
+    return unwrapped - 360 * np.round((unwrapped.min() + unwrapped.max()) / 720)
+
+
+def _masked(name: str, coordinates: list[Array], values: Array, degrees: bool) -> VectorField:
+    """Return the field of (n, Y, X, 2) values: points with a missing one are land, empty times left out."""
+    missing = np.asarray(~np.isfinite(values).all(axis=3))
+    used = ~missing.reshape(len(missing), -1).all(axis=1)
+    if used.sum() < 2:
+        raise InputError(f"{name}: fewer than two times with a velocity")
+    times, (y, x), values, missing = coordinates[0][used], coordinates[1:], values[used], missing[used]
+    land = np.asarray(missing.any(axis=0))
+    if land.all():
+        raise InputError(f"{name}: at every point the velocity is missing at some time")
+    values = np.where(land[None, :, :, None], 0.0, values)
+    if (fastest := float(np.abs(values).max())) > FASTEST:
+        raise InputError(f"{name}: a velocity of {fastest:g} m/s: is a fill value not declared?")
+    return VectorField(name, times, x, y, values, land, degrees)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of an error of another package."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]
+
 
 SUFFIXES = (".nc", ".nc4", ".cdf", ".zarr")
 """Ends of the names of files and stores in a folder."""

@@ -12,8 +12,8 @@ import pytest
 
 from page_data import data_of, record
 from replan.evaluation.agent_runs import run_agent
-from replan.evaluation.budget_curve import BudgetCurve
-from replan.execute.timeline import make_timeline
+from replan.evaluation.scale import BudgetCurve
+from replan.execute.mission import make_timeline
 from replan.report.page.run_page import write_page
 from replan.report.world_drawing import CELL
 from replan.results.run import Run

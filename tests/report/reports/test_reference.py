@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.evaluation.budget_curve import budget_curve
+from replan.evaluation.scale import budget_curve
 from replan.report.reports import reference
 from replan.schedule.lookahead import Lookahead
 from replan.worlds.settings import PAPER_SETTINGS, load_setting, make_mission

@@ -13,8 +13,7 @@ from replan.model.slip import MOVES
 from replan.report.reports import reference
 from replan.results.measure import Measure
 from replan.robots.crazyflie.flight import FlightLog, fly
-from replan.robots.crazyflie.flight_log import write_flight_log
-from replan.robots.crazyflie.flight_report import drawn_tracks, flight_figure, table_3
+from replan.robots.crazyflie.flight_report import drawn_tracks, flight_figure, table_3, write_flight_log
 from replan.robots.crazyflie.flights import (
     VALIDATION_LAYOUTS,
     Flights,

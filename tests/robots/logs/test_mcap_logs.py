@@ -12,8 +12,7 @@ from tests.robots.ros2.conftest import AWAY, SETTING, hall
 from replan import Agent, Lookahead, SimulatedRobot, load_setting, make_mission
 from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
-from replan.robots.logs.mcap_log import FLOAT32, INFO, LAYOUT, TOPICS, WARNING
-from replan.robots.logs.mission_log import beliefs, write_mission_log
+from replan.robots.logs.mcap_log import FLOAT32, INFO, LAYOUT, TOPICS, WARNING, beliefs, write_mission_log
 from replan.robots.ros2.drive_log import DriveLog
 from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
 from replan.robots.ros2.scheduler_service import SchedulerService

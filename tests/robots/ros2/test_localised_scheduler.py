@@ -1,21 +1,15 @@
 """A localised robot under Nav2: what it learns at no update, and when its path is no longer good enough."""
 
-import tomllib
-
 import numpy as np
 import pytest
 from tests.robots.ros2.conftest import SETTING
 
 from replan.estimate.estimator import Observation
 from replan.model.slip import SlipKernel
+from replan.robots.planar_transforms import cells_shown
 from replan.robots.ros2.drive import restore, save
-from replan.robots.ros2.floor import NEAR, KnownFloor
-from replan.robots.ros2.halls import HALLS, draw_hall
-from replan.robots.ros2.local_costmap import cells_shown
+from replan.robots.ros2.floor import NEAR, FastestWays, KnownFloor, PathInForce
 from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
-from replan.robots.ros2.simulation import SETTING as SIMULATED
-from replan.robots.ros2.simulation import TRIGGERS, Asking, HallRobot, Timer, drive_mission
-from replan.robots.ros2.ways import FastestWays, PathInForce
 from replan.schedule.last_moment import LastMoment
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap
@@ -204,33 +198,6 @@ def test_fastest_ways_are_those_of_a_search_by_hand():
             assert PathInForce.found_on(CellMap(0.5, (5, 6), blocked), np.array(way), ways).slowness == (
                 pytest.approx(1.0)
             )
-
-
-@pytest.mark.parametrize("name", HALLS)
-def test_in_every_hall_it_is_as_fast_as_1_hz_with_a_twentieth_of_the_replans(name):
-    asking = TRIGGERS["replan, last-moment"]()
-    often, ours = [], []
-    for seed in range(4):
-        hall = draw_hall(name, seed)
-        often.append(drive_mission(HallRobot(hall, seed), Timer(1)))
-        ours.append(drive_mission(HallRobot(hall, seed), asking))
-    assert all(driven.arrived for driven in ours)
-    replans = sum(len(driven.replans) for driven in ours)
-    assert replans <= sum(len(driven.replans) for driven in often) / 20
-    assert sum(driven.seconds for driven in ours) <= 1.1 * sum(driven.seconds for driven in often)
-    if name == "nothing changes":
-        assert max(len(driven.replans) for driven in ours) <= 1
-
-
-def test_the_setting_of_the_simulation_knows_nothing_of_what_will_change():
-    setting = parse_setting(tomllib.loads(SIMULATED))
-    assert (setting.patches, setting.forecast, setting.drift.profile(9).std()) == ([], None, 0.0)
-    assert isinstance(TRIGGERS["replan, last-moment"](), Asking)
-
-
-def test_a_seed_draws_the_same_hall_again_and_another_seed_another():
-    for name in list(HALLS)[:-1]:
-        assert draw_hall(name, 3).changes == draw_hall(name, 3).changes != draw_hall(name, 4).changes
 
 
 def test_the_time_until_a_path_comes_is_measured_and_known_to_the_next_mission(tmp_path):

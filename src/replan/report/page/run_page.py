@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from replan.errors import InputError
-from replan.report.benchmark_page import NOTE, profile_svg, result_words
-from replan.report.page.assemble import assemble, figure_panel, table_panel
-from replan.report.page.glossary import glossary
+from replan.report.leaderboard import NOTE, profile_svg, result_words
+from replan.report.page.assemble import assemble, figure_panel, glossary, table_panel
 from replan.report.page.setting_view import Causes, KnownResults, Shown, setting_view
 from replan.report.regret_words import headline
 from replan.report.reports import beyond as beyond_report

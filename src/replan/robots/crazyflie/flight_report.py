@@ -1,8 +1,13 @@
-"""Table 3 and its figure: success, collisions and cost of flights beside the paper's, and the ways flown."""
+"""What is left of flights: an MCAP file that Foxglove opens, and Table 3 with its figure.
+
+The file has poses, setpoints, poles, and updates with their reasons; the table has success, collisions and
+cost beside the paper's; the figure has the ways flown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +19,7 @@ from replan.results.key import Record, RecordKey
 from replan.results.pivot import group
 from replan.results.run import Run
 from replan.results.table import Table
-from replan.robots.crazyflie.flight import FlightOutcome
+from replan.robots.crazyflie.flight import FlightOutcome, Flown
 from replan.robots.crazyflie.flights import Track
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,
@@ -23,14 +28,85 @@ from replan.robots.crazyflie.layouts import (
     POLE_RADIUS,
     SAFETY_RADIUS,
     START,
+    Layout,
     centres,
     layout,
     state_of,
 )
+from replan.robots.logs.mcap_log import (
+    FRAME,
+    INFO,
+    WARNING,
+    McapLog,
+    decision_message,
+    line_message,
+    path_message,
+    pose_at,
+    pose_message,
+    stamp,
+)
+from replan.schedule.rule import Decision
 from replan.study.protocol import bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+POLE_HEIGHT = 1.0  # m
+
+Message = tuple[float, str, dict[str, Any]]  # seconds, topic, message
+
+
+def write_flight_log(path: str | Path, flown: Flown, layout: Layout, *, drone: int = 0) -> None:
+    """Write the log of one drone's flight."""
+    with McapLog(path) as log:
+        for message in sorted(_messages(flown, layout, drone), key=lambda message: message[0]):
+            log.add(*message)
+
+
+def _messages(flown: Flown, layout: Layout, drone: int) -> list[Message]:
+    log = flown.log
+    found: list[Message] = [(float(log.times[0]), "/scene", _poles(layout))]
+    for topic, places in (("/robot/pose", log.positions), ("/robot/setpoint", log.setpoints)):
+        found += [
+            (float(t), topic, pose_message(float(t), p))
+            for t, p in zip(log.times, places[:, drone].tolist(), strict=True)
+            if all(x == x for x in p)  # JSON has no NaN
+        ]
+    flight = log.positions[:, drone]
+    seconds = float(log.times[-1])
+    found.append((seconds, "/path", path_message(seconds, flight[~(flight != flight).any(axis=1)])))
+    for event in flown.agents[drone].log:
+        if event.what in ("update", "kept plan"):
+            at = float(log.times[log.moves <= event.time - 1][-1])
+            decision = replace(event.decision or Decision(True, ""), reason=event.why)
+            found += [
+                (at, "/log", line_message(at, f"{event.what} at {event.time}: {event.why}")),
+                (at, "/decisions", decision_message(event.time, decision, event.state)),
+            ]
+    if flown.aborted:
+        found.append((seconds, "/log", line_message(seconds, f"aborted: {flown.aborted}", level=WARNING)))
+    if flown.landing:
+        level = INFO if flown.landing.outcome == "landed" else WARNING
+        found.append((seconds, "/log", line_message(seconds, str(flown.landing), level=level)))
+    return found
+
+
+def _poles(layout: Layout) -> dict[str, Any]:
+    size = {"x": 2 * POLE_RADIUS, "y": 2 * POLE_RADIUS, "z": POLE_HEIGHT}
+    cylinders = [
+        {
+            "pose": pose_at((x, y, POLE_HEIGHT / 2)),
+            "size": size,
+            "bottom_scale": 1.0,
+            "top_scale": 1.0,
+            "color": {"r": 0.5, "g": 0.5, "b": 0.5, "a": 1.0},
+        }
+        for x, y in layout.poles.tolist()
+    ]
+    entity = {"timestamp": stamp(0.0), "frame_id": FRAME, "id": "poles", "cylinders": cylinders}
+    return {"deletions": [], "entities": [entity]}
+
 
 TITLES = {"none": "no obstacles", "sparse": "sparse obstacles", "dense": "dense obstacles"}
 COLUMNS = ("rule", "", "success", "paper", "collisions", "paper", "cost", "paper", "cost difference")

@@ -16,8 +16,7 @@ from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import Plan
 from replan.planning.ties import Ties
-from replan.robots.ros2.floor import KnownFloor
-from replan.robots.ros2.ways import FastestWays, PathInForce, plan_of
+from replan.robots.ros2.floor import FastestWays, KnownFloor, PathInForce, plan_of
 from replan.schedule.rule import Decision
 from replan.worlds.cell_map import CellMap
 

@@ -6,8 +6,9 @@ for it: the path is the plan in force until the next one comes; with a forecast 
 is the one made on the forecast. An update that is due stays due until a path comes.
 
 A localised robot, the default, gives its pose at every question. It learns at no update which cells within
-the range of its sensors are blocked and how slippery the floor is (`floor`), and weighs its path against the
-one that its planner would find now (`ways`). Otherwise it is blind between updates, as the paper's is.
+the range of its sensors are blocked and how slippery the floor is (`KnownFloor`), and weighs its path
+against the one that its planner would find now (`FastestWays`). Otherwise it is blind between updates, as the
+paper's is.
 
 The time from a "replan" to the new path is measured. From the next mission on the rule of a localised robot
 knows that its updates take this long, and asks that much earlier.
@@ -25,8 +26,8 @@ from numpy.typing import ArrayLike
 from replan.errors import InputError
 from replan.execute.agent import Agent
 from replan.model.kernel import Array, Indices
+from replan.robots.planar_transforms import cells_shown
 from replan.robots.ros2.drive import Drive, ReceivedPath, blind_robot, robot_that_sees
-from replan.robots.ros2.local_costmap import cells_shown
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.worlds.cell_map import CellMap

@@ -13,10 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from replan.errors import InputError
-from replan.robots.planar_transforms import TransformTree, pose_of
+from replan.robots.planar_transforms import TransformTree, occupancy_of, pose_of
 from replan.robots.ros2 import messages
 from replan.robots.ros2.dds import Bus, Call
-from replan.robots.ros2.local_costmap import occupancy_of
 from replan.robots.ros2.messages import REQUESTS, RESPONSES, TYPE_HASHES, Distro, Nav2, shape_of
 from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService
 

@@ -101,7 +101,7 @@ def _bounded(rows: int, columns: int) -> np.ndarray:
 
 
 def _corridors(rng: np.random.Generator) -> Hall:
-    """Corridors of 1 m around 15 blocks; three stretches are closed for a while, one gets wet."""
+    """Corridors of 1 m around 15 blocks; four stretches are closed and stay so, one gets wet."""
     walls = _bounded(22, 34)
     stretches: list[Box] = []
     for i, j in product(range(3), range(5)):
@@ -109,7 +109,7 @@ def _corridors(rng: np.random.Generator) -> Hall:
     stretches += [(1 + 6 * i, 4 + 6 * j, 2, 2) for i, j in product(range(4), range(5))]
     stretches += [(4 + 6 * i, 1 + 6 * j, 2, 2) for i, j in product(range(3), range(6))]
     chosen = [stretches[k] for k in rng.choice(len(stretches), 5, replace=False)]
-    changes = [Change(box, _soon(rng, 35), FOREVER) for box in chosen[:4]]
+    changes = [Change(box, _soon(rng, 35)) for box in chosen[:4]]
     wet = Change(chosen[4], _soon(rng, 25), wet=True)
     return Hall("corridors", walls, (1, 1), (20, 32), (*changes, wet))
 

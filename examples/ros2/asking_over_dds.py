@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hall_robot import LONGEST, SETTING, HallRobot, PathTrigger
+
 from replan.robots.ros2 import messages
 from replan.robots.ros2.dds import Bus
-from replan.robots.ros2.simulation import LONGEST, SETTING, HallRobot, PathTrigger
 from replan.worlds.map_file import OccupancyMap
 
 _PATIENT = 60.0  # seconds until a wait is given up

@@ -12,14 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from halls import CELL, DRY, Change, Hall
 
 from replan.estimate.estimator import Observation
 from replan.model.kernel import Array
 from replan.model.slip import MOVES, SlipKernel
-from replan.robots.ros2.floor import KnownFloor
-from replan.robots.ros2.halls import CELL, DRY, Change, Hall
+from replan.robots.ros2.floor import FastestWays, KnownFloor
 from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
-from replan.robots.ros2.ways import FastestWays
 from replan.schedule.last_moment import LastMoment
 from replan.worlds.map_file import OCCUPIED, OccupancyMap
 from replan.worlds.settings import parse_setting

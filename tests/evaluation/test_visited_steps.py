@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.evaluation.remaining_actions import RemainingActions
-from replan.evaluation.visited_steps import interval_steps, one_by_one
+from replan.evaluation.visited_steps import RemainingActions, interval_steps, one_by_one
 from replan.planning.followed import follow_action
 from tiny_worlds import tiny_missions
 

@@ -8,8 +8,8 @@ from replan.evaluation.exact import evaluate
 from replan.evaluation.rollouts import rollout
 from replan.model.kernel import constant
 from replan.planning.backward_induction import grid_over_time_of
+from replan.schedule.fixed import Random
 from replan.schedule.periodic import Periodic
-from replan.schedule.random import Random
 
 N, HORIZON = 5, 14
 SHAPE, STATES = (N, N), N * N
