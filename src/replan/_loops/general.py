@@ -221,3 +221,13 @@ def by_action(successors, probabilities, lists, chances):
             for k in range(used, lists.shape[2]):
                 lists[s, a, k] = lists[s, a, max(used, 1) - 1]
                 chances[s, a, k] = 0.0
+
+
+@jit
+def add_by_slot(slots, weights, out):
+    """Add (S, A, k) weights to (S, A, w) `out`, where (S, k) slots say."""
+    states, actions, width = weights.shape
+    for s in range(states):
+        for a in range(actions):
+            for k in range(width):
+                out[s, a, slots[s, k]] += weights[s, a, k]

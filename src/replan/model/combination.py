@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from replan import _loops
-from replan.model.general_kernel import GeneralKernel, merge_successors
+from replan.model.general_kernel import GeneralKernel, in_slots, merge_successors, merged_slots
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.sizes import require_memory
 from replan.model.slip import SlipKernel
@@ -79,13 +79,7 @@ def side_by_side(kernels: Sequence[GeneralKernel]) -> tuple[Indices, list[Array]
     first = kernels[0].successors
     if all(each.successors is first or np.array_equal(each.successors, first) for each in kernels):
         return first, [each.probabilities for each in kernels]
-    successors = np.concatenate([each.successors for each in kernels], axis=1)
-    merged, lists = successors, []
-    for k in range(len(kernels)):
-        padded = [
-            each.probabilities if i == k else np.zeros_like(each.probabilities)
-            for i, each in enumerate(kernels)
-        ]
-        merged, own = merge_successors(successors, np.concatenate(padded, axis=2))
-        lists.append(own)
-    return merged, lists
+    merged, slots = merged_slots(np.concatenate([each.successors for each in kernels], axis=1))
+    ends = np.cumsum([each.successors.shape[1] for each in kernels])[:-1]
+    parts = zip(np.split(slots, ends, axis=1), kernels, strict=True)
+    return merged, [in_slots(own, each.probabilities, merged.shape[1]) for own, each in parts]

@@ -222,22 +222,32 @@ class GeneralKernel:
 
 def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Array]:
     """Sort each row's successors and add up the weights of equal ones."""
+    merged, slots = merged_slots(successors)
+    return merged, in_slots(slots, weights, merged.shape[1])
+
+
+def merged_slots(successors: Indices) -> tuple[Indices, Indices]:
+    """Return (S, w) the distinct successors of (S, k) lists, ascending, and (S, k) where each one is there.
+
+    Rows with fewer than w are padded with their last one.
+    """
     order = np.argsort(successors, axis=1, kind="stable")
-    successors = np.take_along_axis(successors, order, axis=1)
-    weights = np.take_along_axis(weights, order[:, None, :], axis=2)
+    ascending = np.take_along_axis(successors, order, axis=1)
     is_new = np.ones(successors.shape, dtype=bool)
-    is_new[:, 1:] = successors[:, 1:] != successors[:, :-1]
-    if is_new.all():
-        return successors, weights
+    is_new[:, 1:] = ascending[:, 1:] != ascending[:, :-1]
     slot = is_new.cumsum(axis=1) - 1
-    width = int(slot.max()) + 1
-    rows = np.arange(len(successors))[:, None]
-    merged_successors = np.repeat(successors[:, -1:], width, axis=1)
-    merged_successors[rows, slot] = successors
-    merged = np.zeros((*weights.shape[:2], width))
-    for k in range(successors.shape[1]):  # one slot of each row at a time, so that none is written twice
-        merged[rows[:, 0], :, slot[:, k]] += weights[:, :, k]
-    return merged_successors, merged
+    merged = np.repeat(ascending[:, -1:], int(slot.max()) + 1, axis=1)
+    np.put_along_axis(merged, slot, ascending, axis=1)
+    slots = np.empty_like(slot)
+    np.put_along_axis(slots, order, slot, axis=1)
+    return merged, slots
+
+
+def in_slots(slots: Indices, weights: Array, width: int) -> Array:
+    """(S, A, width) sums of (S, A, k) weights by (S, k) slots."""
+    sums = np.zeros((*weights.shape[:2], width))
+    _loops.general.add_by_slot(slots, np.ascontiguousarray(weights, dtype=float), sums)
+    return sums
 
 
 def successor_lists(given: ArrayLike, states: int) -> Indices:
