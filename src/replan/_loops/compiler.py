@@ -10,47 +10,47 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from importlib import import_module
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numba
 from numba.core import config
-from numba.np import linalg
-
-LINALG: Any = linalg
-
-
-def _register_arrays() -> None:
-    """Load numba's functions of arrays without its look for BLAS, which imports all of `scipy.linalg`.
-
-    SciPy is installed with replan, so the answer is known. Code that calls BLAS still loads it.
-    """
-    look_for_blas = getattr(LINALG, "ensure_blas", None)
-    LINALG.ensure_blas = lambda: None
-    try:
-        import_module("numba.np.arraymath")
-    finally:
-        LINALG.ensure_blas = look_for_blas
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 
-_register_arrays()
+class LoadedCode(FunctionCache):
+    """Numba's cache on disk. Loading code prepares numba for memory, not for compiling."""
+
+    def load_overload(self, sig, target_context):
+        """Return the code cached for a signature, or None.
+
+        Numba would first register every function that it can compile, which takes a quarter of a second.
+        Cached code calls numba's memory only; without an entry the compiler does the rest itself.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 def jit(function, *, signature: str | None = None, **options):
     """Compile without the interpreter lock, cached where possible: now for a given signature, else on use."""
-    compiler = partial(numba.njit, signature, nogil=True, **options)
+    compiled = numba.njit(nogil=True, **options)(function)
+    with suppress(RuntimeError, OSError):
+        compiled._cache = _cache_of(function)  # pyright: ignore[reportAttributeAccessIssue]
+    if signature is not None:
+        compiled.compile(signature)
+        compiled.disable_compile()
+    return compiled
+
+
+def _cache_of(function) -> LoadedCode:
+    """Return the function's cache, or raise `RuntimeError` or `OSError` where nothing can be kept."""
     try:
-        return compiler(cache=True)(function)
+        return LoadedCode(function)
     except (RuntimeError, OSError):
-        pass
-    try:
         with _cached_in(_private_folder()):
-            return compiler(cache=True)(function)
-    except (RuntimeError, OSError):
-        return compiler()(function)
+            return LoadedCode(function)
 
 
 def _private_folder() -> Path:

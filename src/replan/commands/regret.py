@@ -110,7 +110,7 @@ def regret(
         chosen = ChosenRule.from_options(rule, named.mission)
         doing("computing the regret of every step")
         evaluation = exact.evaluate(reach, chosen.rule, best=best)
-        times = _times(reach, chosen.rule, seed)
+        times = _times(reach, chosen.rule, evaluation, seed)
         doing("computing the best possible")
         scale = regret_scale(reach, best=best)
         most = None if named.mission.spending.price is None else best_objective(named.mission)
@@ -193,8 +193,11 @@ def _notes(mission: Mission, rule: Rule, evaluation: Evaluation, seed: int) -> d
     return notes
 
 
-def _times(mission: Mission, rule: Rule, seed: int) -> list[int]:
-    """Return the update times of one mission."""
+def _times(mission: Mission, rule: Rule, evaluation: Evaluation, seed: int) -> list[int]:
+    """Return the update times of one mission: the only ones that it can have, else those of a rollout."""
+    kinds = [step["kind"] for step in _steps(evaluation.steps)]
+    if "either" not in kinds:
+        return [t for t, kind in enumerate(kinds) if kind == "update"]
     updates = rollout(mission, rule, [seed], trace=True).updates
     assert updates is not None
     return np.flatnonzero(updates[0]).tolist()
