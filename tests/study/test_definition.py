@@ -1,5 +1,6 @@
 """STUDY.toml: what it spells out to, and one line for every fault."""
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from replan.errors import InputError
 from replan.report.reports import paper_rules
 from replan.study.cells import entries
 from replan.study.definition import builtin_studies, load_study, parse_study
+from replan.suite.catalogue import suite_worlds
 from replan.worlds.settings import PAPER_SETTINGS
 
 SMALL = {"name": "small", "settings": ["two-burst"], "rules": ["periodic"]}
@@ -218,3 +220,25 @@ def test_a_setting_may_be_given_as_a_table_with_a_name():
         study_of(settings=[{"base": table}])
     with pytest.raises(InputError, match="mine: 'budget'"):
         entries(study_of(settings=[{"base": {**table, "budget": "3"}, "name": "mine"}]), version="1")
+
+
+def test_a_family_of_the_suite_is_all_of_its_worlds():
+    study = study_of(settings=[{"suite": "tune/terrain", "vary": {"budget": [1, "no limit"]}}])
+    worlds = [world for world in suite_worlds("tune") if world.family == "terrain"]
+    found = {entry.key.setting: json.loads(entry.cell.setting) for entry in entries(study, version="1")}
+    assert len(found) == 2 * len(worlds) == 56
+    for world in worlds:
+        for budget, number in ((1, 1), ("no limit", world.setting.build().horizon - 1)):
+            expected = world.setting.model_copy(update={"budget": number})
+            assert found[f"{world.name} budget={budget}"] == expected.model_dump(
+                mode="json", exclude_none=True
+            )
+    longer = study_of(settings=[{"base": "two-burst", "vary": {"budget": ["no limit"], "horizon": [30]}}])
+    assert [json.loads(entry.cell.setting)["budget"] for entry in entries(longer, version="1")] == [29]
+    for axis, said in (
+        ({"suite": "test/lava"}, "the suite has no family 'test/lava'"),
+        ({"suite": 3}, "may have `vary`, and nothing else"),
+        ({"suite": "test/terrain", "base": "two-burst"}, "may have `vary`, and nothing else"),
+    ):
+        with pytest.raises(InputError, match=said):
+            study_of(settings=[axis])

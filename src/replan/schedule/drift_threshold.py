@@ -105,6 +105,17 @@ class SelfTriggered(Rule):
         return Decision(due, reason, drift, self.threshold, {"drift": drift})
 
 
+@dataclass(frozen=True)
+class UnforcedDrift(SelfTriggered):
+    """As `self-triggered`, for a robot that may keep updates.
+
+    It is not registered: name it `replan.schedule.drift_threshold:UnforcedDrift`.
+    """
+
+    name = "unforced-drift"
+    exact_budget = False
+
+
 @dataclass(frozen=True, eq=False)
 class LocalDrift(Rule):
     """Update when the accumulated drift of some cell on the planned way reaches the threshold."""

@@ -25,6 +25,8 @@ from replan.worlds.field_file import matching
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import SPENDING, parse_setting, replace_spending
 
+NO_LIMIT = "no limit"
+"""Varied budget that allows an update at every step."""
 RulePoint = tuple[str, str, dict[str, Any]]  # name of an entry, label of a point, fields of its cells
 
 
@@ -234,8 +236,10 @@ def _setting_points(axis: SettingAxis) -> Iterator[tuple[str, dict[str, Any]]]:
         changed = replace_spending(
             json.loads(json.dumps(data)), {key: given[key] for key in given if key in SPENDING}
         )
-        for key, value in zip(axis.vary, values, strict=True):
+        for key, value in given.items():
             _put(changed, key, value, where=axis.where)
+        if given.get("budget") == NO_LIMIT:
+            changed["budget"] = parse_setting(changed | {"budget": 1}, where=axis.where).build().horizon - 1
         varied = " ".join(f"{key}={_shown(value)}" for key, value in zip(axis.vary, values, strict=True))
         name = f"{axis.name or Path(axis.where).stem} {varied}".strip()
         checked = parse_setting(changed, where=f"{axis.where} {varied}".strip())

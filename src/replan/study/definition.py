@@ -31,6 +31,7 @@ from replan.study.candidates import Search
 from replan.study.estimators import EXACT_ESTIMATORS, FOR_LOCALISED, check_estimator
 from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.parameters import builtin_names, one_line, parse_toml, read_toml
+from replan.worlds.settings import FAMILIES
 
 Density = Literal["none", "sparse", "dense"]
 StatedBounds = Literal["right", "too-small", "too-large", "shifted"]
@@ -206,12 +207,27 @@ def _where_budgets_are(error: ValidationError) -> str:
 
 def _block(data: dict[str, Any], where: str) -> Block:
     """The block with files of settings and rules taken from beside the study."""
+    if isinstance(data.get("settings"), list):
+        data = data | {"settings": [each for axis in data["settings"] for each in _members(where, axis)]}
     beside = {
         key: [_beside(where, axis, name) for axis in data[key]]
         for key, name in (("settings", "base"), ("rules", "rule"))
         if isinstance(data.get(key), list)
     }
     return Block.model_validate(data | beside)
+
+
+def _members(where: str, axis: Any) -> list[Any]:
+    """Return the axes of a family's settings in place of the axis that names the family."""
+    named = [key for key in FAMILIES if isinstance(axis, dict) and key in axis]
+    if not named:
+        return [axis]
+    (key,) = named
+    others = {name: value for name, value in axis.items() if name != key}
+    if not isinstance(axis[key], str) or not others.keys() <= {"vary"}:
+        raise InputError(f'{where}: a table with {key} = "PART/FAMILY" may have `vary`, and nothing else')
+    settings = FAMILIES[key](axis[key])
+    return [{"base": dict(data), "name": name, **others} for name, data in settings.items()]
 
 
 def _beside(where: str, axis: Any, key: str) -> Any:

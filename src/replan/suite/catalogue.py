@@ -24,6 +24,7 @@ from replan.schedule.rule import Need, Rule
 from replan.skip.latency import Meanwhile, as_durations, check_meanwhile, describe_latency, read_durations
 from replan.skip.propagation import Execution
 from replan.suite.families import FAMILIES, MEASURED, Data, Draws
+from replan.worlds import settings
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import parse_toml, read_toml
 from replan.worlds.settings import (
@@ -177,6 +178,19 @@ def worlds_with_room(part: Part, robot: SuiteRobot, version: str = VERSION) -> l
     """Return the worlds of a part in which the robot's updates have room."""
     worlds = suite_worlds(part, version)
     return worlds if robot.latency == "instant" else [world for world in worlds if world.has_room(robot)]
+
+
+def suite_settings(family: str) -> dict[str, Mapping[str, Any]]:
+    """Return the settings of a family by name, for studies: "test/thin-ice", "tune/terrain"."""
+    part, _, name = family.partition("/")
+    worlds = [world for world in _all_worlds() if (world.part, world.family) == (part, name)]
+    if not worlds:
+        known = dict.fromkeys(f"{world.part}/{world.family}" for world in _all_worlds())
+        raise InputError(f"the suite has no family {family!r}{did_you_mean(family, known)}")
+    return {world.name: world.data for world in worlds}
+
+
+settings.FAMILIES["suite"] = suite_settings
 
 
 def suite_world(name: str) -> SuiteWorld:

@@ -5,7 +5,7 @@ A setting is the parameters of a world together with those of a mission in it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -120,6 +120,8 @@ class Setting(WorldParameters):
         return self.budget
 
 
+FAMILIES: dict[str, Callable[[str], Mapping[str, Mapping[str, Any]]]] = {}
+"""Functions that return the data of a family's settings by name; studies name a family by key, as `suite`."""
 OTHER_SECTIONS = {"screen", "scheduler"}
 """Sections of a setting file that are not part of the setting: the explorer's, and that of `replan ros`."""
 SEARCHED = 20_000_000

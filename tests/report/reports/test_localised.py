@@ -4,8 +4,16 @@ import pytest
 
 from replan import Spending, evaluate, load_setting, make_mission, make_rule
 from replan.evaluation.optimal_schedule import feedback_regrets
-from replan.report.reports.localised import budget_table, estimate_table, price_table, replans_figure
+from replan.report.reports.localised import (
+    budget_table,
+    estimate_table,
+    price_table,
+    replans_figure,
+    suite_table,
+)
+from replan.schedule.drift_threshold import UnforcedDrift
 from replan.study.definition import load_study
+from replan.suite.catalogue import suite_world
 from study_runs import computed
 
 
@@ -64,3 +72,23 @@ def test_the_figure_has_a_point_for_every_rate_and_budget(run):
     assert len(rates.get_xdata()) == 5 and max(rates.get_xdata()) == pytest.approx(39)
     assert even.get_xdata() == pytest.approx([1]) and len(ours.get_xdata()) == 2
     assert min(ours.get_ydata()) <= min(rates.get_ydata()) + 0.01
+
+
+def test_the_suites_table_sums_worlds_and_takes_the_best_point_of_a_grid(tmp_path):
+    study = load_study("localised-suite")[0].model_dump(mode="json", by_alias=True, exclude_none=True)
+    kept = ("terrain-mild", "kernels-1013", "kernels-1005")
+    for block in study["blocks"]:
+        block["settings"] = [each for each in block["settings"] if each.get("name", each["base"]) in kept]
+    rows = rows_of(suite_table(computed(study, tmp_path)), 2)
+    worlds = [suite_world(name) for name in kept[1:]]
+    missions = [world.mission("localised").with_spending(Spending.at_most(2)) for world in worlds]
+    floors = sum(feedback_regrets(mission, 2)[-1] for mission in missions)
+    assert rows["best possible", "2"][1].split()[0] == f"{floors:.2f}"
+    drift = [
+        [evaluate(mission, UnforcedDrift(threshold)) for mission in missions]
+        for threshold in (0.05, 0.1, 0.2, 0.4, 0.8)
+    ]
+    least = min(drift, key=lambda each: sum(one.regret for one in each))
+    regret, updates = (sum(getattr(one, name) for one in least) for name in ("regret", "expected_updates"))
+    assert rows["drift threshold", "2"][1] == f"{regret:.2f} ({updates / 2:.2f})"
+    assert rows["never", "no limit"][1].endswith("(0.00)")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import groupby
+from math import inf
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from replan.report.reports import REPORTS, table_of
 from replan.report.style import BLUE, QUIET, VERMILLION, arrange, new_figure, save, style
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.run import Run
 from replan.results.table import Table, number
+from replan.study.estimators import TRACKED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,6 +89,55 @@ def _budget_names(budgets: list[int]) -> list[str]:
     return ["no limit" if budget == NO_LIMIT else f"at most {budget}" for budget in budgets]
 
 
+HAND_MADE = "hand-made"
+"""Family of the built-in settings."""
+
+
+def kind_and_limit(record: Record) -> tuple[str, str]:
+    """Return the suite's family of a record's setting, and its budget."""
+    name, _, budget = record["setting"].partition(" budget=")
+    kind, _, number = name.rpartition("-")
+    return kind if number.isdigit() else HAND_MADE, budget
+
+
+@table_of("localised-suite", "localised-suite")
+def suite_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+    """Return the total exact regret by family, rule and budget; of a grid its best point in each cell."""
+    sums: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for record in run.records:
+        key = *kind_and_limit(record), record["rule"], record["label"]
+        sums.setdefault(key, []).append((record["exact_regret"], record["expected_updates"]))
+    worlds = {kind: len(cells) for (kind, *_), cells in sums.items()}
+    best: dict[tuple[str, ...], tuple[float, float]] = {}
+    for (*key, _), cells in sums.items():
+        regret, updates = (sum(each) for each in zip(*cells, strict=True))
+        best[*key,] = min(best.get((*key,), (inf, 0.0)), (regret, updates))
+    limits = list(dict.fromkeys(limit for _, limit, _ in best))
+    rows = [
+        (rule, limit, *(_with_updates(*best[kind, limit, rule], worlds[kind]) for kind in worlds))
+        for rule in sorted(run.rules, key=lambda rule: rule == BEST_POSSIBLE)
+        for limit in limits
+        if (HAND_MADE, limit, rule) in best
+    ]
+    return Table(
+        title="Robots that know where they are, on worlds drawn at random",
+        columns=("rule", "at most", *(f"{kind} ({count})" for kind, count in worlds.items())),
+        labels=2,
+        rows=rows,
+        notes=(
+            "Total exact regret over the worlds of a family and, in brackets, the mean number of updates in "
+            "missions: the thin-ice, crosswind and terrain settings, and the test part of suite v1. Ties "
+            f"{run.ties}, forecast frozen, kernel tracked, rules with their defaults. drift threshold: the "
+            "best of five thresholds in each cell, no update forced. "
+            f"{BEST_POSSIBLE}: the best feedback rule, which knows the future.",
+        ),
+    )
+
+
+def _with_updates(regret: float, updates: float, worlds: int) -> str:
+    return f"{regret:z.2f} ({updates / worlds:.2f})"
+
+
 @table_of("localised", "localised-prices")
 def price_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
     """Return regret, updates and both together where updates have a price."""
@@ -126,6 +179,43 @@ def estimate_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
             "a mission; last-moment, at most the setting's budget. true-kernel: what the last update showed; "
             "tracked: the kernel of the step before, at every step; nearby: that within so many cells, "
             "elsewhere as last seen; model-family: learned from the robot's own moves.",
+        ),
+    )
+
+
+@table_of("localised-learned", "localised-learned")
+def learned_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+    """Return sampled regret and updates on an estimate beside those on the tracked kernel, by family."""
+    missions: dict[tuple[str, str, str], list[tuple[Record, Record]]] = {}
+    tracked = {record["setting"]: record for record in run.records if record["estimator"] == TRACKED}
+    for record in run.records:
+        if record["estimator"] != TRACKED:
+            kind, limit = kind_and_limit(record)
+            key = "rover" if kind.startswith("rover-") else kind, limit, record["estimator"]
+            missions.setdefault(key, []).append((tracked[record["setting"]], record))
+    rows = []
+    for key, pairs in missions.items():
+        more = np.concatenate([run.returns[known["cell"]] - run.returns[own["cell"]] for known, own in pairs])
+        regrets, updates = (
+            np.mean([[each[column] for each in pair] for pair in pairs], axis=0)
+            for column in ("sampled_regret", "mean_updates")
+        )
+        error = more.std(ddof=1) / np.sqrt(len(more))
+        figures = (f"{each:z.3f}" for each in (*regrets, *updates))
+        rows.append((*key, len(pairs), len(more), *figures, f"{more.mean():z.3f} ± {error:.3f}"))
+    return Table(
+        title="Robots that know where they are: what they learn on the way",
+        columns=(
+            *("family", "at most", "estimate", "worlds", "missions", "regret, tracked", "regret"),
+            *("updates, tracked", "updates", "regret more than tracked"),
+        ),
+        labels=3,
+        rows=rows,
+        notes=(
+            "Means over missions of suite v1's test part, as many in each world of a family, last-moment; "
+            "± the standard error of the paired difference. tracked: the true kernel of the step before; "
+            "model-family: one wind or one slip, learned from every step; nearby-3: the true kernel within "
+            "three cells, elsewhere as last seen.",
         ),
     )
 
