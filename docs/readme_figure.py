@@ -1,155 +1,99 @@
-"""The picture of the README: the question, how rules answer it, and what each answer costs.
+"""The picture of the README: what replans at the right moment save, for both kinds of robots.
 
-Run `python docs/readme_figure.py` in the repository to write docs/images/readme.png again.
+Its figures are those of docs/tables. Run `python docs/readme_figure.py` to write docs/images/readme.png.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from replan.evaluation.agent_runs import run_agent
-from replan.evaluation.exact import regret as exact_regret
-from replan.model.kernel import Array
-from replan.report.reports import paper_rules
-from replan.report.style import (
-    BLACK,
-    LINES,
-    ORANGE,
-    SKY,
-    arrange,
-    new_figure,
-    rule_colour,
-    save_png,
-    shade,
-    style,
-    update_rows,
-)
-from replan.schedule.rule import Rule
-from replan.study.protocol import Bench, choose
-from replan.worlds.mars_rover import PiecewiseDrift, Rover
-from replan.worlds.settings import load_setting, make_mission
+from replan.report.style import GREEN, LINES, QUIET, arrange, new_figure, save_png, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SETTING = "two-burst"
-SHOWN_RULES = (*paper_rules(), "lookahead")
-SHOWN_TIMES = ("periodic", "regret-guided", "lookahead")
-PATH = Path("docs/images/readme.png")
-
-EXECUTIONS = {
-    "map": ("robot acts on its likeliest cell (as in the paper)", SKY),
-    "belief": ("robot acts on its whole belief", ORANGE),
-}
-
-
-@dataclass(frozen=True)
-class ReadmeData:
-    """Data of the picture."""
-
-    budget: int
-    slip: Array  # (T,) probability that a move goes wrong
-    intervals: Sequence[tuple[int, int]]  # [begin, end) of fast drift
-    schedules: Mapping[str, tuple[int, ...]]  # of the rules in SHOWN_TIMES
-    regrets: Mapping[str, Mapping[str, float]]  # rule -> execution -> exact regret
-    ties: str = "first"
+DOCS = Path(__file__).parent
+PATH = DOCS / "images" / "readme.png"
+PAPER = (
+    "late-burst",
+    "two-burst",
+    "alternating",
+    "sinusoidal-medium",
+    "narrow-late",
+    "sparse-late-60",
+    "sparse-late-50",
+    "three-short",
+)
 
 
-def readme_data(rules: Mapping[str, Rule] | None = None) -> ReadmeData:
-    """Return exact figures of the two-burst setting; rules that are not given are chosen by validation.
-
-    Both executions run the same rules with the same hyper-parameters, those chosen for the paper's execution.
-    """
-    setting = load_setting(SETTING)
-    assert isinstance(setting, Rover) and isinstance(setting.drift, PiecewiseDrift)
-    missions = {how: make_mission(setting, execution=how) for how in ("map", "belief")}
-    bench = Bench(missions["map"])
-    rules = rules or {name: choose(bench, name).rule for name in SHOWN_RULES}
-    return ReadmeData(
-        budget=setting.required_budget,
-        slip=setting.drift.profile(setting.horizon),
-        intervals=setting.drift.intervals(setting.horizon),
-        schedules={
-            name: run_agent(missions["map"], rules[name]).times for name in SHOWN_TIMES if name in rules
-        },
-        regrets={
-            name: {how: exact_regret(mission, rule, best=bench.best) for how, mission in missions.items()}
-            for name, rule in rules.items()
-        },
-        ties=setting.ties,
-    )
+def table(name: str) -> list[dict[str, str]]:
+    """Return the rows of the first table of docs/tables/NAME.md; an empty first cell repeats the one above."""
+    text = (DOCS / "tables" / f"{name}.md").read_text()
+    lines = text.partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    head, _, *rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
+    first = ""
+    for row in rows:
+        first = row[0] = row[0] or first
+    return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-def readme_figure(data: ReadmeData) -> Figure:
-    """Draw slip and update times at the top, the regret of each rule at the bottom."""
-    bars = len(data.regrets)
+def robot_that_sees() -> dict[str, float]:
+    """Return the total regret on the nine hand-made settings by number of replans."""
+    found = {row["rule"]: row for row in table("localised")}
+    return {
+        "1 replan, halfway": float(found["even"]["at most 1"]),
+        "4 replans, evenly spaced": float(found["even"]["at most 4"]),
+        "39 replans, every step": float(found["even"]["no limit"]),
+        "1 replan, at the right moment": float(found["last-moment"]["at most 1"]),
+    }
+
+
+def blind_robot() -> dict[str, float]:
+    """Return the mean regret on the paper's eight settings, in per cent of that of even spacing."""
+    rows = {row["setting"]: row for row in table("beyond") if row[""] == "map"}
+    rules = {
+        "evenly spaced": "periodic",
+        "the paper's rule, tuned": "regret-guided",
+        "look-ahead": "lookahead",
+        "best possible": "best feedback",
+    }
+    return {
+        label: 100 * fmean(float(rows[name][rule]) / float(rows[name]["periodic"]) for name in PAPER)
+        for label, rule in rules.items()
+    }
+
+
+def readme_figure() -> Figure:
+    """Draw the robot that sees on the left, the one that is blind between updates on the right."""
     with style():
-        figure = new_figure(width=8.0, height=3.3 + 0.27 * len(data.schedules) + 0.36 * bars)
-        figure.suptitle(
-            f"When should a robot replan, if it can afford {data.budget} updates in {len(data.slip)} steps?",
-            x=0.01, ha="left", fontsize=13,
-        )  # fmt: skip
-        heights = [1.3, 0.3 * len(data.schedules), 0.36 * bars]
-        slip, times, cost = figure.subplots(3, 1, height_ratios=heights)
-        times.sharex(slip)
-        _slip(slip, data)
-        _times(times, data)
-        _cost(cost, data)
-        figure.align_ylabels()
+        figure = new_figure(width=9.0, height=2.4)
+        left, right = figure.subplots(1, 2)
+        _bars(left, robot_that_sees(), ours="1 replan, at the right moment", form="%.1f")
+        left.set_title("A robot that sees where it is")
+        left.set_xlabel("reward lost in nine worlds")
+        _bars(right, blind_robot(), ours="look-ahead", form="%.0f %%")
+        right.set_title("A robot that is mostly blind")
+        right.set_xlabel("reward lost with equally many updates (%)")
         return arrange(figure)
 
 
-def _slip(axes: Axes, data: ReadmeData) -> None:
-    shade(axes, data.intervals)
-    axes.plot(np.arange(len(data.slip)), 100 * data.slip, color=BLACK, linewidth=2)
-    axes.set_ylim(0, 100 * 1.1 * data.slip.max())
-    axes.set_ylabel("moves that\nslip (%)")
-    axes.set_title("The ground gets slippery, fastest in the shaded bursts ...")
-    axes.tick_params(axis="x", labelbottom=False)
-
-
-def _times(axes: Axes, data: ReadmeData) -> None:
-    shade(axes, data.intervals)
-    update_rows(axes, dict(data.schedules))
-    axes.set_xlim(0, len(data.slip))
-    one = "; those of lookahead depend on what the robot sees, here in one mission"
-    axes.set_xlabel("time (steps)" + (one if "lookahead" in data.schedules else ""))
-    axes.set_ylabel("rule")
-    axes.set_title("... each rule spends its updates (look, estimate, plan again) ...")
-    for label, name in zip(axes.get_yticklabels(), data.schedules, strict=True):
-        label.set_color(rule_colour(name))
-
-
-def _cost(axes: Axes, data: ReadmeData) -> None:
-    names = sorted(data.regrets, key=lambda name: data.regrets[name]["map"])
-    rows = np.arange(len(names))
-    for offset, (how, (label, colour)) in zip((-0.2, 0.2), EXECUTIONS.items(), strict=True):
-        values = [data.regrets[name][how] for name in names]
-        bars = axes.barh(rows + offset, values, height=0.38, color=colour, label=label)
-        axes.bar_label(bars, fmt="%.2f", padding=3)
-    axes.set_yticks(rows, names)
-    axes.set_ylabel("rule")
-    for tick, name in zip(axes.get_yticklabels(), names, strict=True):
-        tick.set_color(rule_colour(name))
+def _bars(axes: Axes, values: Mapping[str, float], *, ours: str, form: str) -> None:
+    colours = [GREEN if name == ours else QUIET for name in values]
+    axes.bar_label(axes.barh(list(values), list(values.values()), color=colours), fmt=form, padding=3)
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(axis="x", color=LINES, linewidth=0.6)
-    against = "regret: reward lost, on average, against a robot that sees and knows everything"
-    axes.set_xlabel(f"{against}\n(exact; {SETTING} setting, ties: {data.ties})")
-    axes.set_title("... and loses this much (shorter is better)", pad=24)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.005), ncols=2, borderaxespad=0, borderpad=0.2)
+    axes.get_yticklabels()[list(values).index(ours)].set_color(GREEN)
 
 
 def main() -> None:
     """Write the picture."""
-    PATH.parent.mkdir(parents=True, exist_ok=True)
-    save_png(readme_figure(readme_data()), PATH)
+    save_png(readme_figure(), PATH)
     print(PATH)
 
 

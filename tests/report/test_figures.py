@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from docs.readme_figure import ReadmeData, readme_data, readme_figure
+from docs.idea_figure import IdeaData, idea_data, idea_figure
+from docs.readme_figure import readme_figure
 from matplotlib.figure import Figure
 
 from replan.errors import InputError
@@ -41,7 +42,7 @@ def paths() -> Figure:
 @cache
 def readme() -> Figure:
     costs = {name: {"map": regret, "belief": regret / 5} for name, regret in REGRETS.items()}
-    return readme_figure(ReadmeData(4, SETTING.drift.profile(50), BURSTS, SCHEDULES, costs))
+    return idea_figure(IdeaData(4, SETTING.drift.profile(50), BURSTS, SCHEDULES, costs))
 
 
 def shaded(axes) -> list[tuple[float, float]]:
@@ -201,10 +202,15 @@ def test_importing_the_figures_does_not_load_matplotlib():
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
-def test_the_picture_of_the_readme_is_small_and_says_what_the_library_computes(tmp_path):
-    picture = Path(__file__).parents[2] / "docs" / "images" / "readme.png"
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [("idea", lambda: idea_figure(idea_data())), ("readme", readme_figure)],
+    ids=["idea", "readme"],
+)
+def test_a_picture_of_the_docs_is_small_and_says_what_the_library_computes(tmp_path, name, figure):
+    picture = Path(__file__).parents[2] / "docs" / "images" / f"{name}.png"
     assert 0 < picture.stat().st_size < 200_000
-    save_png(readme_figure(readme_data()), tmp_path / "readme.png")
-    assert picture.read_bytes() == (tmp_path / "readme.png").read_bytes(), (
-        "make it again: python docs/readme_figure.py"
+    save_png(figure(), tmp_path / f"{name}.png")
+    assert picture.read_bytes() == (tmp_path / f"{name}.png").read_bytes(), (
+        f"make it again: python docs/{name}_figure.py"
     )
