@@ -99,3 +99,30 @@ def test_output_to_a_full_device_is_one_line():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "No space left" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("steps", "fault"),
+    [
+        ("-1", "must be a whole number of at least 0"),
+        ("1.5", "must be a whole number of at least 0"),
+        ("", "must be a whole number of at least 0"),
+        ("1:0.5,3:0.6", "the probabilities add up to 1.1, not 1"),
+        ("1:0.5,1:0.5", "the probability of 1 is given twice"),
+        ("1:-0.5,3:1.5", "the probability of 1 is -0.5, not 0 to 1"),
+        ("1:nan,3:1", "the probability of 1 is nan, not 0 to 1"),
+        ("1:0.5,,3:0.5", "'' is not a whole number"),
+        ("17", "budget 4 does not fit: updates of 17 steps leave room for 3 in 50 steps"),
+    ],
+)
+def test_steps_of_an_update_that_cannot_be(capsys, steps, fault):
+    assert fault in refused(capsys, "regret", "two-burst", "--rule", "periodic", "--update-steps", steps)
+
+
+def test_updates_that_never_arrive(capsys):
+    asked = "thin-ice-medium", "--rule", "last-moment", "--execution", "localised", "--update-steps", 40
+    assert "updates of 40 steps never arrive in 40 steps" in refused(capsys, "regret", *asked)
+    asked = "two-burst", "--rule", "periodic", "--most", 1, "--by-steps"
+    assert "never arrive" in refused(capsys, "budget", *asked, "0,50")
+    for steps in ("", "a", "1:0.5,3:0.5", "1.5"):
+        assert "--by-steps takes whole numbers" in refused(capsys, "budget", *asked, steps)

@@ -142,6 +142,9 @@ def test_fixed_times_that_fall_into_running_updates_move_to_their_ends():
 def test_what_cannot_be_is_refused_in_one_line():
     with pytest.raises(InputError, match="budget 3 does not fit: updates of 3 steps leave room for 2 in 7"):
         late_mission(0, "map", 3, "go-on").with_spending(Spending.exactly(3))
+    for execution in EXECUTIONS:
+        with pytest.raises(InputError, match="updates of 7 steps never arrive in 7 steps"):
+            late_mission(0, execution, 7, "go-on").with_spending(Spending.at_most(1))
     with pytest.raises(InputError, match="action that stays"):
         mission = late_mission(0, "map", 3, "wait")
         replace(mission, world=replace(mission.world, waiting=None))

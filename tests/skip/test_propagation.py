@@ -45,6 +45,16 @@ def test_a_robot_acts_on_the_plan_and_the_kernel_of_each_time(execution):
         belief = np.eye(9)[estimate] if execution == "map" else belief
 
 
+def test_before_a_plans_time_its_first_step_is_followed():
+    kernels = [SlipKernel((3, 3), slip) for slip in (0.1, 0.9, 0.5, 0.2, 0.3, 0.4)]
+    rewards = [Reward(next_state=np.roll(np.arange(9.0), 4 * t)) for t in range(6)]
+    made = plan_ahead(kernels.__getitem__, rewards.__getitem__, time=4, end=6, horizon=2)
+    robot = make_propagation("map", made, kernels[4], kernels.__getitem__)
+    for t in range(5):
+        np.testing.assert_array_equal(robot.act(np.arange(9), t), made.policy)
+    np.testing.assert_array_equal(robot.row(np.arange(7)), [0, 0, 0, 0, 0, 1, 1])
+
+
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_sparse_distributions_are_the_dense_ones(execution):
     reward = constant(Reward(next_state=np.arange(9.0)))

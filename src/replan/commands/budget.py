@@ -231,7 +231,7 @@ def budget(
 def _taking(mission: Mission, by_steps: str | None) -> Iterator[tuple[int, Mission, int]]:
     """Yield the steps that updates take, the mission with them, and the largest budget that fits."""
     single = mission.with_spending(mission.spending.as_budget(1))
-    for text in by_steps.split(",") if by_steps else ():
+    for text in () if by_steps is None else by_steps.split(","):
         steps = as_durations(text)
         if not isinstance(steps, int):
             raise InputError(f"--by-steps takes whole numbers with commas between, not {by_steps!r}")

@@ -18,7 +18,7 @@ import typer
 
 from replan.commands import CommandAnswer, Output
 from replan.errors import InputError, require_extra
-from replan.skip.latency import Meanwhile, as_durations, plain_steps
+from replan.skip.latency import Meanwhile, as_durations, plain_steps, read_durations
 from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters
 
@@ -71,12 +71,11 @@ class RobotOptions:
 
     def latency(self) -> dict[str, Any]:
         """Return the keys of the setting that say how long updates take, as far as they are given."""
-        given = {"update_steps": self.update_steps, "meanwhile": self.meanwhile}
-        return {
-            name: as_durations(value) if name == "update_steps" else value
-            for name, value in given.items()
-            if value is not None
-        }
+        given: dict[str, Any] = {} if self.meanwhile is None else {"meanwhile": self.meanwhile}
+        if self.update_steps is not None:
+            given["update_steps"] = as_durations(self.update_steps)
+            read_durations(given["update_steps"])
+        return given
 
     def forecast_parameters(self) -> ForecastParameters | None:
         """Return the forecast that the options describe; None stands for that of the setting."""

@@ -150,6 +150,8 @@ class Task:
         self.spending.most(self.horizon)
         if not self.robot.sees:
             self.spending.require_room(self.horizon)
+        if (shortest := self.latency.durations[0][0]) >= self.horizon:
+            raise InputError(f"updates of {shortest} steps never arrive in {self.horizon} steps")
 
     @property
     def horizon(self) -> int:

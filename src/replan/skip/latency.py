@@ -82,14 +82,20 @@ def read_durations(update_steps: Any) -> Durations:
 def as_durations(value: Any) -> Any:
     """Return `update_steps` as a robot takes them, from data or a text such as "4" or "1:0.5, 3:0.5"."""
     if isinstance(value, str):
-        parts = [part.split(":") for part in value.split(",")]
-        value = {steps.strip(): rest for steps, *rest in parts}
-        if len(parts) == 1 and not parts[0][1:]:
-            return _number(value.popitem()[0], int)
-        value = {steps: ":".join(rest) for steps, rest in value.items()}
-    if isinstance(value, Mapping):
-        return {_number(steps, int): _number(probability, float) for steps, probability in value.items()}
-    return value
+        if not set(value) & {":", ","}:
+            return _number(value.strip(), int)
+        pairs = [part.partition(":")[::2] for part in value.split(",")]
+    elif isinstance(value, Mapping):
+        pairs = list(value.items())
+    else:
+        return value
+    found: dict[Any, Any] = {}
+    for text, probability in pairs:
+        steps = _number(text, int)
+        if steps in found:
+            raise InputError(f"update_steps: the probability of {steps} is given twice")
+        found[steps] = _number(probability, float)
+    return found
 
 
 def plain_steps(text: str) -> Any:

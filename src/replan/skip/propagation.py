@@ -80,9 +80,12 @@ class MapPropagation:
         return self.following[row][estimate]
 
     def row(self, time: Any) -> Any:
-        """Return the row of `policy` that is followed at a time, or at each of several."""
+        """Return the row of `policy` that is followed at a time, or at each of several.
+
+        That is the first row before the plan's time, of which look-ahead asks for a plan yet to arrive.
+        """
         last = len(self.policy) - 1
-        return np.minimum(time - self.time, last) if last else 0 * time
+        return np.minimum(np.maximum(time - self.time, 0), last) if last else 0 * time
 
 
 @dataclass(frozen=True)
