@@ -1,17 +1,19 @@
-"""Study `latency`: regret by the steps that an update takes, and by what the robot does meanwhile."""
+"""Studies `latency` and `latency-suite`: regret by the steps of an update and the action meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replan.report.reports import REPORTS, table_of
+from replan.report.reports.localised import kind_and_limit
 from replan.report.style import BLACK, arrange, new_figure, rule_colour, save, style
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.pivot import group
 from replan.results.run import Run
 from replan.results.table import Table
+from replan.worlds.settings import PAPER_SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +22,9 @@ WORDS = {"go-on": "goes on", "wait": "waits"}
 UNAWARE = ", unaware"
 COLOURED_AS = {"even": "periodic", "last-moment": "lookahead"}
 """Rules of localised robots have the colours of their counterparts."""
+
+Totals = dict[tuple[str, str, str], dict[int, float]]
+"""Sums of regrets by execution, meanwhile and rule, and by steps."""
 
 
 def steps_of(record: Record) -> int:
@@ -32,12 +37,30 @@ def meanwhile_of(record: Record) -> str | None:
     return None if record["latency"] == "instant" else record["latency"].rpartition(", ")[2]
 
 
-def totals(run: Run) -> dict[tuple[str, str, str], dict[int, float]]:
+def rule_of(record: Record) -> str:
+    """Return the name of the rule, with the robot's forecast unless that is `frozen`."""
+    rule, forecast = record["rule"], record["forecast"]
+    if forecast == "frozen":
+        return rule
+    end = UNAWARE if rule.endswith(UNAWARE) else ""
+    return f"{rule.removesuffix(UNAWARE)}, {forecast}{end}"
+
+
+def worlds_of(record: Record) -> str:
+    """Return the kind of the record's world: paper, hand-made, or a family of the suite."""
+    if record["setting"].partition(" ")[0] in PAPER_SETTINGS:
+        return "paper"
+    kind, _ = kind_and_limit(record)
+    return "rover" if kind.startswith("rover-") else kind
+
+
+def totals(records: Iterable[Record]) -> Totals:
     """Return regrets, summed over the settings, by execution, meanwhile and rule, and by steps."""
-    found: dict[tuple[str, str, str], dict[int, float]] = {}
-    for (execution, rule), records in group(run.records, "execution", "rule").items():
-        for meanwhile in WORDS:
-            here = [each for each in records if meanwhile_of(each) in (None, meanwhile)]
+    found: Totals = {}
+    for (execution, rule), each_rule in group(records, "execution", rule_of).items():
+        meanwhiles = dict.fromkeys(map(meanwhile_of, each_rule))
+        for meanwhile in (each for each in meanwhiles if each is not None):
+            here = [each for each in each_rule if meanwhile_of(each) in (None, meanwhile)]
             found[execution, meanwhile, rule] = {
                 steps: sum(each["exact_regret"] for each in cells)
                 for (steps,), cells in sorted(group(here, steps_of).items())
@@ -46,49 +69,56 @@ def totals(run: Run) -> dict[tuple[str, str, str], dict[int, float]]:
 
 
 @table_of("latency", "latency")
-def latency_table(run: Run, beside: Mapping[str, Run]) -> Table:
-    """Return the sum of exact regrets by execution, meanwhile, rule and steps."""
-    found = totals(run)
-    steps = sorted({each for sums in found.values() for each in sums})
-    order = sorted(found, key=lambda key: (*key[:2], key[2] != BEST_POSSIBLE, list(found).index(key)))
+@table_of("latency-suite", "latency-suite")
+def latency_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+    """Return the sum of exact regrets by kind of world, execution, meanwhile, rule and steps."""
+    steps = sorted({steps_of(record) for record in run.records})
+    rows, counts = [], []
+    for (worlds,), records in group(run.records, worlds_of).items():
+        found = totals(records)
+        order = sorted(found, key=lambda key: (*key[:2], key[2] != BEST_POSSIBLE))
+        rows += [
+            (worlds, key[0], WORDS[key[1]], key[2], *(f"{found[key][each]:z.3f}" for each in steps))
+            for key in order
+        ]
+        counts.append(f"{worlds} ({len({record['setting'] for record in records})})")
     return Table(
         title="Updates that take time: exact regret by the steps of an update",
-        columns=("execution", "meanwhile", "rule", *(f"d = {each}" for each in steps)),
-        labels=3,
-        rows=[
-            (key[0], WORDS[key[1]], key[2], *(f"{found[key][each]:z.3f}" for each in steps)) for key in order
-        ],
+        columns=("worlds", "execution", "meanwhile", "rule", *(f"d = {each}" for each in steps)),
+        labels=4,
+        rows=rows,
         notes=(
-            f"Sums over {', '.join(dict.fromkeys(each['setting'] for each in run.records))}. "
-            f"Ties: {run.ties}. "
-            "best possible: the floor of the robot with the same d. unaware: the same rule deciding as if "
-            "updates took no time.",
+            f"Sums over the worlds of a kind: {', '.join(counts)}; two updates, so that the longest fit. "
+            f"Ties: {run.ties}. {BEST_POSSIBLE}: the floor of the robot with the same d that expects no "
+            "change. unaware: the same rule deciding as if updates took no time.",
         ),
     )
 
 
 def latency_figure(run: Run) -> Figure:
     """Draw regret by steps: one panel for each execution, the robot going on."""
-    found = totals(run)
+    found = totals(run.records)
     executions = [each for each in ("localised", "belief", "map") if any(key[0] == each for key in found)]
     titles = {"localised": "sees where it is", "belief": "blind, belief", "map": "blind, likeliest cell"}
     with style():
-        figure = new_figure(height=3.2, width=9.6)
+        figure = new_figure(height=3.6, width=9.6)
         panels = figure.subplots(1, len(executions), squeeze=False)[0]
         for axes, execution in zip(panels, executions, strict=True):
             for (acting, meanwhile, rule), sums in found.items():
                 if acting != execution or meanwhile != "go-on":
                     continue
-                base = rule.removesuffix(UNAWARE)
+                base = rule.partition(", ")[0]
                 colour = BLACK if rule == BEST_POSSIBLE else rule_colour(COLOURED_AS.get(base, base))
-                line = "x:" if rule == BEST_POSSIBLE else "o--" if rule.endswith(UNAWARE) else "o-"
-                axes.plot(list(sums), list(sums.values()), line, color=colour, label=rule)
+                mark = "x" if rule == BEST_POSSIBLE else "s" if ", mixture" in rule else "o"
+                dashes = ":" if rule == BEST_POSSIBLE else "--" if rule.endswith(UNAWARE) else "-"
+                axes.plot(list(sums), list(sums.values()), mark + dashes, color=colour, label=rule)
             axes.set_title(titles[execution])
             axes.set_xlabel("steps that an update takes")
             axes.set_ylim(bottom=0)
             axes.grid(visible=True)
             axes.legend()
-        panels[0].set_ylabel("regret, sum of four worlds")
+        worlds = len({record["setting"] for record in run.records})
+        panels[0].set_ylabel(f"regret, sum of {worlds} worlds")
         return arrange(figure)
 
 
