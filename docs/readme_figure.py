@@ -31,7 +31,7 @@ PAPER = (
 
 
 def table(name: str) -> list[dict[str, str]]:
-    """Return the rows of the first table of docs/tables/NAME.md; an empty first cell repeats the one above."""
+    """Return the rows of the first table of a file; an empty first cell repeats the one above."""
     text = (DOCS / "tables" / f"{name}.md").read_text()
     lines = text.partition("\n\n")[2].partition("\n\n")[0].splitlines()
     head, _, *rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]

@@ -56,6 +56,13 @@ def test_the_regret_of_given_times_loads_no_rules_studies_or_linear_algebra():
     assert not found & heavy
 
 
+def test_nothing_is_printed_after_the_answer():
+    """DuckDB prints what the interpreter does not collect at its end."""
+    program = "import duckdb; from replan.cli import main; main(['--version'])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_takes_json(name, capsys):
     assert run([name, "--help"]) == 0
