@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(100_000)  # modules make many objects that stay: collecting while they load takes a tenth
     status = run(sys.argv[1:] if arguments is None else arguments)
     if "duckdb" not in sys.modules:  # which would print what is left as leaked
-        gc.freeze()  # nor does the interpreter look through them at its end, which takes a quarter of a second
+        gc.freeze()  # nor does the interpreter go through them at its end: a quarter of a second
     sys.exit(status)
 
 
