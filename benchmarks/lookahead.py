@@ -16,6 +16,7 @@ from replan import Robot, Spending
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.execute.mission import Mission
+from replan.forecast.base import Evidence, Future
 from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture
 from replan.model import drift
@@ -132,8 +133,21 @@ def _flow(horizon: int = 30) -> World:
     return World(horizon, kernel, constant(goal), start=2 * 24 + 2, grid=grid.shape)
 
 
+class GivenAnew(Given):
+    """`Given` whose futures are other functions at every update, so that nothing is kept between updates."""
+
+    def futures(self, evidence: Evidence) -> tuple[Future, ...]:
+        """Return one for each member."""
+        return tuple(
+            replace(each, kernel=lambda t, known=each.kernel: known(t)) for each in super().futures(evidence)
+        )
+
+
 def _general_kernels() -> list[Row]:
-    """Exact evaluation of look-ahead where every action leads to 14 cells; every plan by itself beside it."""
+    """Exact evaluation of look-ahead where every action leads to 14 cells, beside the old ways.
+
+    These walk every plan by itself, and weigh the later updates of an ensemble anew at every update.
+    """
     world, found = _flow(), []
     for execution in ("map", "belief"):
         robot = Robot(planning_horizon=20, execution=execution)
@@ -147,7 +161,9 @@ def _general_kernels() -> list[Row]:
         found.append(compare(what, evaluated(Sizes()), "every plan by itself", apart, repeat=1))
         late = tuple(lambda t, k=k: world.kernel(max(t - k, 0)) for k in range(1, 8))
         ensemble = evaluated(Sizes(), Given(world.kernel, members=late))
-        found.append(compare(f"the same on an ensemble of eight, {execution}", ensemble, repeat=1))
+        anew = evaluated(Sizes(), GivenAnew(world.kernel, members=late))
+        what = f"the same on an ensemble of eight, {execution}"
+        found.append(compare(what, ensemble, "later updates weighed anew at every update", anew, repeat=1))
     return found
 
 

@@ -1,6 +1,7 @@
 """An archive applies the changes of the past to the estimate, and sees nothing after the present."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from replan import InputError, Lookahead, Robot, Spending, evaluate, load_settin
 from replan.execute.mission import Mission
 from replan.forecast.archive import Archive
 from replan.forecast.base import Evidence
+from replan.forecast.given import Given
 from replan.model.past import RecordedKernels
 from replan.schedule.update_programme import candidates_on_average, solve
 from replan.skip.propagation import skip_interval
@@ -155,7 +157,7 @@ def test_times_are_the_best_on_average_at_every_update(mission, share):
     futures = [replace(context.futures[0], kernel=kernel) for kernel in kernels]
     problems = [rule.problem(context, future, told=False) for future in futures]
     everyone, weights = np.arange(mission.world.states), (share, 1 - share)
-    found, spent = candidates_on_average(problems, weights, 1, everyone, left, stride=1)
+    found, spent, _ = candidates_on_average(problems, weights, 1, everyone, left, stride=1)
     expected, going_on = dense_candidates(mission, list(zip(kernels, problems, strict=True)), weights, left)
     times = np.isfinite(found)
     assert times.any() or mission.horizon < left + 2
@@ -164,3 +166,26 @@ def test_times_are_the_best_on_average_at_every_update(mission, share):
     one = candidates_on_average(problems[:1], (1.0,), 1, everyone, left, stride=1)
     alone = solve(problems[0], 1, everyone, left)
     np.testing.assert_allclose(one[0], alone.candidates(), atol=1e-9)
+
+
+class Anew(Given):
+    """The same futures as other functions at every update."""
+
+    def futures(self, evidence):
+        return tuple(replace(each, kernel=partial(each.kernel)) for each in super().futures(evidence))
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_an_ensemble_that_stays_the_same_is_weighed_as_one_that_is_given_anew(execution):
+    rng = np.random.default_rng(5)
+    world = random_world(rng, horizon=7)
+    courses = [[random_kernel(rng, world.states, world.actions) for _ in range(7)] for _ in range(3)]
+    found = []
+    for kind in (Given, Anew):
+        robot = Robot(
+            planning_horizon=3, execution=execution, forecast=kind(courses[0], members=tuple(courses[1:]))
+        )
+        mission = Mission(world, robot, Spending.exactly(3))
+        found.append(evaluate(mission, Lookahead(tolerance=0.0)))
+    assert found[0].regret == pytest.approx(found[1].regret, abs=1e-12)
+    np.testing.assert_array_equal(found[0].steps.update_probability, found[1].steps.update_probability)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -84,19 +84,26 @@ class Given(Forecast):
             return (Future("as given", 1.0, self.course(evidence)),)
         share = 1 / (1 + len(self.members))
         return tuple(
-            Future(f"as given by member {number}", share, self._wrong(_right(each), evidence))
-            for number, each in enumerate((self.kernels, *self.members), start=1)
+            Future(f"as given by member {number}", share, self._wrong(each, evidence))
+            for number, each in enumerate(self._courses, start=1)
         )
 
     def sources(self, horizon: int) -> Iterable[Kernel]:
         """Return the given kernels."""
-        return (_right(each)(t) for each in (self.kernels, *self.members) for t in range(horizon))
+        return (each(t) for each in self._courses for t in range(horizon))
 
     def course(self, evidence: Evidence) -> KernelAt:
         """t -> the kernel predicted at the update, the mean of an ensemble."""
         if self.members:
             return mean_kernel(self.futures(evidence))
-        return self._wrong(_right(self.kernels), evidence)
+        return self._wrong(self._courses[0], evidence)
+
+    @cached_property
+    def _courses(self) -> tuple[KernelAt, ...]:
+        """The courses as functions of time, the same at all updates."""
+        return tuple(
+            each if callable(each) else partial(_listed, each) for each in (self.kernels, *self.members)
+        )
 
     def _wrong(self, right: KernelAt, evidence: Evidence) -> KernelAt:
         """t -> the kernel predicted at the update, where one course is right but for the faults."""
@@ -105,6 +112,6 @@ class Given(Forecast):
         return lru_cache(maxsize=None)(lambda t: self.fault.apply(right, evidence, t))
 
 
-def _right(kernels: KernelAt | Sequence[Kernel]) -> KernelAt:
-    """t -> the given kernel."""
-    return kernels if callable(kernels) else lambda t: kernels[min(t, len(kernels) - 1)]
+def _listed(kernels: Sequence[Kernel], t: int) -> Kernel:
+    """Return the kernel of time t; the last one is kept."""
+    return kernels[min(t, len(kernels) - 1)]

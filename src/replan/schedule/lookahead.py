@@ -20,7 +20,14 @@ from replan.errors import InputError
 from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, constant
 from replan.planning.backward_induction import plan, plan_ahead
-from replan.schedule.averaged_worth import Candidates, Choices, ChosenUpdates, best_on_average, solved_future
+from replan.schedule.averaged_worth import (
+    Candidates,
+    Choices,
+    ChosenUpdates,
+    best_on_average,
+    kept_beside,
+    solved_future,
+)
 from replan.schedule.candidate_table import Problem
 from replan.schedule.late_lookahead import Accuracy, knows_late_updates, weigh_late
 from replan.schedule.rule import Context, Decision, Need, Rule, register
@@ -133,16 +140,31 @@ class Lookahead(Rule):
         return best_on_average(worth, futures, still)
 
     def _never_told(self, context: Context, states: Indices, budget_left: int | None) -> Choices:
-        """Return the best next update by updates left, where updates do not tell which future it is."""
+        """Return the best next update by updates left, where updates do not tell which future it is.
+
+        What later updates are worth does not depend on the present one as long as the futures are the same,
+        as those of a given ensemble are.
+        """
         futures, coarser = context.futures, replace(self, tolerance=COARSER * self.tolerance)
-        worth, spent = candidates_on_average(
-            [coarser.problem(context, future, told=False) for future in futures],
+        begin, stride = context.last_update, self.stride(context, share=MOVING)
+        problems = [coarser.problem(context, future, told=False) for future in futures]
+        known: dict[str, Any] = {}
+        if stride == 1 and len(states) == context.kernel.states:
+            actions = coarser._actions(context, states)
+            problems = [replace(problem, first_actions=actions) for problem in problems]
+            others = tuple((future.kernel, future.weight) for future in futures[1:])
+            key = (coarser, others, budget_left, *_decisive(context))
+            known = kept_beside(futures[0].kernel, key, dict)
+        worth, spent, values = candidates_on_average(
+            problems,
             [future.weight for future in futures],
-            context.last_update,
+            begin,
             states,
             budget_left,
-            stride=self.stride(context, share=MOVING),
+            stride=stride,
+            values=known.get("values") if known.get("begin", begin) <= begin else None,
         )
+        known.update(begin=min(begin, known.get("begin", begin)), values=values)
         return Choices.of_candidates(Candidates(states, worth, spent))
 
     def _candidates(
@@ -180,10 +202,7 @@ class Lookahead(Rule):
         if len(states) < everyone or not context.sizes.keeps_pairs(everyone, horizon):
             problem = self.problem(context, future, told=False)
             return Candidates.of(solve(problem, begin, states, budget_left, stride=stride))
-        key = (
-            *(self, begin, stride, budget_left, context.spending, context.execution, context.sizes),
-            *(context.planning_horizon, horizon, context.plan.ties, context.reward),
-        )
+        key = (self, begin, stride, budget_left, *_decisive(context))
         solved = solved_future(course, key, begin, budget_left, stride)
         return solved.candidates(
             self._actions(context, states), lambda: self.problem(context, future, told=False)
@@ -241,6 +260,14 @@ class Lookahead(Rule):
             tolerance=self.tolerance,
             sizes=context.sizes,
         )
+
+
+def _decisive(context: Context) -> tuple[Any, ...]:
+    """Return what later updates are worth by, beside the future and the rule."""
+    return (
+        *(context.spending, context.execution, context.sizes),
+        *(context.planning_horizon, context.horizon, context.plan.ties, context.reward),
+    )
 
 
 def _limit(context: Context) -> int | None:

@@ -130,29 +130,40 @@ def candidates_on_average(
     budget_left: int | None,
     *,
     stride: int,
-) -> tuple[Array, Array]:
-    """Return (R, T + 1, B) candidates and (R,) going on, for robots that are never told the future.
+    values: Array | None = None,
+) -> tuple[Array, Array, Array]:
+    """Return (R, T + 1, B) candidates, (R,) going on and (T + 1, S, B + 1) values of later updates.
 
-    Every time after the first, too, is the best one on average over the problems, by the state seen then:
+    Robots are never told the future: every time after the first, too, is the best one on average over the
+    problems, by the state seen then:
     V(tau, b, s) = max over u of the weighted mean of gained_u(s) - price + sum over s' of D_u(s, s')
-    V(u, b - 1, s').
+    V(u, b - 1, s'). `values` are those of later updates, where they are known.
     """
-    columns, first = (1, 1) if budget_left is None else (budget_left, 0)
+    columns = 1 if budget_left is None else budget_left
     tables = [CandidateTable(problem, begin, stride, columns) for problem in problems]
-    reached = np.any([table.reached(states) for table in tables], axis=0)
-    values = np.zeros((*reached.shape, columns + 1))
-
-    def mean(parts: Iterable[Array]) -> Array:
-        return np.sum([weight * part for weight, part in zip(weights, parts, strict=True)], axis=0)
-
-    for u in tables[0].times[::-1] if columns else []:
-        seen = np.flatnonzero(reached[u])
-        more = mean(table.candidates(u, seen, values, columns - 1 + first) for table in tables)
-        spent = mean(table.going_on(u, seen) for table in tables)
-        values[u, seen, :-1] = np.column_stack([spent, more.max(axis=1)])[:, first:]
-        values[u, seen, -1] = 1.0
+    if values is None:
+        values = _later_values_on_average(tables, weights, states, unlimited=budget_left is None)
     for table in tables:
         table.add_times_between()
+    worth = _mean(weights, (table.candidates(begin, states, values, columns) for table in tables))
+    return worth, _mean(weights, (table.going_on(begin, states) for table in tables)), values
+
+
+def _later_values_on_average(
+    tables: Sequence[CandidateTable], weights: Sequence[float], states: Indices, *, unlimited: bool
+) -> Array:
+    columns, first = len(tables[0].latest), int(unlimited)
+    reached = np.any([table.reached(states) for table in tables], axis=0)
+    values = np.zeros((*reached.shape, columns + 1))
+    for u in tables[0].times[::-1] if columns else []:
+        seen = np.flatnonzero(reached[u])
+        more = _mean(weights, (table.candidates(u, seen, values, columns - 1 + first) for table in tables))
+        spent = _mean(weights, (table.going_on(u, seen) for table in tables))
+        values[u, seen, :-1] = np.column_stack([spent, more.max(axis=1)])[:, first:]
+        values[u, seen, -1] = 1.0
     tables[0].fill_in(values)
-    worth = mean(table.candidates(begin, states, values, columns) for table in tables)
-    return worth, mean(table.going_on(begin, states) for table in tables)
+    return values
+
+
+def _mean(weights: Sequence[float], parts: Iterable[Array]) -> Array:
+    return np.sum([weight * part for weight, part in zip(weights, parts, strict=True)], axis=0)
