@@ -40,8 +40,9 @@ $(VENV)/.fly: $(VENV)/.core
 fly: $(VENV)/.fly
 	$(BIN)/replan reproduce table3 --out results
 
+# Three workers on two cores: some tests wait for a browser, a robot or a clock.
 test: setup-all browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 1
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 1
 
 # The library without its extras for robots, clusters and pages, where those do not install.
 CORE := model estimate forecast planning skip schedule execute evaluation certificates

@@ -28,7 +28,7 @@ def test_a_run_ends_with_them(tmp_path):
         str(tmp_path),
         str(ROOT / "tests/test_left_out.py"),
     ]
-    command += ["-k", "test_it or counted", "-n", "2"]
+    command += ["-k", "test_it or counted", "-n", "1"]
     out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "1 passed, 1 skipped" in out
     assert "left out" in out and "1 test: no robot here" in out and "make test-slow" in out

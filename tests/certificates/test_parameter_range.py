@@ -95,6 +95,7 @@ def test_members_that_contradict_the_bounds_promise_nothing():
     assert "the bounds are too small" in found.contradiction
 
 
+@pytest.mark.slow
 def test_thin_ice_is_promised_within_three_times_its_regret_before_the_first_step():
     mission = make_mission(load_setting("thin-ice-medium"))
     times = periodic_times(mission.horizon, mission.spending.limit)

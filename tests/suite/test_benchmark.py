@@ -170,6 +170,7 @@ def test_a_robot_that_cannot_wait_in_any_world_is_refused(small_suite, compute, 
         make_card(find_rule("periodic"), {}, compute, robot=SuiteRobot(update_steps=2, meanwhile="wait"))
 
 
+@pytest.mark.slow
 def test_scores_of_lookahead_lie_between_even_spacing_and_the_floor_on_average(compute):
     card = make_card(find_rule("lookahead"), {}, compute)
     found = score_matrix(suite_worlds("test"), card.regrets)

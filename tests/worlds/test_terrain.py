@@ -111,7 +111,7 @@ def test_one_bound_for_the_grid_adds_up_to_several_times_the_drift_on_the_way(de
     assert uniform[:, 0, 0].sum() > 3.5 * on_the_way
 
 
-@pytest.mark.parametrize("degree", ["medium", "hard"])
+@pytest.mark.parametrize("degree", ["medium", pytest.param("hard", marks=pytest.mark.slow)])
 def test_bounds_per_state_and_action_take_a_third_off_the_regret_of_a_threshold_on_drift(degree):
     """One threshold each for worlds that differ only in when the dunes shift.
 

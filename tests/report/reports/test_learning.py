@@ -21,7 +21,7 @@ def test_learning_compares_estimators_and_wrong_bounds(tmp_path):
     wrong = list(MISSPECIFICATIONS)
     study = {
         "settings": ["two-burst"],
-        "seeds": {"count": 30},
+        "seeds": {"count": 12},
         "rules": ["periodic"],
         "measure": ["sampled"],
         "blocks": [
