@@ -77,6 +77,7 @@ function drawTimeline(setting, chosen) {
   const dotted = rule.times.map((t) => ({ type: "line", xref: "x", yref: "paper", x0: t, x1: t, y0: 0, y1: 1,
     line: { color: theme.colour("update"), width: 1, dash: "dot" }, layer: "below" }));
   const gaps = rule.score && Object.values(rule.score.terms).some((y) => y.includes(null));
+  document.getElementById("about-score").hidden = !rule.score;
   // A rule whose times do not come from a score has two panes.
   const [drift, updates] = rule.score ? [[0.8, 1], [0.4, 0.7]] : [[0.68, 1], [0, 0.52]];
   Plotly.react("timeline", [...driftTraces(setting), ...updateTraces(setting, chosen), ...scoreTraces(rule)],
