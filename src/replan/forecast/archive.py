@@ -47,7 +47,7 @@ class Archive(Forecast):
         """
         past = self.past or knowledge.past
         if past is None:
-            raise InputError("the forecast archive needs a world with a past, such as wind")
+            raise InputError("the forecast archive needs a world with a past, such as wind or a field")
         if past.length <= knowledge.horizon:
             raise InputError(
                 f"the forecast archive needs more than {knowledge.horizon} steps before the mission, "

@@ -99,13 +99,13 @@ class RecordedParameters(Past):
 
     @cached_property
     def _kernels(self) -> RecordedKernels:
-        return RecordedKernels(_Lazy(self.parameters, self.kernel_of), self.period)
+        return RecordedKernels(KernelsOnDemand(self.parameters, self.kernel_of), self.period)
 
 
-class _Lazy(Sequence):
+class KernelsOnDemand(Sequence):
     """Kernels that are made when asked for."""
 
-    def __init__(self, parameters: Array, kernel_of: Callable[[Array], Kernel]) -> None:
+    def __init__(self, parameters: Sequence | Array, kernel_of: Callable[[Any], Kernel]) -> None:
         self.parameters, self.kernel_of = parameters, kernel_of
 
     def __len__(self) -> int:

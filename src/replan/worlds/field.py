@@ -16,6 +16,7 @@ from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
 from replan.model.sizes import require_memory
 from replan.worlds.field_file import matching, read_field, to_field
+from replan.worlds.field_past import RecordedDrift
 from replan.worlds.flow_grid import heading_velocities
 from replan.worlds.parameters import (
     DatedParameters,
@@ -119,6 +120,7 @@ class MeasuredField(FileParameters, DatedParameters, WorldParameters):
             start=start,
             start_states=np.flatnonzero(~grid.land),
             grid=grid.shape,
+            past=RecordedDrift.of(vehicle),
             simulation=Simulation(
                 vehicle.simulate, cells.centres, np.full(2, cells.side), cells.find, reward, numbers=2
             ),

@@ -35,12 +35,17 @@ def heading_velocities(headings: int, speed: float) -> Array:
 
 
 class FlowKernel(GeneralKernel):
-    """A kernel of a vehicle that is carried along, with its land and its drift, for drawings."""
+    """A kernel of a vehicle that is carried along, with its land and its displacements."""
 
     land: np.ndarray
     """(S,) bool: cells that are never entered."""
-    drift: Array
-    """(S, 2) rows and columns by which drifting moves the vehicle."""
+    moves: Array
+    """(S, A, 2) rows and columns by which each action moves the vehicle; drifting is the last action."""
+
+    @property
+    def drift(self) -> Array:
+        """(S, 2) rows and columns by which drifting moves the vehicle."""
+        return self.moves[:, -1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +91,20 @@ class FlowGrid:
         probabilities[self.land] = 0.0
         probabilities[self.land, :, joint[0, 0].size // 2] = 1.0
         kernel = FlowKernel(*_used(self._destinations(radius), probabilities))
-        kernel.land, kernel.drift = self.land, np.broadcast_to(moves[:, -1], (self.states, 2))
+        kernel.land, kernel.moves = self.land, np.broadcast_to(moves, (self.states, *moves.shape[1:]))
         return kernel
+
+    @cached_property
+    def _known_destinations(self) -> dict[int, Indices]:
+        return {}
 
     def _destinations(self, radius: int) -> Indices:
         """(S, W) the cell where a straight way to each cell of the window around a state ends."""
+        if radius not in self._known_destinations:
+            self._known_destinations[radius] = self._ends_of_ways(radius)
+        return self._known_destinations[radius]
+
+    def _ends_of_ways(self, radius: int) -> Indices:
         side = np.arange(-radius, radius + 1)
         offsets = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1).reshape(-1, 2)
         here = np.stack(np.divmod(np.arange(self.states), self.shape[1]), axis=1)[:, None, :]

@@ -84,6 +84,14 @@ class VectorField:
         order = np.argsort(x)
         return replace(self, x=x[order], velocity=self.velocity[:, :, order], land=self.land[:, order])
 
+    def known_at(self, time: float) -> VectorField:
+        """Return the field by the maps up to `time`; the last one is kept until then."""
+        known = np.flatnonzero(self.times <= time)
+        times, maps = self.times[known], self.velocity[known]
+        if times[-1] < time:
+            times, maps = np.append(times, time), np.concatenate([maps, maps[-1:]])
+        return replace(self, times=times, velocity=maps)
+
     def require_times(self, first: float, last: float) -> None:
         """Raise `InputError` if the field is not known between two times."""
         if first < self.times[0] or last > self.times[-1]:

@@ -95,12 +95,19 @@ class VehicleInField:
 
     def kernel(self, t: int) -> FlowKernel:
         """Return the kernel of step t; before the mission t is negative."""
-        centres, actions = self.cells.centres, len(self.sailing)
-        positions = np.repeat(centres, actions, axis=0)
-        everything = np.tile(np.arange(actions), len(centres))
-        moves = (self.carry(positions, everything, t) - positions).reshape(len(centres), actions, 2)
-        spread = self.noise / self.flow.metres(centres[:, 1]) / self.cells.side
-        return self.cells.grid.kernel(self.cells.to_cells(moves), spread[:, ::-1] ** 2)
+        return self.kernel_of(self.moves(t, np.arange(len(self.sailing))))
+
+    def kernel_of(self, moves: Array) -> FlowKernel:
+        """Return the kernel of (S, A, 2) displacements in rows and columns."""
+        spread = self.noise / self.flow.metres(self.cells.centres[:, 1]) / self.cells.side
+        return self.cells.grid.kernel(moves, spread[:, ::-1] ** 2)
+
+    def moves(self, t: int, actions: Indices) -> Array:
+        """(S, A, 2) rows and columns by which each of (A,) actions moves the vehicle in step t."""
+        centres = self.cells.centres
+        positions = np.repeat(centres, len(actions), axis=0)
+        moved = self.carry(positions, np.tile(actions, len(centres)), t)
+        return self.cells.to_cells((moved - positions).reshape(len(centres), len(actions), 2))
 
     def carry(self, positions: Array, actions: Indices, t: int, *, stops: bool = False) -> Array:
         """(N, 2) positions after step t without noise; with `stops` before land and the edge."""
