@@ -1,4 +1,4 @@
-"""Where a robot believes to be between updates, and ways of acting that do not exist."""
+"""Where a robot believes it is between updates, and ways of acting that do not exist."""
 
 import numpy as np
 import pytest

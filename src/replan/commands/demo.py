@@ -110,8 +110,8 @@ class DemoFrame:
 
 def _error_words(cells: int) -> str:
     if cells == 0:
-        return "it believes to be where it is"
-    return f"it believes to be {cells} cell{'s' * (cells > 1)} from where it is"
+        return "it is where it believes it is"
+    return f"it is {cells} cell{'s' * (cells > 1)} from where it believes it is"
 
 
 def make_scenes(seed: int) -> list[DemoFrame]:
@@ -205,7 +205,7 @@ def _still_lines(scenes: list[DemoFrame]) -> list[str]:
     lines = []
     for scene in scenes:
         drawn = io.TextIOWrapper(io.BytesIO(), encoding="ascii")  # pictures for it have ASCII signs
-        console = Console(width=100, file=drawn, color_system=None)
+        console = Console(width=120, file=drawn, color_system=None)
         console.print(_frame(scene, scene.mission.horizon - 1, console))
         drawn.seek(0)
         lines += drawn.read().splitlines()
@@ -221,7 +221,7 @@ def _frame(scene: DemoFrame, t: int, console: Console) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from replan.report.terminal_map import legend_text, map_text
+    from replan.report.terminal_map import legend, map_text
 
     plain = not console.encoding.startswith("utf")
     words = Text()
@@ -233,4 +233,4 @@ def _frame(scene: DemoFrame, t: int, console: Console) -> RenderableType:
     right = Group(words, losses)
     body = Columns([map_text(scene.ground, scene.mission, scene.run, t, plain=plain), right], padding=(0, 3))
     hidden = {"wall", "ground", *(["believed"] if scene.mission.robot.sees else [])}
-    return Group(Text(scene.title, "bold"), legend_text(hidden, plain=plain), Text(""), body)
+    return Group(Text(scene.title, "bold"), legend(hidden, plain=plain), Text(""), body)

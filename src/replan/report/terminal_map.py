@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import NamedTuple
 
+from rich.columns import Columns
 from rich.text import Text
 
 from replan.evaluation.agent_runs import AgentRun
@@ -26,7 +27,7 @@ class Sign(NamedTuple):
 
 SIGNS = {
     "robot": Sign("●", "R", "bold white on blue", "the robot"),
-    "believed": Sign("○", "?", "bold white on dark_orange3", "where it believes to be"),
+    "believed": Sign("○", "?", "bold white on dark_orange3", "where it believes it is"),
     "update": Sign("◆", "U", "bold red", "replanned here"),
     "trail": Sign("•", "o", "blue", "its way"),
     "goal": Sign("★", "G", "bold green", "goal"),
@@ -63,10 +64,11 @@ def map_text(ground: GridDrawing, mission: Mission, run: AgentRun, time: int, *,
     return text
 
 
-def legend_text(hidden: Container[str], *, plain: bool = False) -> Text:
-    """Return the signs of the map with their meanings, without the `hidden` ones."""
-    text = Text()
-    for sign in (sign for name, sign in SIGNS.items() if name not in hidden):
-        text.append(sign.ascii if plain else sign.text, sign.style)
-        text.append(f" {sign.meaning}   ")
-    return text
+def legend(hidden: Container[str], *, plain: bool = False) -> Columns:
+    """Return the signs of the map that are not `hidden`, with their meanings; lines break between signs."""
+    shown = [sign for name, sign in SIGNS.items() if name not in hidden]
+    signs = [(sign.ascii if plain else sign.text, sign.style) for sign in shown]
+    return Columns(
+        [Text.assemble(mark, f" {sign.meaning}") for mark, sign in zip(signs, shown, strict=True)],
+        padding=(0, 3),
+    )

@@ -165,5 +165,15 @@ def test_the_layout_shows_every_topic_in_panels_that_it_defines():
         return [part] if isinstance(part, str) else [*panels(part["first"]), *panels(part["second"])]
 
     assert sorted(panels(layout["layout"])) == sorted(layout["configById"])
+    types = {name.partition("!")[0] for name in layout["configById"]}
+    assert types == {
+        "3D",
+        "Plot",
+        "RawMessages",
+        "RosOut",
+        "StateTransitions",
+    }  # as Foxglove names its panels
+    drawn = layout["configById"]["3D!replan"]["topics"].values()
+    assert all(("arrowScale" in topic) == (topic.get("type") == "arrow") for topic in drawn)
     shown = set(re.findall(r'"(/[a-z/]+)[".]', json.dumps(layout["configById"])))
     assert shown == set(TOPICS)

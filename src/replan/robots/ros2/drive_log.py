@@ -44,7 +44,7 @@ class DriveLog:
             self.log.decide(now, drive.agent.time, decision)
 
     def _write_belief(self, drive: Drive, now: float) -> None:
-        """Write where a robot that is blind between updates believes to be."""
+        """Write where a robot that is blind between updates believes it is."""
         agent, cells = drive.agent, drive.cells
         if agent.robot.sees:
             return

@@ -1,5 +1,5 @@
 "use strict";
-// The robot on its grid: where it is, where it believes itself to be, and where it looked.
+// The robot on its grid: where it is, where it believes it is, and where it looked.
 const path = {
   svg: document.getElementById("path"), slider: document.getElementById("time"),
   button: document.getElementById("play"), moment: document.getElementById("moment"),
@@ -42,8 +42,8 @@ const path = {
     const { states, believed, times, reasons } = this.rule;
     if (t === believed.length) return `t = ${t}: the end, after ${times.length} updates.`;
     const k = times.indexOf(t);
-    const seen = states[last] === believed[last] ? "The robot is where it believes itself to be."
-      : "The robot is not where it believes itself to be.";
+    const seen = states[last] === believed[last] ? "The robot is where it believes it is."
+      : "The robot is not where it believes it is.";
     return `t = ${t}: ` + (k < 0 ? "" : `update ${k + 1} of ${times.length}${reasons[k] ? " (" + reasons[k] + ")" : ""}. `) + seen;
   },
 
