@@ -125,7 +125,8 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         return _drop_output(status=1)
     except OSError as error:
-        _refuse(f"cannot write or read ({error.strerror or error})")
+        file = "" if error.filename is None else f"{error.filename} "
+        _refuse(f"cannot write or read {file}({error.strerror or error})")
         return _drop_output(status=2)
     except ModuleNotFoundError as error:
         if (extra := extra_of(str(error.name))) is None:

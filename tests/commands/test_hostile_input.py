@@ -126,3 +126,19 @@ def test_updates_that_never_arrive(capsys):
     assert "never arrive" in refused(capsys, "budget", *asked, "0,50")
     for steps in ("", "a", "1:0.5,3:0.5", "1.5"):
         assert "--by-steps takes whole numbers" in refused(capsys, "budget", *asked, steps)
+
+
+def test_updates_that_fit_into_no_world_of_the_suite(capsys):
+    line = refused(capsys, "benchmark", "periodic", "--update-steps", 60)
+    assert "no drawn world of the suite has room for updates of 60 steps" in line
+
+
+def test_a_file_in_a_folder_that_is_not_there_is_named(capsys, tmp_path):
+    missing = tmp_path / "missing" / "run.mcap"
+    assert str(missing) in refused(capsys, "schedule", "two-burst", "--rule", "periodic", "--out", missing)
+
+
+@pytest.mark.parametrize("form", ["csv", "pdf"])
+def test_nothing_is_made_where_there_is_no_run_to_export(capsys, tmp_path, form):
+    assert "holds no run" in refused(capsys, "export", tmp_path / "missing", "--format", form)
+    assert not list(tmp_path.iterdir())

@@ -166,7 +166,7 @@ def test_a_robot_whose_updates_take_time_has_a_card_of_its_own(compute):
 
 def test_a_robot_that_cannot_wait_in_any_world_is_refused(small_suite, compute, monkeypatch):
     monkeypatch.setattr(catalogue, "_all_worlds", lambda: [w for w in small_suite if w.family == "kernels"])
-    with pytest.raises(InputError, match="no world of the suite has room for updates of 2 steps, wait"):
+    with pytest.raises(InputError, match="no drawn world of the suite has room for updates of 2 steps, wait"):
         make_card(find_rule("periodic"), {}, compute, robot=SuiteRobot(update_steps=2, meanwhile="wait"))
 
 

@@ -230,11 +230,12 @@ def export(
     out: Annotated[Path | None, typer.Option(help="Folder for the files; RUN/FORMAT if not given.")] = None,
 ) -> PlainAnswer:
     """Write every table of a run as a file, or the regret of its rules as a figure for a paper."""
-    folder = output_folder(out or run / form)
+    folder = out or run / form
     if form == "pdf" or form == "svg":
-        files = [str(path) for path in write_study_figures(read_run(run), folder, form)]
+        found = read_run(run)
+        files = [str(path) for path in write_study_figures(found, output_folder(folder), form)]
     else:
         with Store.open(run) as store:
-            files = [str(path) for path in store.export(folder, form)]
+            files = [str(path) for path in store.export(output_folder(folder), form)]
     facts = {"run": str(run), "format": form, "files": files}
     return PlainAnswer(facts, [f"wrote {path}" for path in files])

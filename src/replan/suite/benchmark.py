@@ -71,8 +71,8 @@ def make_card(
         raise InputError("--tune chooses all parameters: leave --set out")
     rule, tuning = source.make(**given), own_tuning(source)
     executions = applicable(rule, executions)
-    if not worlds_with_room("test", robot):
-        raise InputError(f"no world of the suite has room for updates of {robot.latency}")
+    if not check_missions(robot, executions):
+        raise InputError(f"no drawn world of the suite has room for updates of {robot.latency}")
     require_no_fault(source, rule, robot, executions)
     if tune:
         rule, tuning = tuned(source, rule, compute, robot, executions)
