@@ -133,9 +133,13 @@ def test_updates_that_fit_into_no_world_of_the_suite(capsys):
     assert "no drawn world of the suite has room for updates of 60 steps" in line
 
 
-def test_a_file_in_a_folder_that_is_not_there_is_named(capsys, tmp_path):
-    missing = tmp_path / "missing" / "run.mcap"
-    assert str(missing) in refused(capsys, "schedule", "two-burst", "--rule", "periodic", "--out", missing)
+@pytest.mark.parametrize("name", ["run.mcap", "updates.csv"])
+def test_a_file_that_cannot_be_written_is_named(capsys, tmp_path, name):
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / name
+    assert f"{path}: cannot be written" in refused(
+        capsys, "schedule", "two-burst", "--rule", "periodic", "--out", path
+    )
 
 
 @pytest.mark.parametrize("form", ["csv", "pdf"])

@@ -90,7 +90,11 @@ class McapLog:
 
     def __init__(self, path: str | Path) -> None:
         writer = mcap_writer()
-        self._file = Path(path).open("wb")  # noqa: SIM115
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._file = Path(path).open("wb")  # noqa: SIM115
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror})") from None
         self._writer = writer(self._file)
         self._writer.start(library="replan")
         self._channels: dict[str, int] = {}
