@@ -113,6 +113,14 @@ def levels_of_captions(app, pagename, templatename, context, doctree) -> None:
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
+SCROLLS = re.compile(r'<(?:pre|div class="(?:table-wrapper|math-wrapper)[^"]*")(?=>)')
+
+
+def scroll_by_keyboard(app, pagename, templatename, context, doctree) -> None:
+    """Code, tables and formulas, which scroll on a narrow screen, can be focused."""
+    context["body"] = SCROLLS.sub(r'\g<0> tabindex="0"', context.get("body", ""))
+
+
 class Exported(SphinxDirective):
     """Documents the names of `replan` that are defined in one package: `.. exported:: schedule`.
 
@@ -155,4 +163,5 @@ def setup(app) -> None:
     app.connect("autodoc-process-docstring", plain_text, priority=100)  # before napoleon
     app.connect("autodoc-process-signature", short_aliases)
     app.connect("html-page-context", levels_of_captions, priority=900)  # after furo
+    app.connect("html-page-context", scroll_by_keyboard)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))

@@ -10,6 +10,7 @@ from shutil import which
 
 import pytest
 
+from axe_findings import serious_findings
 from doc_pages import PAGES, ROOT
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -92,6 +93,19 @@ def test_at_1400_pixels_no_table_code_or_formula_is_cut_off_and_no_page_is_wider
         width = page.evaluate("document.documentElement.scrollWidth")
         if cut_off or width > 390:
             wrong[each.stem] = cut_off, width
+    page.set_viewport_size({"width": 1400, "height": 900})
+    assert wrong == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1400, 390])
+def test_axe_finds_nothing_serious(built, page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    wrong = {}
+    for each in html_pages(built):
+        page.goto(each.as_uri())
+        if found := serious_findings(page):
+            wrong[each.stem] = found
     page.set_viewport_size({"width": 1400, "height": 900})
     assert wrong == {}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from axe_findings import serious_findings
 from replan.cli import run
 from replan.worlds.settings import load_setting
 
@@ -346,6 +347,12 @@ def test_the_floor_stands_beside_the_regret(page, capsys):
     page.wait_for_selector("#floor", timeout=WAIT)
     assert page.inner_text("#floor") == f"{floor:.4f}"
     assert "never updates" in page.inner_text("#scale")
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_serious(page):
+    page.wait_for_selector("#promised", timeout=WAIT)
+    assert serious_findings(page) == []
 
 
 def test_the_picture_of_the_docs(page, tmp_path, capsys):
