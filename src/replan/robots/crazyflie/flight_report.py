@@ -244,7 +244,7 @@ def flight_figure(tracks: Sequence[Track], *, path: str | Path | None = None) ->
         axes.set_title(f"{density}, layout {number}")
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.11), frameon=False, fontsize="small")
     if path is not None:
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=150, bbox_inches="tight")
     return figure
 
 
