@@ -78,6 +78,8 @@ def test_faults_are_one_line(tmp_path, capsys):
         ["verify", str(tmp_path / "none.json")],
         ["periodic", "--set", "a=1"],
         ["last-moment", "--execution", "belief"],
+        ["last-moment", "--execution", "map", "--execution", "belief"],
+        ["last-moment", "--execution", "localised", "--execution", "guess"],
     ):
         assert run(["benchmark", *arguments]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1

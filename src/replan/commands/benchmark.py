@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -69,7 +69,8 @@ def score(
     ] = "0",
     meanwhile: Annotated[Meanwhile, typer.Option(help="Acting while an update runs.")] = "go-on",
     execution: Annotated[
-        Execution | None, typer.Option(help="Measure the rule on this robot only, not on all that it is for.")
+        list[str] | None,
+        typer.Option(help="Measure the rule on this robot only, not on all that it is for; may be repeated."),
     ] = None,
     card: Annotated[
         Path | None, typer.Option(help="File of the card; in the run's folder if not given.")
@@ -79,7 +80,8 @@ def score(
     """Score a rule on the test part of the suite and write its card and a page; the same command goes on."""
     source, given = find_rule(rule), parse_parameters(assignments or [])
     robot = SuiteRobot(forecast, plain_steps(update_steps), meanwhile)
-    unusual = ["tuned"] * tune + robot.unusual() + ([execution] if execution else [])
+    executions = _executions(execution or EXECUTIONS)
+    unusual = ["tuned"] * tune + robot.unusual() + (execution or [])
     slug = _slug([rule.rpartition(":")[2], *map("=".join, given.items()), *unusual], source.digest)
     folder = output_folder(out or Path("runs") / "benchmark" / slug)
     compute = _computing(folder, engine, quiet=output.as_json)
@@ -89,12 +91,20 @@ def score(
         compute,
         tune=tune,
         robot=robot,
-        executions=[execution] if execution else EXECUTIONS,
+        executions=executions,
     )
     file = write_whole(card or folder / "card.json", found.text())
     page = write_benchmark_page([found, *reference_cards()], folder, own=found)
     facts = {"card": str(file), "page": str(page), **summary_record(found)}
     return PlainAnswer(facts, [*card_tables(found), f"card {file}, page {page}"])
+
+
+def _executions(names: Sequence[str]) -> list[Execution]:
+    """Return the executions of these names, in the order of the suite."""
+    for name in names:
+        if name not in EXECUTIONS:
+            raise InputError(f"--execution is {', '.join(EXECUTIONS)}, not {name!r}")
+    return [kind for kind in EXECUTIONS if kind in names]
 
 
 def verify(
