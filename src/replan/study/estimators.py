@@ -82,7 +82,7 @@ def _model_family(mission: Mission) -> Estimator:
 ESTIMATORS: dict[str, Callable[[Mission], Estimator]] = {
     TRUE_KERNEL: _true_kernel,
     TRACKED: _tracked,
-    **{f"nearby-{radius}": _nearby(radius) for radius in range(4)},
+    **{f"nearby-{radius}": _nearby(radius) for radius in (0, 1, 2, 3, 5)},
     "drift-bounded-mle": _drift_bounded_mle,
     "drift-bounded-mle-local": _drift_bounded_mle_local,
     "drift-bounded-mle-online": _drift_bounded_mle_online,

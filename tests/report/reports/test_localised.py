@@ -1,18 +1,23 @@
 """Tables and figure of study `localised`."""
 
+import numpy as np
 import pytest
 
 from replan import Spending, evaluate, load_setting, make_mission, make_rule
+from replan.evaluation.agent_runs import learned_samples
 from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.rollouts import rollout
 from replan.report.reports.localised import (
     budget_table,
     estimate_table,
+    learned_table,
     price_table,
     replans_figure,
     suite_table,
 )
 from replan.schedule.drift_threshold import UnforcedDrift
 from replan.study.definition import load_study
+from replan.study.estimators import ESTIMATORS
 from replan.suite.catalogue import suite_world
 from study_runs import computed
 
@@ -61,9 +66,28 @@ def test_prices_are_paid_for_every_update(run):
 
 
 def test_estimates_name_regret_and_updates(run):
-    table = estimate_table(run)
-    assert table.columns[1:] == ("true-kernel", "tracked", "nearby-3", "nearby-1", "nearby-0", "model-family")
-    assert table.rows[0][1].endswith("(0.0)")  # what the last update showed calls for no other
+    rows = rows_of(estimate_table(run))
+    sensed = ["true-kernel", "tracked", "nearby-3", "nearby-1", "nearby-0"]
+    learned = ["model-family", "drift-bounded-mle", "drift-bounded-mle-local", "slip-transitions"]
+    assert list(rows) == sensed + learned
+    assert rows["true-kernel"][0].endswith("(0.0)")  # what the last update showed calls for no other
+
+
+def test_what_is_learned_stands_beside_the_tracked_kernel_on_the_same_seeds(tmp_path):
+    study = load_study("localised-learned")[0].model_dump(mode="json", by_alias=True, exclude_none=True)
+    for block in study["blocks"]:
+        block["settings"] = [each for each in block["settings"] if each["name"] == "terrain-1005"]
+        block["estimators"] = [each for each in block["estimators"] if each in ("tracked", "nearby-1")]
+        block["seeds"] = {"first": 0, "count": 9}
+    study["blocks"] = [block for block in study["blocks"] if block["settings"]]
+    made = computed(study, tmp_path)
+    mission, rule = suite_world("terrain-1005").mission("localised"), make_rule("last-moment")
+    mission = mission.with_spending(Spending.at_most(mission.horizon - 1))
+    known = rollout(mission, rule, np.arange(9))
+    own, updates = learned_samples(mission, rule, ESTIMATORS["nearby-1"], np.arange(9))
+    (row,) = rows_of(learned_table(made), 3).values()
+    assert row[:2] == ["1", "9"] and float(row[-2]) == pytest.approx(updates.mean(), abs=6e-4)
+    assert float(row[-1].split()[0]) == pytest.approx((known.returns - own).mean(), abs=6e-4)
 
 
 def test_the_figure_has_a_point_for_every_rate_and_budget(run):

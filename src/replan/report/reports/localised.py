@@ -13,7 +13,7 @@ from replan.report.reports import REPORTS, table_of
 from replan.report.style import BLUE, QUIET, VERMILLION, arrange, new_figure, save, style
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.run import Run
-from replan.results.table import Table, number
+from replan.results.table import MISSING, Table, number
 from replan.study.estimators import TRACKED
 
 if TYPE_CHECKING:
@@ -164,21 +164,24 @@ def price_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
 def estimate_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
     """Return sampled regret and updates by what the robot knows between its updates."""
     sampled = [record for record in run.records if record["sampled_regret"] is not None]
-    estimators = list(dict.fromkeys(record["estimator"] for record in sampled))
+    settings = list(dict.fromkeys(record["setting"] for record in sampled))
     found = {(record["setting"], record["estimator"]): record for record in sampled}
     rows = []
-    for setting in dict.fromkeys(record["setting"] for record in sampled):
-        cells = (found.get((setting, name)) for name in estimators)
-        rows.append((setting, *(_regret_and_updates(cell) for cell in cells)))
+    for estimator in dict.fromkeys(record["estimator"] for record in sampled):
+        cells = (found.get((name, estimator)) for name in settings)
+        rows.append((estimator, *(_regret_and_updates(cell) for cell in cells)))
     return Table(
         title="Robots that know where they are: what they know of the world",
-        columns=("setting", *estimators),
+        columns=("estimate", *settings),
         rows=rows,
         notes=(
             f"Mean regret over {sampled[0]['samples'] if sampled else 0} seeds and, in brackets, updates in "
             "a mission; last-moment, at most the setting's budget. true-kernel: what the last update showed; "
             "tracked: the kernel of the step before, at every step; nearby: that within so many cells, "
-            "elsewhere as last seen; model-family: learned from the robot's own moves.",
+            "elsewhere as last seen. The others learn from every step of the robot. model-family: the "
+            "parameters of the declared family; slip-transitions: one slip for each kind of ground, where "
+            "slips always go the same ways; drift-bounded-mle: each state and action by itself, with one "
+            "drift bound for all or one each (local).",
         ),
     )
 
@@ -202,7 +205,7 @@ def learned_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
         )
         error = more.std(ddof=1) / np.sqrt(len(more))
         figures = (f"{each:z.3f}" for each in (*regrets, *updates))
-        rows.append((*key, len(pairs), len(more), *figures, f"{more.mean():z.3f} ± {error:.3f}"))
+        rows.append((*key, str(len(pairs)), str(len(more)), *figures, f"{more.mean():z.3f} ± {error:.3f}"))
     return Table(
         title="Robots that know where they are: what they learn on the way",
         columns=(
@@ -214,14 +217,14 @@ def learned_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
         notes=(
             "Means over missions of suite v1's test part, as many in each world of a family, last-moment; "
             "± the standard error of the paired difference. tracked: the true kernel of the step before; "
-            "model-family: one wind or one slip, learned from every step; nearby-3: the true kernel within "
-            "three cells, elsewhere as last seen.",
+            "model-family: one wind, one slip, or the parameters of the ice or of patches of ground, learned "
+            "from every step; nearby: the true kernel within so many cells, elsewhere as last seen.",
         ),
     )
 
 
 def _regret_and_updates(record: Record | None) -> str:
-    return "" if record is None else f"{record['sampled_regret']:z.2f} ({record['mean_updates']:.1f})"
+    return MISSING if record is None else f"{record['sampled_regret']:z.2f} ({record['mean_updates']:.1f})"
 
 
 def replans_figure(run: Run) -> Figure:
