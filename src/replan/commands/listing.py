@@ -46,7 +46,7 @@ def list_names(
     lines: list[str] = []
     for name, entries in listed.items():
         lines += [f"{name}:"] if kind is None else []
-        width = max(18, *(len(entry["name"]) for entry in entries))
+        width = max(18, *(len(entry["name"]) + 1 for entry in entries))
         lines += [line for entry in entries for line in _lines(entry, width)]
     return PlainAnswer(listed, lines)
 

@@ -41,7 +41,8 @@ def _nearby(radius: int) -> Callable[[Mission], Estimator]:
     def nearby(mission: Mission) -> Estimator:
         return Nearby(mission.world, radius)
 
-    nearby.__doc__ = f"As tracked within {radius} cells of a localised robot, elsewhere as last seen."
+    cells = f"{radius} cell{'s' * (radius != 1)}"
+    nearby.__doc__ = f"As tracked within {cells} of a localised robot, elsewhere as last seen."
     return nearby
 
 
@@ -56,7 +57,7 @@ def _drift_bounded_mle_local(mission: Mission) -> Estimator:
 
 
 def _drift_bounded_mle_online(mission: Mission) -> Estimator:
-    """As drift-bounded-mle, with drift bounds found online from the slip of each skip interval."""
+    """As drift-bounded-mle, with bounds found online from the slip of each skip interval."""
     kernel = _slip_kernel(mission, "drift-bounded-mle-online")
     return WithOnlineBounds(partial(DriftBoundedMLE, kernel), OnlineDriftBounds(kernel, mission.horizon))
 
