@@ -5,7 +5,7 @@ time for one cell of the map, so that decisions follow the clock. Each new path 
 for it: the path is the plan in force until the next one comes; with a forecast that moves, the plan in force
 is the one made on the forecast. An update that is due stays due until a path comes.
 
-A localised robot, the default, gives its pose at every question. It learns at no update which cells within
+A localised robot, the default, gives its pose at every question. Between updates it learns which cells within
 the range of its sensors are blocked and how slippery the floor is (`KnownFloor`), and weighs its path
 against the one that its planner would find now (`FastestWays`). Otherwise it is blind between updates, as the
 paper's is.
