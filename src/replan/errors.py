@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
-from numbers import Real
+from numbers import Integral, Real
 
 
 class InputError(ValueError):
@@ -69,6 +69,13 @@ def require_numbers(**given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, Real) or isinstance(value, bool):
             raise InputError(f"{name} must be a number, not {value!r}")
+
+
+def require_whole(**given: object) -> None:
+    """Raise `InputError` if an argument, given by its name, is not a whole number."""
+    for name, value in given.items():
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise InputError(f"{name} must be a whole number, not {value!r}")
 
 
 def require(kind: type, **given: object) -> None:

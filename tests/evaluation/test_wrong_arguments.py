@@ -8,15 +8,22 @@ import pytest
 
 from replan import (
     Agent,
+    Archive,
     Context,
     Decision,
     DriftThreshold,
     FamilyFilter,
+    FixedRate,
+    FixedTimes,
+    ForecastFault,
     Given,
     InputError,
+    Lookahead,
     Mission,
     Mixture,
+    PathExpired,
     Periodic,
+    RegretGuided,
     Reward,
     Robot,
     Rule,
@@ -31,6 +38,8 @@ from replan import (
     decompose,
     evaluate,
     evaluate_times,
+    from_arrays,
+    linear,
     load_setting,
     make_mission,
     make_rule,
@@ -190,3 +199,61 @@ def test_seeds_and_time_limits_of_another_type_are_one_line():
         rollout(mission, Periodic(), ["x"])
     with pytest.raises(InputError, match="time_limit must be a positive number of seconds, not True"):
         Agent.on(mission, Periodic(), time_limit=True)
+
+
+KERNEL = WORLD.kernel(0)
+ROWS = np.full((3, 2, 3), 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (lambda: replace(WORLD, horizon=8.0), "horizon must be a whole number, not 8.0"),
+        (lambda: replace(WORLD, start=True), "start must be a whole number, not True"),
+        (lambda: replace(WORLD, kernel=KERNEL), "kernel must be a function of time that returns a Kernel"),
+        (lambda: replace(WORLD, family="slip"), "family must be a Family, not 'slip'"),
+        (lambda: from_arrays("x", [1.0], horizon=4), "kernels must be an array of numbers, not str"),
+        (lambda: from_arrays(ROWS, {}, horizon=4), "rewards must be an array of numbers, not dict"),
+        (lambda: from_arrays(ROWS, [0.0, 1.0, 2.0], horizon="4"), "horizon must be a whole number, not '4'"),
+        (lambda: Reward(next_state="x"), "next_state must be an array of numbers, not 'x'"),
+        (lambda: rover(3, [0.1] * 6, start=(0, 5)), r"start \(0, 5\) lies outside the 3 x 3 grid"),
+        (lambda: rover(3, [0.1] * 6, goal=(9, 9)), r"goal \(9, 9\) lies outside the 3 x 3 grid"),
+        (lambda: rover(3, [0.1] * 6, goal=4), "goal must be a row and a column, not 4"),
+        (lambda: rover(3.0, [0.1] * 6), "n must be a whole number, not 3.0"),
+        (lambda: linear(10, slip="x", rate=0.1), "slip must be a number, not 'x'"),
+        (lambda: Mixture(given=KERNEL), "given must be a Given, not"),
+        (lambda: Mixture(family=WORLD), "family must be a Family, not"),
+        (lambda: Mixture(doubt=nan), "a mixture takes numbers of at least 0"),
+        (lambda: Archive([KERNEL]), "members must be a whole number, not"),
+        (lambda: Archive(past=WORLD), "past must be a Past, not"),
+        (lambda: Given(KERNEL), "a given forecast needs at least one kernel"),
+        (lambda: Given([KERNEL], fault=0.5), "fault must be a ForecastFault, not 0.5"),
+        (lambda: ForecastFault(late=1.5), "late must be a whole number, not 1.5"),
+        (lambda: ForecastFault(noise="x"), "noise must be a number, not 'x'"),
+        (lambda: Ties("random", seed=-1), "ties must have a seed from 0"),
+        (lambda: Lookahead(tolerance="x"), "tolerance must be a number, not 'x'"),
+        (lambda: RegretGuided(m=2.5), "m must be a whole number, not 2.5"),
+        (lambda: RegretGuided(alpha=None), "alpha must be a number, not None"),
+        (lambda: FixedRate(2.5), "every must be a whole number, not 2.5"),
+        (lambda: PathExpired("x"), "share must be a number, not 'x'"),
+        (lambda: FixedTimes(5), "update times must be a list of whole numbers, not 5"),
+        (lambda: Spending(2, exact="no"), "exact must be a bool, not 'no'"),
+        (lambda: Spending(2, spacing=0), "spacing must be at least 1, not 0"),
+        (lambda: make_mission(MISSION), "setting must be a Setting, not Mission"),
+        (lambda: make_mission(SETTING, world={}), "world must be a World, not {}"),
+        (lambda: make_mission(SETTING, price="0.5"), "'price' should be a valid number, not '0.5'"),
+        (lambda: make_mission(SETTING, price=True), "'price' should be a valid number, not True"),
+        (lambda: make_rule(None), "name must be a str, not None"),
+        (lambda: check_rule("periodic"), "rule must be a Rule or a function that makes one, not 'periodic'"),
+        (lambda: Agent.on(MISSION, RULE, seed=0.5), "seed must be a whole number, not 0.5"),
+        (lambda: Agent.on(MISSION, RULE, sizes={}), "sizes must be a Sizes, not {}"),
+    ],
+)
+def test_arguments_of_another_type_or_outside_their_range_are_one_line(wrong, named):
+    with pytest.raises(InputError, match=named):
+        wrong()
+
+
+def test_a_price_of_whole_units_of_any_size_is_a_number():
+    dear = replace(MISSION, spending=Spending.at_price(10**30))
+    assert evaluate(dear, Lookahead()).expected_updates == 0

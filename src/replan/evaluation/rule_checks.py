@@ -80,6 +80,8 @@ def check_rule(rule: Rule | MakeRule, *missions: Mission, seed: int = 0, most: i
         require_mission(mission)
     if isinstance(rule, type) and issubclass(rule, Rule):
         require_instance(rule)
+    if not isinstance(rule, Rule) and not callable(rule):
+        raise InputError(f"rule must be a Rule or a function that makes one, not {rule!r}")
     found: list[RuleFinding] = []
     for mission in missions or _grids(rule):
         try:

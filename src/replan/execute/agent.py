@@ -34,7 +34,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require, require_whole
 from replan.estimate.estimator import (
     Estimator,
     Observation,
@@ -114,7 +114,11 @@ class Agent:
         late: Late = "take",
         trial: bool = True,
     ) -> None:
-        task = Task(knowledge, robot, spending, sizes or Sizes())
+        sizes = Sizes() if sizes is None else sizes
+        require(Sizes, sizes=sizes)
+        if seed is not None:
+            require_whole(seed=seed)
+        task = Task(knowledge, robot, spending, sizes)
         if robot.estimator is None:
             raise InputError("an agent needs a robot with an estimator")
         number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
@@ -143,7 +147,7 @@ class Agent:
     def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options: Any) -> Self:
         """Make an agent for a mission in a known world, on true kernels unless an estimator is given."""
         require_mission(mission)
-        robot = replace(mission.robot, estimator=estimator or mission.estimator)
+        robot = replace(mission.robot, estimator=mission.estimator if estimator is None else estimator)
         options = {"sizes": mission.sizes, **options}
         return cls(mission.world.knowledge, robot, mission.spending, rule, **options)
 

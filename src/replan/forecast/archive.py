@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require, require_whole
 from replan.estimate.estimator import Estimator
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.model.kernel import Indices, Kernel, constant
@@ -37,6 +37,9 @@ class Archive(Forecast):
     reveals = False
 
     def __post_init__(self) -> None:
+        require_whole(members=self.members)
+        if self.past is not None:
+            require(Past, past=self.past)
         if self.members < 1:
             raise InputError(f"an archive needs at least one member, not {self.members}")
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require, require_numbers, require_whole
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt, mean_kernel
 from replan.model.combination import combine
 from replan.model.general_kernel import GeneralKernel
@@ -33,10 +33,14 @@ class ForecastFault:
     """Seed of the noise."""
 
     def __post_init__(self) -> None:
+        require_whole(late=self.late, seed=self.seed)
+        require_numbers(error=self.error, noise=self.noise)
         if self.late < 0:
             raise InputError(f"a forecast is late by 0 or more steps, not {self.late}")
         if not (np.isfinite(self.error) and np.isfinite(self.noise) and self.noise >= 0):
             raise InputError("the error of a forecast must be finite, its noise 0 or more")
+        if self.seed < 0:
+            raise InputError(f"the seed of a forecast's noise must be 0 or more, not {self.seed}")
 
     def apply(self, kernel: KernelAt, evidence: Evidence, time: int) -> Kernel:
         """Return the prediction for `time` if `kernel` is right."""
@@ -67,10 +71,16 @@ class Given(Forecast):
     """Further courses, as likely as `kernels`."""
 
     def __post_init__(self) -> None:
+        require(ForecastFault, fault=self.fault)
+        require(tuple, members=self.members)
         for course in (self.kernels, *self.members):
             if callable(course):
                 continue
-            if not len(course) or not all(isinstance(kernel, Kernel) for kernel in course):
+            if (
+                not isinstance(course, Sequence)
+                or not len(course)
+                or not all(isinstance(kernel, Kernel) for kernel in course)
+            ):
                 raise InputError("a given forecast needs at least one kernel, and nothing else")
 
     @property

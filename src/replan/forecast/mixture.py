@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from replan.errors import InputError, require_numbers
+from replan.errors import InputError, require, require_numbers
 from replan.estimate.estimator import Estimator
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt
 from replan.forecast.from_family import FamilyMoves
@@ -89,7 +89,12 @@ class Mixture(Forecast):
         require_numbers(
             sharpness=self.sharpness, doubt=self.doubt, tolerated=self.tolerated, floor=self.floor
         )
-        if not (min(self.sharpness, self.doubt, self.tolerated) >= 0 and 0 <= self.floor <= 0.1):
+        if self.given is not None:
+            require(Given, given=self.given)
+        if self.family is not None:
+            require(Family, family=self.family)
+        numbers = (self.sharpness, self.doubt, self.tolerated)
+        if not (all(number >= 0 for number in numbers) and 0 <= self.floor <= 0.1):
             raise InputError("a mixture takes numbers of at least 0, and a floor of at most 0.1")
 
     def informed_by(self, knowledge: Knowledge, estimator: Estimator | None) -> Mixture:

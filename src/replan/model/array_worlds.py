@@ -12,14 +12,14 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError
+from replan.errors import InputError, require_whole
 from replan.model.checks import require_valid
 from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel, constant
 from replan.model.reward import Reward
 from replan.model.sizes import require_memory
-from replan.model.world import World
+from replan.model.world import World, check_drift_bounds
 
 NPZ_ARRAYS = {"kernels", "successors", "probabilities", "rewards", "next_state_rewards", "start"}
 NPZ_ARRAYS |= {"drift_bounds", "possible_successors", "family"}
@@ -78,6 +78,7 @@ def from_arrays(
     """
     steps = _kernels(kernels)
     horizon = horizon if horizon is not None else len(steps)
+    require_whole(horizon=horizon)
     if horizon < 2:
         raise InputError("a single kernel needs a horizon of at least 2")
     if len(steps) not in (1, horizon):
@@ -86,7 +87,7 @@ def from_arrays(
     if len(parts) not in (1, horizon):
         raise InputError(f"{len(parts)} rewards do not fit a horizon of {horizon}: give 1 or {horizon}")
     _check_range(parts, horizon)
-    bounds = None if stated_bounds is None else np.asarray(stated_bounds, dtype=float)
+    bounds = None if stated_bounds is None else check_drift_bounds(stated_bounds, horizon)
     lists = None if declared_successors is None else np.asarray(declared_successors)
     world = World(
         horizon, _indexed(steps), _indexed(parts), start, bounds, declared_successors=lists, family=family
@@ -199,6 +200,13 @@ def _check_range(rewards: Sequence[Reward], horizon: int) -> None:
         raise InputError(f"rewards of {greatest:.3g} over {horizon} steps exceed {GREATEST_RETURN:g}")
 
 
+def _numbers(name: str, given: ArrayLike | Sequence) -> np.ndarray:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be an array of numbers, not {type(given).__name__}") from None
+
+
 def _indexed(steps: Sequence):
     return constant(steps[0]) if len(steps) == 1 else lambda t: steps[t]
 
@@ -215,7 +223,7 @@ def _kernels(kernels) -> list[Kernel]:
             return [GeneralKernel.from_sparse(step) for step in kernels]
         if issparse(kernels[0]):
             return [GeneralKernel.from_sparse(kernels)]
-    dense = np.asarray(kernels, dtype=float)
+    dense = _numbers("kernels", kernels)
     if dense.ndim == 3:
         return [GeneralKernel.from_dense(dense)]
     if dense.ndim == 4:
@@ -226,7 +234,7 @@ def _kernels(kernels) -> list[Kernel]:
 def _rewards(given: ArrayLike | Sequence[Reward], states: int, actions: int, horizon: int) -> list[Reward]:
     if isinstance(given, (list, tuple)) and given and all(isinstance(step, Reward) for step in given):
         return list(given)  # pyright: ignore[reportReturnType]
-    rewards = np.asarray(given, dtype=float)
+    rewards = _numbers("rewards", given)
     if rewards.shape == (states, actions) == (horizon, states):
         raise InputError(
             f"rewards of the shape {rewards.shape} can be (S, A) or (T, S): give (1, S, A), "

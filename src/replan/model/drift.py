@@ -7,6 +7,7 @@ from math import floor
 
 import numpy as np
 
+from replan.errors import require_numbers, require_whole
 from replan.model.kernel import Array
 
 GREATEST_SLIP = 0.6
@@ -35,7 +36,10 @@ def linear(horizon: int, *, slip: float, rate: float, limits: Limits = SLIP_LIMI
     array of shape (T,)
         The slip at each time.
     """
-    return np.clip(slip + rate * np.arange(horizon), *limits)
+    require_whole(horizon=horizon)
+    require_numbers(slip=slip, rate=rate)
+    with np.errstate(over="ignore"):  # clipped
+        return np.clip(slip + rate * np.arange(horizon), *limits)
 
 
 def sinusoidal(
@@ -61,6 +65,8 @@ def sinusoidal(
     array of shape (T,)
         The slip at each time.
     """
+    require_whole(horizon=horizon)
+    require_numbers(slip=slip, amplitude=amplitude, period=period)
     return np.clip(slip + amplitude * np.sin(2 * np.pi * np.arange(horizon) / period), *limits)
 
 
@@ -87,6 +93,8 @@ def piecewise(
     array of shape (T,)
         The slip at each time.
     """
+    require_whole(horizon=horizon)
+    require_numbers(slip=slip, quiet=quiet)
     slopes = np.full(horizon, quiet, dtype=float)
     for (begin, end), (_, _, slope) in zip(burst_intervals(horizon, bursts), bursts, strict=True):
         slopes[begin:end] = slope

@@ -45,7 +45,12 @@ class Reward:
         for name, dimensions in (("state_action", 2), ("next_state", 1)):
             part = getattr(self, name)
             if part is not None:
-                part = np.ascontiguousarray(part, dtype=float)
+                try:
+                    part = np.ascontiguousarray(part, dtype=float)
+                except (TypeError, ValueError):
+                    raise InputError(f"{name} must be an array of numbers, not {part!r}") from None
+                if not part.size:
+                    raise InputError(f"{name} of the shape {part.shape} is empty")
                 if part.ndim != dimensions:
                     raise InputError(f"{name} has {part.ndim} dimensions, not {dimensions}")
                 object.__setattr__(self, name, part)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError, require
+from replan.errors import InputError, require, require_whole
 from replan.model.family import Family
 from replan.model.general_kernel import successor_lists
 from replan.model.kernel import Array, Indices, Kernel
@@ -132,8 +132,13 @@ class World:
     """Records of the steps before t = 0; None: there are none."""
 
     def __post_init__(self) -> None:
+        require_whole(horizon=self.horizon, start=self.start)
         if self.horizon < 2:
             raise InputError(f"horizon must be at least 2, not {self.horizon}")
+        if not callable(self.kernel) or not isinstance(self.kernel(0), Kernel):
+            raise InputError("kernel must be a function of time that returns a Kernel")
+        if self.family is not None:
+            require(Family, family=self.family)
         if not 0 <= self.start < self.states:
             raise InputError(f"start {self.start} is not a state (0 to {self.states - 1})")
         if self.stated_bounds is not None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from replan import _loops
-from replan.errors import InputError, require
+from replan.errors import InputError, require, require_whole
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel, in_bands
 from replan.model.reward import Reward
@@ -96,6 +96,7 @@ def plan(
     Plan
         The first-step policy and its Q-values.
     """
+    require_whole(time=time, horizon=horizon)
     if horizon < 1:
         raise InputError(f"a plan needs a horizon of at least 1, not {horizon}")
     ties, first = ties or Ties(), reward(time)

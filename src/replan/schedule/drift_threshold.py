@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_numbers
 from replan.model.kernel import Array, Indices
 from replan.schedule.navigation_triggers import believed_paths
 from replan.schedule.rule import Context, Decision, Need, Rule, register
@@ -50,6 +50,7 @@ class DriftThreshold(Rule):
 
     def __post_init__(self) -> None:
         require_threshold(self.threshold)
+        require_numbers(pace_weight=self.pace_weight)
         if not self.pace_weight >= 0:
             raise InputError(f"pace_weight must not be negative, not {self.pace_weight}")
 

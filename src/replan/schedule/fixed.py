@@ -5,11 +5,12 @@ The three are the paper's Front, Back and Rand. Front is {1..B}: the paper's {1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.schedule.periodic import holds_time
 from replan.schedule.rule import Context, Decision, Need, Rule, register
@@ -31,6 +32,8 @@ class FixedTimes(Rule):
     name = "fixed"
 
     def __init__(self, times: Sequence[int]) -> None:
+        if not isinstance(times, Iterable):
+            raise InputError(f"update times must be a list of whole numbers, not {times!r}")
         object.__setattr__(self, "times", tuple(whole(t, "an update time") for t in times))
 
     def next_update(self, context: Context, states: Indices) -> Indices:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_numbers
 from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, constant
 from replan.planning.backward_induction import plan, plan_ahead
@@ -63,6 +63,7 @@ class Lookahead(Rule):
     needs = frozenset({Need.STATE})
 
     def __post_init__(self) -> None:
+        require_numbers(tolerance=self.tolerance, effort=self.effort)
         if not 0 <= self.tolerance < 0.01:
             raise InputError(f"tolerance must lie between 0 and 0.01, not {self.tolerance}")
         if not self.effort > 0:

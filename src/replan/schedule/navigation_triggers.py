@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_numbers, require_whole
 from replan.model.kernel import Indices
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 
@@ -60,6 +61,7 @@ class FixedRate(Trigger):
     needs = frozenset()
 
     def __post_init__(self) -> None:
+        require_whole(every=self.every)
         if self.every < 1:
             raise InputError(f"every must be at least 1, not {self.every}")
 
@@ -82,6 +84,7 @@ class DistanceTravelled(Trigger):
     """Cells between updates."""
 
     def __post_init__(self) -> None:
+        require_whole(cells=self.cells)
         if self.cells < 1:
             raise InputError(f"cells must be at least 1, not {self.cells}")
 
@@ -106,8 +109,9 @@ class PathExpired(Trigger):
     """Share of the path after which the rule updates."""
 
     def __post_init__(self) -> None:
-        if not self.share > 0:
-            raise InputError(f"share must be above 0, not {self.share}")
+        require_numbers(share=self.share)
+        if not 0 < self.share < inf:
+            raise InputError(f"share must be above 0 and finite, not {self.share}")
 
     @classmethod
     def candidates(cls) -> list[PathExpired]:

@@ -7,7 +7,7 @@ from itertools import product
 from math import inf
 from typing import Literal, get_args
 
-from replan.errors import InputError
+from replan.errors import InputError, require, require_numbers, require_whole
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import (
     Pacing,
@@ -69,6 +69,8 @@ class RegretGuided(Rule):
     def __post_init__(self) -> None:
         if self.score not in get_args(ScoreFamily):
             raise InputError(f"score must be one of {', '.join(get_args(ScoreFamily))}, not {self.score!r}")
+        require_numbers(alpha=self.alpha, diameter=self.diameter)
+        require_whole(m=self.m)
         if not 0 <= self.alpha <= 1:
             raise InputError(f"alpha must lie between 0 and 1, not {self.alpha}")
         if self.m < 1:
@@ -77,6 +79,8 @@ class RegretGuided(Rule):
             raise InputError(f"diameter must be finite and not negative, not {self.diameter}")
         if self.threshold is not None:
             require_threshold(self.threshold)
+        if self.weights is not None:
+            require(tuple, weights=self.weights)
         if self.weights is not None and (
             len(self.weights) != 3 or not all(0 <= weight < inf for weight in self.weights)
         ):

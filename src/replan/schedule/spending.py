@@ -14,7 +14,7 @@ from math import inf
 from numbers import Real
 from operator import index
 
-from replan.errors import InputError
+from replan.errors import InputError, require
 
 FIRST_UPDATE = 1
 
@@ -64,6 +64,11 @@ class Spending:
             raise InputError(f"budget must be at least 1, not {self.limit}")
         if self.price is not None and not (_is_number(self.price) and 0 <= self.price < inf):
             raise InputError(f"the price of an update must be a number of at least 0, not {self.price!r}")
+        if self.price is not None:
+            object.__setattr__(self, "price", float(self.price))
+        require(bool, exact=self.exact, opening=self.opening)
+        if whole(self.spacing, "spacing") < 1:
+            raise InputError(f"spacing must be at least 1, not {self.spacing}")
         if self.exact and (self.limit is None or self.price is not None):
             raise InputError("only a budget without a price can be spent exactly")
 

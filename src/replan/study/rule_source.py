@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import replan.certificates.certified  # noqa: F401  (registers `certified`)
-from replan.errors import InputError, did_you_mean
+from replan.errors import InputError, did_you_mean, require
 from replan.schedule.registry import RULES, build_rule, registered_rule
 from replan.schedule.rule import Rule
 
@@ -70,6 +70,7 @@ def find_rule(name: str, *, text: str | None = None) -> RuleSource:
     name : a registered name, `file.py:Class` or `package.module:Class`
     text : source to use in place of the contents of `file.py`, for a machine that does not hold the file
     """
+    require(str, name=name)
     place, colon, class_name = name.rpartition(":")
     if not colon and not name.endswith(".py"):
         return RuleSource(name, registered_rule(name))

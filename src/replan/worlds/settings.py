@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from pydantic import Field, ValidationError, create_model, field_validator, model_validator
 
-from replan.errors import InputError, did_you_mean
+from replan.errors import InputError, did_you_mean, require
 from replan.execute.mission import Mission
 from replan.execute.robot import Robot
 from replan.forecast.base import Forecast, Frozen
@@ -52,7 +52,7 @@ PAPER_SETTINGS = (
 SPENDING = ("budget", "price")
 """Keys of a setting that say how many updates there are, or what they cost."""
 
-Price = Annotated[float, Field(ge=0, strict=False)]
+Price = Annotated[float, Field(ge=0)]
 
 
 class Setting(WorldParameters):
@@ -274,6 +274,9 @@ def make_mission(
     """
     if isinstance(setting, str):
         raise InputError(f"a mission is made of a setting: load_setting({setting!r})")
+    require(Setting, setting=setting)
+    if world is not None:
+        require(World, world=world)
     setting, latency = (
         with_spending(setting, **spending),
         {"update_steps": update_steps, "meanwhile": meanwhile},
@@ -284,7 +287,8 @@ def make_mission(
                 f"there is no forecast {forecast!r}{did_you_mean(forecast, get_args(ForecastKind))}"
             )
         forecast = ForecastParameters(kind=forecast)
-    world, forecast = world or setting.build(), forecast or setting.forecast or Frozen()
+    world = setting.build() if world is None else world
+    forecast = (setting.forecast or Frozen()) if forecast is None else forecast
     if isinstance(forecast, ForecastParameters):
         forecast = forecast.build(world)
     robot = Robot(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError
+from replan.errors import InputError, require_whole
 from replan.model.family import Family
 from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
@@ -62,8 +62,12 @@ def rover(
     >>> rover(4, [0.1, 0.2, 0.3]).horizon
     3
     """
+    require_whole(n=n)
+    if n < 1:
+        raise InputError(f"n must be at least 1, not {n}")
     slip = np.asarray(slip, dtype=float)
     goal = (n - 1, n - 1) if goal is None else goal
+    start, goal = _cell("start", start, n), _cell("goal", goal, n)
     blocked = _blocked(n, obstacles, keep_free=(start, goal))
     factor = np.ones(1) if terrain is None else np.asarray(terrain, dtype=float).reshape(-1)
     kernel = slip_over_time((n, n), slip, factor, blocked=blocked)
@@ -80,6 +84,16 @@ def rover(
     )
 
 
+def _cell(name: str, cell: object, n: int) -> tuple[int, int]:
+    if not isinstance(cell, Sequence) or len(cell) != 2:
+        raise InputError(f"{name} must be a row and a column, not {cell!r}")
+    row, column = cell
+    require_whole(**{f"the row of {name}": row, f"the column of {name}": column})
+    if not (0 <= row < n and 0 <= column < n):
+        raise InputError(f"{name} {tuple(cell)} lies outside the {n} x {n} grid")
+    return row, column
+
+
 def distances(n: int, goal: tuple[int, int]) -> Array:
     """Return (S,) the L1 distance of every cell to the goal."""
     i, j = np.divmod(np.arange(n * n), n)
@@ -90,9 +104,8 @@ def _blocked(
     n: int, obstacles: Iterable[tuple[int, int]], *, keep_free: Iterable[tuple[int, int]]
 ) -> np.ndarray | None:
     blocked = np.zeros((n, n), dtype=bool)
-    for cell in obstacles:
-        if not (0 <= cell[0] < n and 0 <= cell[1] < n):
-            raise InputError(f"obstacle {cell} lies outside the {n} x {n} grid")
+    for obstacle in obstacles:
+        cell = _cell("obstacle", obstacle, n)
         if cell in keep_free:
             raise InputError(f"obstacle {cell} lies on the start or the goal")
         blocked[cell] = True
