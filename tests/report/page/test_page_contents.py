@@ -123,6 +123,20 @@ def test_a_score_that_is_infinite_leaves_a_gap(small, tmp_path):
     assert 3 in score["times"]
 
 
+class Sometimes(Rule):
+    """Weighs a second term at some times only."""
+
+    def decide(self, context):
+        terms = {"loss": 0.5} | ({"gain": 2.0} if context.time % 3 == 0 else {})
+        return Decision(False, "because", 0.5, 1.0, terms)
+
+
+def test_a_term_that_some_decisions_lack_has_gaps(small):
+    score = setting_view("small", small, {"sometimes": Shown(Sometimes())})["rules"]["sometimes"]["score"]
+    assert score["terms"]["gain"] == [2.0 if t % 3 == 0 else None for t in score["times"]]
+    assert {t % 3 for t in score["times"]} == {0, 1, 2}
+
+
 def test_a_page_that_does_not_fit_on_the_disk_leaves_the_one_before(small, tmp_path):
     view = setting_view("small", small, {"periodic": Shown(Periodic())})
     page = assemble(tmp_path, "before", "sentence", [], [view])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 from replan.evaluation.agent_runs import AgentRun, run_agent
@@ -106,10 +106,15 @@ def _rule_view(trace: AgentRun) -> dict[str, Any]:
 def _score(scored: Sequence[tuple[int, Decision]]) -> dict[str, Any] | None:
     if not scored:
         return None
-    names = [name for name in scored[0][1].terms if any(decision.terms[name] for _, decision in scored)]
+    terms = [decision.terms for _, decision in scored]
+    names = dict.fromkeys(name for each in terms for name in each)
     return {
         "times": [t for t, _ in scored],
-        "terms": {name: _numbers(decision.terms[name] for _, decision in scored) for name in names},
+        "terms": {
+            name: _numbers(each.get(name, nan) for each in terms)
+            for name in names
+            if any(each.get(name) for each in terms)
+        },
         "thresholds": _numbers(decision.threshold for _, decision in scored),
     }
 
