@@ -25,7 +25,7 @@ def shortened(name, kept, steps):
 
 
 def rows_of(table):
-    return {row[:4]: row[4:] for row in table.rows}
+    return {row[:4]: [cell.text for cell in row[4:]] for row in table.rows}
 
 
 @pytest.fixture(scope="module")

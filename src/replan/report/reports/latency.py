@@ -12,7 +12,7 @@ from replan.report.style import BLACK, arrange, new_figure, rule_colour, save, s
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.pivot import group
 from replan.results.run import Run
-from replan.results.table import Table
+from replan.results.table import Table, number
 from replan.worlds.settings import PAPER_SETTINGS
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def latency_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
         found = totals(records)
         order = sorted(found, key=lambda key: (*key[:2], key[2] != BEST_POSSIBLE))
         rows += [
-            (worlds, key[0], WORDS[key[1]], key[2], *(f"{found[key][each]:z.3f}" for each in steps))
+            (worlds, key[0], WORDS[key[1]], key[2], *(number(found[key].get(each), "z.3f") for each in steps))
             for key in order
         ]
         counts.append(f"{worlds} ({len({record['setting'] for record in records})})")
@@ -88,7 +88,7 @@ def latency_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
         labels=4,
         rows=rows,
         notes=(
-            f"Sums over the worlds of a kind: {', '.join(counts)}; two updates, so that the longest fit. "
+            f"Sums over the worlds of a kind: {', '.join(counts)}; two updates. "
             f"Ties: {run.ties}. {BEST_POSSIBLE}: the floor of the robot with the same d that expects no "
             "change. unaware: the same rule deciding as if updates took no time.",
         ),
