@@ -27,7 +27,7 @@ STAYS = 0.05
 class Archive(Forecast):
     """Expect changes that occurred before the mission."""
 
-    members: int = 8
+    members: int = 4
     """Number of futures, at most."""
     plans: bool = True
     """Whether plans are made on the mean of the ensemble; if not, on the estimate, held fixed."""
