@@ -55,6 +55,10 @@ MATHML = "http://www.w3.org/1998/Math/MathML"
 ElementTree.register_namespace("", MATHML)
 
 
+COLON = "\ue000"
+"""Stands for a colon in the first line of a field, of which napoleon would make the type of the field."""
+
+
 def plain_text(app, what, name, obj, options, lines: list[str]) -> None:
     """Our docstrings are plain text: `code` in backticks, blocks by indentation, |x| is an absolute value."""
     rewritten: list[str] = []
@@ -67,6 +71,13 @@ def plain_text(app, what, name, obj, options, lines: list[str]) -> None:
             block = True
         rewritten.append(line if block else _escaped(line))
     lines[:] = rewritten
+    if what in ("attribute", "property", "data") and lines:
+        lines[0] = lines[0].replace(":", COLON)
+
+
+def colons_again(app, what, name, obj, options, lines: list[str]) -> None:
+    """Put back the colons that `plain_text` hid."""
+    lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
 def _escaped(line: str) -> str:
@@ -161,6 +172,7 @@ def setup(app) -> None:
     """Register the directive of exported names, and the readers of docstrings and formulas."""
     app.add_directive("exported", Exported)
     app.connect("autodoc-process-docstring", plain_text, priority=100)  # before napoleon
+    app.connect("autodoc-process-docstring", colons_again, priority=900)  # after it
     app.connect("autodoc-process-signature", short_aliases)
     app.connect("html-page-context", levels_of_captions, priority=900)  # after furo
     app.connect("html-page-context", scroll_by_keyboard)

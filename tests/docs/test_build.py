@@ -58,6 +58,14 @@ def test_the_contents_list_pages_only(built):
     assert len(names) == len(set(names)) == sum(page.parent != ROOT for page in PAGES) - 1  # index itself
 
 
+def test_what_a_field_is_said_to_be_is_one_sentence(built):
+    """A colon in it does not make its first half the type of the field."""
+    for page in (built / "api").glob("*.html"):
+        assert 'Type<span class="colon">' not in page.read_text(), page.stem
+    text = re.sub("<[^>]*>", "", (built / "api" / "execute.html").read_text())
+    assert "The most updates that can be made: B, or T - 1." in text
+
+
 def test_a_subscript_stands_below_the_line_and_beside_its_letter(built, page):
     fonts = subprocess.run(["fc-list"], capture_output=True, text=True).stdout if which("fc-list") else ""
     if not re.search(MATHS_FONTS, fonts):
