@@ -127,9 +127,16 @@ def levels_of_captions(app, pagename, templatename, context, doctree) -> None:
 SCROLLS = re.compile(r'<(?:pre|div class="(?:table-wrapper|math-wrapper)[^"]*")(?=>)')
 
 
-def scroll_by_keyboard(app, pagename, templatename, context, doctree) -> None:
-    """Code, tables and formulas, which scroll on a narrow screen, can be focused."""
-    context["body"] = SCROLLS.sub(r'\g<0> tabindex="0"', context.get("body", ""))
+ALIAS = re.compile(
+    r'TypeAliasForwardRef</span><span class="p"><span class="pre">\(</span></span>'
+    r'<span class="s"><span class="pre">\'(\w+)\'</span></span><span class="p"><span class="pre">\)</span>'
+)
+
+
+def finish_body(app, pagename, templatename, context, doctree) -> None:
+    """What scrolls on a narrow screen can be focused; the type of a property is Array, as in signatures."""
+    body = SCROLLS.sub(r'\g<0> tabindex="0"', context.get("body", ""))
+    context["body"] = ALIAS.sub(r"\1", body)
 
 
 class Exported(SphinxDirective):
@@ -175,5 +182,5 @@ def setup(app) -> None:
     app.connect("autodoc-process-docstring", colons_again, priority=900)  # after it
     app.connect("autodoc-process-signature", short_aliases)
     app.connect("html-page-context", levels_of_captions, priority=900)  # after furo
-    app.connect("html-page-context", scroll_by_keyboard)
+    app.connect("html-page-context", finish_body)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
