@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from replan import GeneralKernel, InputError, Reward, World, check_world, constant, from_arrays, load_npz
+from replan import (
+    GeneralKernel,
+    InputError,
+    Mission,
+    Periodic,
+    Reward,
+    Robot,
+    Spending,
+    World,
+    check_world,
+    constant,
+    evaluate,
+    from_arrays,
+    load_npz,
+)
 from replan.model.drift import linear, piecewise, sinusoidal
 from tiny_worlds import random_kernel
 
@@ -286,3 +300,16 @@ def test_a_member_that_is_encrypted_or_patched_is_refused(tmp_path, flags):
     path.write_bytes(data)
     with pytest.raises(InputError, match="not a readable"):
         load_npz(path, horizon=3)
+
+
+@pytest.mark.parametrize("size", [(2, 2), (4, 2), (4000, 2), (3, 1), (3, 4)])
+@pytest.mark.parametrize("execution", ["map", "belief", "localised"])
+def test_kernels_of_another_size_are_refused_with_their_time(size, execution):
+    states, actions = size
+    usual, other = (
+        GeneralKernel(np.arange(s)[:, None], np.ones((s, a, 1))) for s, a in ((3, 2), (states, actions))
+    )
+    world = World(8, lambda t: usual if t < 3 else other, constant(Reward(next_state=np.arange(3.0))))
+    mission = Mission(world, Robot(planning_horizon=3, execution=execution), Spending.exactly(3))
+    with pytest.raises(InputError, match=f"the kernel of time [3-7] has {states} states and {actions} act"):
+        evaluate(mission, Periodic())

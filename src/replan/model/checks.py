@@ -58,7 +58,11 @@ def check_world(world: World, *, most: int = 20) -> list[Finding]:
     checked: set[int] = set()
     before: Kernel | None = None
     for t in range(world.horizon):
-        kernel = world.kernel(t)
+        try:
+            kernel = world.kernel(t)
+        except InputError as error:  # of another size
+            found.append(Finding(str(error), t))
+            break
         if id(kernel) not in checked:
             found += _check_kernel(kernel, world, t)
             checked = {id(kernel)}
@@ -79,13 +83,6 @@ def require_valid(world: World) -> World:
 
 
 def _check_kernel(kernel: Kernel, world: World, t: int) -> Iterator[Finding]:
-    if (kernel.states, kernel.actions) != (world.states, world.actions):
-        yield Finding(
-            f"kernel of {kernel.states} states and {kernel.actions} actions in a world of "
-            f"{world.states} and {world.actions}",
-            t,
-        )
-        return
     probabilities = kernel.general().probabilities
     for what, wrong in (
         ("probability is not a number", ~np.isfinite(probabilities)),

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError, require, require_whole
 from replan.model.family import Family
-from replan.model.general_kernel import successor_lists
+from replan.model.general_kernel import GeneralKernel, successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.past import Past
 from replan.model.reward import Reward
@@ -105,6 +105,32 @@ class Knowledge:
 
 
 @dataclass(frozen=True)
+class _SameSize:
+    """The kernels of a world, each with the states and actions of the first: compiled loops rely on it."""
+
+    made: Callable[[int], Kernel]
+    states: int
+    actions: int
+
+    @classmethod
+    def of(cls, made: Callable[[int], Kernel]) -> _SameSize:
+        if not callable(made) or not isinstance(first := made(0), Kernel):
+            raise InputError("kernel must be a function of time that returns a Kernel")
+        return cls(made, first.states, first.actions)
+
+    def __call__(self, t: int) -> Kernel:
+        kernel = self.made(t)
+        if not isinstance(kernel, (SlipKernel, GeneralKernel, Kernel)):  # the protocol last: it takes long
+            raise InputError(f"the kernel of time {t} is a {type(kernel).__name__}, not a Kernel")
+        if kernel.states != self.states or kernel.actions != self.actions:
+            raise InputError(
+                f"the kernel of time {t} has {kernel.states} states and {kernel.actions} actions, "
+                f"not {self.states} and {self.actions}"
+            )
+        return kernel
+
+
+@dataclass(frozen=True)
 class World:
     """A world: a kernel and a reward for each of T steps, and a start state."""
 
@@ -135,8 +161,8 @@ class World:
         require_whole(horizon=self.horizon, start=self.start)
         if self.horizon < 2:
             raise InputError(f"horizon must be at least 2, not {self.horizon}")
-        if not callable(self.kernel) or not isinstance(self.kernel(0), Kernel):
-            raise InputError("kernel must be a function of time that returns a Kernel")
+        if not isinstance(self.kernel, _SameSize):
+            object.__setattr__(self, "kernel", _SameSize.of(self.kernel))
         if self.family is not None:
             require(Family, family=self.family)
         if not 0 <= self.start < self.states:
