@@ -69,6 +69,8 @@ def test_people_get_a_table_and_a_page(capsys, tmp_path, monkeypatch):
         (["compare", "periodic", "--settings", "two-brst"], "did you mean two-burst"),
         (["compare", "periodic", "--settings", "two-burst,,x"], "commas"),
         (["compare", "periodic", "--execution", "guess"], "'--execution': 'guess' is not one of"),
+        (["compare", "two-burst"], "two-burst is a setting, not a rule: --settings two-burst"),
+        (["compare", "periodic", "gain"], "the rule gain is for localised robots"),
         (["list", "ruls"], "did you mean rules"),
         (["regret", "two-brst", "--rule", "periodic"], "did you mean two-burst"),
     ],

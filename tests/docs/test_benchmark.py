@@ -40,7 +40,8 @@ def test_what_the_page_says_of_the_rules_is_on_their_cards():
         f"`kernels`: {iqm('lookahead', 'kernels', 'map')} with the likeliest cell",
         f"{iqm('lookahead', 'kernels', 'belief')} with a belief",
         f"it has {iqm('lookahead, mixture')} and is worse than even spacing in {worse('lookahead, mixture')}",
-        f"true future it has {iqm('lookahead, given')}, and {iqm('lookahead, given', 'wind')} in measured wind",
+        f"true future it has {iqm('lookahead, given')}, and "
+        f"{iqm('lookahead, given', 'wind')} in measured wind",
         f"In measured wind look-ahead has {iqm('lookahead', 'wind')}",
         f"a look every so many steps ({iqm('fixed-rate, tuned', 'wind')})",
         f"({iqm('regret-guided')}, worse in {worse('regret-guided')} of the generated worlds)",

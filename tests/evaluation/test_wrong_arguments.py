@@ -90,6 +90,7 @@ def test_a_setting_in_place_of_a_world_is_one_line(call):
         ({"estimator": TrueKernel}, "estimator must be an Estimator, not <class"),
         ({"ties": "first"}, "ties must be a Ties, not 'first'"),
         ({"forecast": Mixture}, "forecast must be a Forecast, not <class"),
+        ({"forecast": "mixture"}, r"forecast must be a Forecast, such as Mixture\(\), not 'mixture'"),
         ({"planner": "induction"}, "planner must be a function, not 'induction'"),
     ],
 )

@@ -34,7 +34,7 @@ def test_a_planning_horizon_is_a_whole_number_of_steps(horizon):
 
 @pytest.mark.parametrize("forecast", ["trend", None, Trend])
 def test_a_forecast_is_a_forecast(forecast):
-    with pytest.raises(InputError, match="forecast must be a Forecast, not "):
+    with pytest.raises(InputError, match="forecast must be a Forecast, "):
         Robot(planning_horizon=2, forecast=forecast)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from replan.robots.crazyflie.flight_report import table_3
 from replan.study import definition
 from replan.study.rule_source import find_rule
 from replan.study.runner import RunSummary, counted, run_study
-from replan.worlds.settings import PAPER_SETTINGS
+from replan.worlds.settings import PAPER_SETTINGS, Setting, builtin_settings, load_setting, make_mission
 
 FAILURES_SHOWN = 20
 STOPPED = 130
@@ -130,13 +131,13 @@ def compare(
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> PlainAnswer:
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
-    for rule in rules:
-        find_rule(rule).make()
+    names = _names(settings)
+    _require_rules(rules, load_setting(names[0]), robot)
     forecast, vary = robot.forecast_parameters(), {key: [value] for key, value in spending.given().items()}
     study = definition.parse_study(
         {
             "name": "compare",
-            "settings": [{"base": name, "vary": vary} for name in _names(settings)],
+            "settings": [{"base": name, "vary": vary} for name in names],
             "rules": list(dict.fromkeys(rules)),
             "executions": [robot.execution],
             "forecasts": [] if forecast is None else [forecast.model_dump(exclude_none=True)],
@@ -157,6 +158,15 @@ def compare(
     }
     chosen = "Parameters of rules that come with replan are chosen on the validation seeds."
     return PlainAnswer(facts, [*regret_tables(done), f"{chosen} Page: {page}"])
+
+
+def _require_rules(rules: Sequence[str], setting: Setting, robot: RobotOptions) -> None:
+    """Refuse names that are no rules, and rules for other robots, before anything is computed."""
+    mission = make_mission(setting, execution=robot.execution)
+    for name in rules:
+        if name in builtin_settings():
+            raise InputError(f"{name} is a setting, not a rule: --settings {name}")
+        mission.task.require(find_rule(name).make())
 
 
 def _names(text: str | None) -> list[str]:

@@ -103,6 +103,8 @@ class Robot:
             raise InputError(
                 f"planning_horizon must be a whole number of at least 1, not {self.planning_horizon!r}"
             )
+        if isinstance(self.forecast, str):
+            raise InputError(f"forecast must be a Forecast, such as Mixture(), not {self.forecast!r}")
         require(Forecast, forecast=self.forecast)
         require(Ties, ties=self.ties)
         if self.estimator is not None:
