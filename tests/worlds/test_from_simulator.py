@@ -112,6 +112,13 @@ def test_the_report_says_what_cells_lose():
         ({"reward": lambda at: 0.0}, "reward must return 144 numbers, not ()"),
         ({"step": lambda at, *_: at[:, :1]}, "finite positions at t=0, not"),
         ({"step": lambda at, *_: at * np.nan}, "positions that are not finite at t=0"),
+        ({"step": lambda *_: "x"}, "what the simulator returns must be numbers, not 'x'"),
+        ({"step": None}, "step must be a function, not None"),
+        ({"reward": 3}, "reward must be a function, not 3"),
+        ({"start": (np.nan, 0.0)}, "is not a position within the cells"),
+        ({"start": 0.0}, "is not a position within the cells"),
+        ({"seed": -1}, "noise and seed at least 0"),
+        ({"blocked": lambda at: np.zeros(2, dtype=bool)}, "blocked must return 144 values, not (2,)"),
     ],
 )
 def test_what_is_wrong_is_one_line(options, said):
@@ -124,3 +131,12 @@ def test_empty_cells_are_refused():
     for cells in ([], [(1.0, 0.0, 4)], [(0.0, 1.0, 0)], [(0.0, 1.0)]):
         with pytest.raises(InputError, match=r"\(low, high, count\)"):
             from_simulator(drifting, cells, 3, 8, reward=towards((0, 0)), start=(0.5,))
+
+
+def test_cells_and_numbers_of_another_type_are_one_line():
+    others = {"reward": towards((9.5, 0.5)), "start": (2.5, -3.5), "noise": 2}
+    for cells in (5, ["abc"], [(-np.inf, 1.0, 3)], [(0.0, 1.0, 2.5)]):
+        with pytest.raises(InputError, match=r"^cells"):
+            from_simulator(drifting, cells, 3, 8, **others)
+    with pytest.raises(InputError, match=r"actions must be a whole number, not 2\.5"):
+        from_simulator(drifting, CELLS, 2.5, 8, **others)

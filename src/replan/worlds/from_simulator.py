@@ -8,14 +8,15 @@ random numbers, so a simulator that does not change has one kernel: sampling noi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_whole
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, constant
 from replan.model.reward import Reward
@@ -44,8 +45,12 @@ class Boxes:
         cls, cells: Sequence[tuple[float, float, int]], blocked: Callable[[Array], np.ndarray] | None
     ) -> Boxes:
         """Return the cells of (low, high, count) for each axis. Raises `InputError` if one is empty."""
+        if not isinstance(cells, Iterable):
+            raise InputError(f"cells must be (low, high, count) for each axis, not {cells!r}")
         for axis, part in enumerate(cells):
-            if len(part) != 3 or not part[0] < part[1] or int(part[2]) != part[2] or part[2] < 1:
+            numbers = _numbers(f"cells[{axis}]", part)
+            finite = numbers.shape == (3,) and np.isfinite(numbers).all()
+            if not finite or not numbers[0] < numbers[1] or numbers[2] < 1 or numbers[2] % 1:
                 raise InputError(f"cells[{axis}] must be (low, high, count) with low < high, not {part!r}")
         if not len(cells):
             raise InputError("cells must be (low, high, count) for each axis, and there are none")
@@ -68,7 +73,10 @@ class Boxes:
         """(S,) bool: cells in whose middle nothing can be."""
         if self.blocked is None:
             return np.zeros(len(self.centres), dtype=bool)
-        return np.asarray(self.blocked(self.centres), dtype=bool)
+        solid = np.asarray(self.blocked(self.centres), dtype=bool)
+        if solid.shape != (len(self.centres),):
+            raise InputError(f"blocked must return {len(self.centres)} values, not {solid.shape}")
+        return solid
 
     def find(self, positions: Array) -> Indices:
         """(N,) the cell of each position; beyond the edge the nearest one."""
@@ -127,15 +135,19 @@ def from_simulator(
     InputError
         If cells are empty, the start is outside or blocked, or the simulator returns something else.
     """
-    if min(actions, samples) < 1 or noise < 0:
-        raise InputError("actions and samples must be at least 1, and noise at least 0")
+    require_whole(actions=actions, times=times, samples=samples, noise=noise, seed=seed)
+    if min(actions, samples) < 1 or noise < 0 or seed < 0:
+        raise InputError("actions and samples must be at least 1, noise and seed at least 0")
+    for name, function in (("step", step), ("reward", reward), ("blocked", blocked)):
+        if not callable(function) and not (name == "blocked" and function is None):
+            raise InputError(f"{name} must be a function, not {function!r}")
     boxes = Boxes.of(cells, blocked)
-    where = np.asarray(start, dtype=float)[None]
-    if where.shape != (1, len(boxes.counts)) or ((where < boxes.low) | (where > boxes.high)).any():
-        raise InputError(f"start {list(start)} is not a position within the cells")
+    where = _numbers("start", start)[None]
+    if where.shape != (1, len(boxes.counts)) or not ((boxes.low <= where) & (where <= boxes.high)).all():
+        raise InputError(f"start {where[0].tolist()} is not a position within the cells")
     first = int(boxes.find(where)[0])
     if boxes.solid[first]:
-        raise InputError(f"start {list(start)} is blocked")
+        raise InputError(f"start {where[0].tolist()} is blocked")
     size = len(boxes.centres) * actions * samples
     require_memory(4 * size // actions * (len(boxes.counts) + noise), f"{samples} particles in every cell")
     sampler = _Sampler(
@@ -203,7 +215,7 @@ def _stopping(step: Step, boxes: Boxes) -> Step:
     """Return the step with its result checked, inside the cells, and without entering what is blocked."""
 
     def checked(positions: Array, actions: Indices, t: int, numbers: Array) -> Array:
-        reached = np.asarray(step(positions, actions, t, numbers), dtype=float)
+        reached = _numbers("what the simulator returns", step(positions, actions, t, numbers))
         if reached.shape != positions.shape or not np.isfinite(reached).all():
             raise InputError(
                 f"the simulator must return {positions.shape} finite positions at t={t}, not {reached.shape}"
@@ -225,8 +237,15 @@ def _draws(d: int, noise: int, samples: int, seed: int) -> Array:
     return np.clip(sobol.random(samples), 1e-9, 1 - 1e-9)
 
 
+def _numbers(name: str, given: Any) -> Array:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, not {given!r}") from None
+
+
 def _rewards(reward: Callable[[Array], Array], positions: Array) -> Array:
-    found = np.asarray(reward(positions), dtype=float)
+    found = _numbers("what reward returns", reward(positions))
     if found.shape != (len(positions),):
         raise InputError(f"reward must return {len(positions)} numbers, not {found.shape}")
     return found
