@@ -1,11 +1,15 @@
 """What the command line says of slips, and of figures that do not exist."""
 
 import json
+from typing import get_args
 
 import pytest
 
 from replan.cli import run
+from replan.commands.listing import KINDS
 from replan.results.table import Table, TableCell
+from replan.skip.propagation import EXECUTIONS
+from replan.worlds.forecasts import ForecastKind
 
 SMALL = """
 world = "rover"
@@ -64,3 +68,10 @@ def test_no_terminal_shows_asterisks(terminal, monkeypatch, capsys):
     Table("regret", ["rule", "regret"], [["periodic", TableCell("0.3409", best=True)]]).show()
     shown = capsys.readouterr().out
     assert "0.3409" in shown and "*" not in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("forecasts", get_args(ForecastKind)), ("executions", EXECUTIONS)]
+)
+def test_every_forecast_and_execution_that_an_option_takes_is_listed(kind, options):
+    assert {entry["name"] for entry in KINDS[kind]()} == set(options)

@@ -1,4 +1,4 @@
-"""`replan list`: the settings, rules, worlds, estimators and forecasts that can be named."""
+"""`replan list`: the settings, rules, worlds, estimators, forecasts and executions that can be named."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from replan.forecast.from_family import FromFamily
 from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
+from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS
 from replan.study.rule_source import RULES
 from replan.worlds.parameters import Parameters, field_docs
@@ -30,13 +31,23 @@ FORECASTS = {
     "archive": Archive,
     "family": FromFamily,
 }
+AHEAD = "As family, with the drift bounds of the steps ahead."
+"""Description of the forecast `family-ahead`, which is `FromFamily` too."""
+EXECUTIONS: dict[Execution, str] = {
+    "map": "Blind between updates: act on the likeliest state, as in the paper.",
+    "belief": "Blind between updates: act on the whole distribution of the state.",
+    "localised": "See the state at every step; an update is an estimate and a plan.",
+}
 ListEntry = dict[str, Any]
 """Name, description, and parameters if there are any."""
 
 
 def list_names(
     kind: Annotated[
-        str | None, typer.Argument(help="settings, rules, worlds, estimators or forecasts; all if not given.")
+        str | None,
+        typer.Argument(
+            help="settings, rules, worlds, estimators, forecasts or executions; all if not given."
+        ),
     ] = None,
 ) -> PlainAnswer:
     """Print names with one line each, and their parameters with the defaults."""
@@ -100,6 +111,12 @@ def _estimators() -> Iterator[ListEntry]:
 def _forecasts() -> Iterator[ListEntry]:
     for name, forecast in FORECASTS.items():
         yield {"name": name, "description": _first_line(forecast)}
+    yield {"name": "family-ahead", "description": AHEAD}
+
+
+def _executions() -> Iterator[ListEntry]:
+    for name, description in EXECUTIONS.items():
+        yield {"name": name, "description": description}
 
 
 KINDS: dict[str, Callable[[], Iterator[ListEntry]]] = {
@@ -108,6 +125,7 @@ KINDS: dict[str, Callable[[], Iterator[ListEntry]]] = {
     "worlds": _worlds,
     "estimators": _estimators,
     "forecasts": _forecasts,
+    "executions": _executions,
 }
 
 
