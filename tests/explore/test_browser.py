@@ -96,8 +96,10 @@ def printed_regret(
     return f"{json.loads(capsys.readouterr().out)['regret']:.4f}"
 
 
-def shown_times(page) -> str:
-    return page.get_by_label("update times").input_value()
+def expect_times(page, times: str) -> None:
+    from playwright import sync_api
+
+    sync_api.expect(page.get_by_label("update times")).to_have_value(times, timeout=WAIT)
 
 
 def expect_regret(page, regret: str) -> None:
@@ -108,12 +110,9 @@ def expect_regret(page, regret: str) -> None:
 
 def dragged_times(page) -> str:
     """The update times, once the text field has followed the marks, which move at once."""
-    from playwright import sync_api
-
-    shown = page.get_by_label("update times")
     marks = page.locator("replan-times [role=slider]")
     times = ",".join(mark.get_attribute("aria-valuenow") for mark in marks.all())
-    sync_api.expect(shown).to_have_value(times, timeout=WAIT)
+    expect_times(page, times)
     return times
 
 
@@ -153,7 +152,7 @@ def test_dragging_an_update_shows_what_replan_regret_prints(page, capsys):
 def test_the_certificate_follows(page, capsys):
     page.get_by_role("slider", name="update 2").focus()
     page.keyboard.press("PageUp")
-    assert shown_times(page) == "1,22,33,49"
+    expect_times(page, "1,22,33,49")
     assert run(["certify", "two-burst", "--times", "1,22,33,49", "--json"]) == 0
     promised = f"{json.loads(capsys.readouterr().out)['certificate']:.4f}"
     page.wait_for_function(
@@ -165,11 +164,11 @@ def test_the_keyboard_moves_a_mark_but_never_past_another(page, capsys):
     page.get_by_role("slider", name="update 2").focus()
     for key, times in (("ArrowRight", "1,18,33,49"), ("End", "1,32,33,49"), ("Home", "1,2,33,49")):
         page.keyboard.press(key)
-        assert shown_times(page) == times
+        expect_times(page, times)
     expect_regret(page, printed_regret(capsys, "1,2,33,49"))
     page.get_by_role("slider", name="update 1").focus()
     page.keyboard.press("ArrowRight")
-    assert shown_times(page) == "1,2,33,49"
+    expect_times(page, "1,2,33,49")
 
 
 def test_typed_times_move_the_marks_and_the_next_key_goes_on_from_there(page, capsys):
@@ -180,7 +179,7 @@ def test_typed_times_move_the_marks_and_the_next_key_goes_on_from_there(page, ca
     expect_marks(page, [1, 5, 9, 20])
     page.get_by_role("slider", name="update 4").focus()
     page.keyboard.press("ArrowLeft")
-    assert shown_times(page) == "1,5,9,19"
+    expect_times(page, "1,5,9,19")
     expect_regret(page, printed_regret(capsys, "1,5,9,19"))
 
 
@@ -225,7 +224,7 @@ def test_best_jumps_to_the_optimum(page, capsys):
     best = json.loads(capsys.readouterr().out)["fixed"]
     page.get_by_role("button", name="Best").click()
     expect_regret(page, f"{best['regret']:.4f}")
-    assert shown_times(page) == ",".join(map(str, best["times"]))
+    expect_times(page, ",".join(map(str, best["times"])))
     expect_marks(page, best["times"])
     drag(page, "update 2", right=-50)
     page.get_by_role("button", name="Best").click()
@@ -254,7 +253,7 @@ def test_a_link_and_a_file_show_the_same_screen_again(page, address, capsys, tmp
     page.wait_for_function("() => document.querySelector('#link').href.includes('44')")
     page.goto(page.locator("#link").evaluate("link => link.href"))
     expect_regret(page, regret)
-    assert shown_times(page) == "1,17,33,44"
+    expect_times(page, "1,17,33,44")
 
 
 def test_drawing_a_profile_changes_the_world(page, capsys, tmp_path):
