@@ -45,6 +45,15 @@ def test_a_robot_acts_on_the_plan_and_the_kernel_of_each_time(execution):
         belief = np.eye(9)[estimate] if execution == "map" else belief
 
 
+def test_the_likeliest_cell_follows_the_action_taken_even_if_it_is_not_the_plans():
+    robot, everyone = make_propagation("map", PLAN, KERNEL), np.arange(9)
+    for action in range(KERNEL.actions):
+        taken = np.full(9, action)
+        np.testing.assert_array_equal(
+            robot.advance(everyone, taken, 2), KERNEL.most_likely_of(everyone, taken)
+        )
+
+
 def test_before_a_plans_time_its_first_step_is_followed():
     kernels = [SlipKernel((3, 3), slip) for slip in (0.1, 0.9, 0.5, 0.2, 0.3, 0.4)]
     rewards = [Reward(next_state=np.roll(np.arange(9.0), 4 * t)) for t in range(6)]

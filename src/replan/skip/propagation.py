@@ -73,11 +73,12 @@ class MapPropagation:
         return self.policy[self.row(time)][estimate]
 
     def advance(self, estimate: Indices, actions: Indices, time: int) -> Indices:
-        """(R,) most likely successors; where many ask, those of all states are worked out once."""
+        """(R,) most likely successors; where many follow the plan, those of all states are kept."""
         row = self.row(time)
-        if FEW * len(estimate) < self.policy.shape[1]:
-            return self.kernels[row].most_likely_of(estimate, actions)
-        return self.following[row][estimate]
+        many = FEW * len(estimate) >= self.policy.shape[1]
+        if many and np.array_equal(actions, self.policy[row][estimate]):
+            return self.following[row][estimate]
+        return self.kernels[row].most_likely_of(estimate, actions)
 
     def row(self, time: Any) -> Any:
         """Return the row of `policy` that is followed at a time, or at each of several.
