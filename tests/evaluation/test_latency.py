@@ -186,6 +186,15 @@ def test_the_floor_is_the_best_of_all_decisions_of_the_literal_robot(execution, 
         )
 
 
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_updates_that_mostly_never_arrive_have_a_floor_too(execution):
+    mission = late_mission(2, execution, {2: 0.2, 30: 0.8}, "go-on").with_spending(Spending.at_most(1))
+    found, evaluated = optimum(mission), LateMission(mission)
+    assert found.fixed_regret == pytest.approx(evaluate_times(mission, found.fixed_times).regret, abs=1e-12)
+    first = (lambda moment: (True,)) if execution != "localised" else lambda moment: (False, True)
+    assert found.feedback_objective == pytest.approx(evaluated.value(first), abs=1e-12)
+
+
 @pytest.mark.parametrize(("steps", "meanwhile"), list(product((1, 2, {1: 0.5, 3: 0.5}), MEANWHILES)), ids=str)
 def test_the_floor_of_a_localised_robot_whose_forecast_compares_estimates(steps, meanwhile):
     mission = late_mission(1, "localised", steps, meanwhile, horizon=7, forecast=Trend())

@@ -130,8 +130,9 @@ def _feedback_optimum(mission: Mission) -> tuple[float, float, Callable[[tuple[i
 
 
 def _suited_times(mission: Mission) -> tuple[int, ...]:
-    """Return the best fixed times of updates that take the mean of the drawn steps."""
+    """Return the best fixed times of updates that take the mean of the drawn steps, if it is below T."""
     mean = round(sum(steps * probability for steps, probability in mission.robot.durations))
+    mean = min(mean, mission.horizon - 1)
     robot = replace(mission.robot, update_steps=mean)
     return optimum(replace(mission, robot=robot)).fixed_times
 
