@@ -11,11 +11,12 @@ import pytest
 from tests.evaluation.test_latency import DURATIONS, EXECUTIONS, MEANWHILES, Table, late_mission
 from tests.execute.loop import PATIENCE, events, with_robot
 
-from replan import Agent, FixedTimes, InputError, SimulatedRobot, Spending, rollout
+from replan import Agent, FixedTimes, InputError, SimulatedRobot, Spending, make_rule, rollout
 from replan.estimate.slip_mle import PooledSlip
 from replan.evaluation.agent_runs import run_agent
 from replan.execute.mission import Mission
 from replan.execute.robot import Robot, plan_by_induction
+from replan.forecast.given import Given
 from replan.model.slip import SlipKernel
 from replan.model.streams import DURATION, uniforms
 from replan.worlds.slip_grid import rover
@@ -193,6 +194,79 @@ def test_a_plan_that_comes_from_elsewhere_is_taken_when_it_is_told():
     assert agent.plan.policy.tolist() == [2, 2, 2] and agent.act() == 2
     with pytest.raises(InputError, match="no update is running"):
         agent.arrive()
+
+
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_a_plan_on_moving_kernels_may_be_told_before_its_declared_time(execution):
+    def flown(seed: int, *, declared: int, told: int | None) -> tuple[list[int], list]:
+        mission = late_mission(seed, execution, declared, "go-on", horizon=8)
+        mission = with_robot(mission, forecast=Given(mission.world.kernel))
+        agent = Agent.on(mission, FixedTimes((1,)), arrival="declared" if told is None else "told")
+        agent.start(0)
+        actions = []
+        while not agent.done:
+            if agent.time == 1:
+                agent.update(2)
+            if told is not None and agent.time == 1 + told:
+                agent.arrive()
+            actions.append(agent.act())
+        return actions, events(agent, "arrival")
+
+    for seed in range(20):
+        expected = flown(seed, declared=2, told=None)
+        assert flown(seed, declared=5, told=2) == flown(seed, declared=6, told=2) == expected
+
+
+@pytest.mark.parametrize(("execution", "arrival"), list(product(EXECUTIONS, ("done", "told"))))
+def test_a_robot_that_waits_does_so_for_a_plan_whose_time_is_not_declared(execution, arrival):
+    mission, clock = late_mission(0, execution, 0, "wait"), SimulatedClock(wakes=4)
+    agent = on_a_clock(mission, FixedTimes((1,)), clock, arrival=arrival)
+    agent.start(0)
+    agent.act()
+    agent.update(2)
+    assert [agent.act() for _ in range(3)] == [mission.world.waiting] * 3
+    clock.advance(4, agent)
+    if arrival == "told":
+        agent.arrive()
+    assert not agent.updating
+    with pytest.raises(InputError, match="action that stays"):
+        still = replace(mission, world=replace(mission.world, waiting=None))
+        on_a_clock(still, FixedTimes((1,)), clock, arrival=arrival)
+
+
+@pytest.mark.parametrize("steps", [1, 2, {1: 0.5, 3: 0.5}], ids=str)
+@pytest.mark.parametrize("name", ["last-moment", "gain"])
+def test_where_nothing_moves_the_loop_weighs_late_updates_as_exact_evaluation_does(name, steps):
+    for number in range(12):
+        mission = late_mission(number, "localised", steps, "go-on", horizon=9)
+        kernel, reward = mission.world.kernel(0), mission.world.reward(0)
+        world = replace(mission.world, kernel=lambda t, k=kernel: k, reward=lambda t, r=reward: r)
+        mission = with_robot(replace(mission, world=world), planning_horizon=4)
+        returns = rollout(mission, make_rule(name), np.arange(3)).returns
+        for seed in range(3):
+            total = run_agent(mission, make_rule(name), seed=seed).total_reward
+            assert total == pytest.approx(returns[seed], abs=1e-12)
+
+
+def test_an_update_that_never_arrives_is_saved_and_restored(tmp_path):
+    mission = late_mission(0, "map", {2: 0.5, 9: 0.5}, "go-on")
+    seed = next(seed for seed in range(20) if drawn(mission, seed, 1) == 9)
+
+    def begun_at_one() -> Agent:
+        return Agent.on(mission, FixedTimes((1,)), seed=seed)
+
+    agent = begun_at_one()
+    agent.start(0)
+    agent.act()
+    agent.update(0)
+    agent.save(tmp_path / "agent.npz")
+    other = begun_at_one()
+    other.restore(tmp_path / "agent.npz")
+    for each in (agent, other):
+        while not each.done:
+            each.act()
+        assert each.plan.time == 0
+    assert [event.action for event in other.log] == [event.action for event in agent.log]
 
 
 def test_an_update_can_be_cancelled_and_is_spent():

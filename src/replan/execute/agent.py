@@ -339,7 +339,7 @@ class Agent:
         self._arrive()
         self._see(state)
         now = self._now
-        update, waiting = now.progress.update, self.task.latency.waiting
+        update, waiting = now.progress.update, self._maker.waiting
         if now.pending is not None and waiting is not None:
             actions = np.array([waiting])
         elif self.robot.sees and now.seen_at == now.time:

@@ -242,7 +242,13 @@ def _pending(
     fields: dict[str, Any], arrays: dict[str, np.ndarray], agent: Agent, before: Update
 ) -> RunningUpdate:
     """Begin a running update again."""
-    begun = begun_from(fields, arrays, like=agent.knowledge.nominal, horizon=agent.horizon)
+    begun = begun_from(
+        fields,
+        arrays,
+        like=agent.knowledge.nominal,
+        horizon=agent.horizon,
+        durations=agent._maker.durations,
+    )
     pending = agent._maker.resume(begun, before, arrays.get("policy"))
     pending.told = bool(fields["told"])
     return pending

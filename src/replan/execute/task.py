@@ -161,11 +161,18 @@ class Task:
     @cached_property
     def latency(self) -> Latency:
         """The duration of updates and the action meanwhile. Raises `InputError` if the world has none."""
-        if self.robot.meanwhile == "go-on" or self.robot.durations == INSTANT.durations:
-            return Latency(self.robot.durations)
+        if self.robot.durations == INSTANT.durations:
+            return INSTANT
+        return Latency(self.robot.durations, self.waiting)
+
+    @cached_property
+    def waiting(self) -> int | None:
+        """The action while an update runs; None: the old plan acts on. Raises `InputError` as `latency`."""
+        if self.robot.meanwhile == "go-on":
+            return None
         if (waiting := self.knowledge.waiting_action) is None:
             raise InputError('meanwhile = "wait" needs a world with an action that stays: this one has none')
-        return Latency(self.robot.durations, waiting)
+        return waiting
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -241,15 +248,19 @@ class Task:
         return by_induction and robot.ties.kind != "random" and self.latency == INSTANT
 
     def same_plan(self, made: Update, kernel: Kernel, time: int) -> bool:
-        """Return whether an update at a later time on a kernel would make the same plan again."""
-        horizon = min(self.robot.planning_horizon, self.horizon - made.time)
+        """Return whether an update at a later time on a kernel would make the same plan again.
+
+        Both take the same number of steps.
+        """
+        before, begin = made.plan.time, made.plan.time + time - made.time
+        horizon = min(self.robot.planning_horizon, self.horizon - before)
         steps, reward = range(horizon), self.knowledge.reward
         return (
             made.kernel is kernel
             and not self.forecast.moves
             and self.robot.ties.kind != "random"
-            and time + horizon <= self.horizon
-            and all(reward(time + h) is reward(made.time + h) for h in steps)
+            and begin + horizon <= self.horizon
+            and all(reward(begin + h) is reward(before + h) for h in steps)
         )
 
     def expected(

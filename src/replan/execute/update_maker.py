@@ -112,10 +112,17 @@ class RunningUpdate:
 
 
 def begun_from(
-    fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, like: Kernel, horizon: int
+    fields: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    *,
+    like: Kernel,
+    horizon: int,
+    durations: tuple[int, ...],
 ) -> BegunUpdate:
     """Return what `RunningUpdate.fields` and `RunningUpdate.arrays` were made from, validated."""
     kernel, seen, steps = None, fields["seen"], fields["steps"]
+    if steps is not None and validate_number(steps, durations[-1] + 1, "steps of an update") not in durations:
+        raise ValueError(f"an update of {steps} steps")
     if seen is not None:
         seen = Observation(**{**seen, "commanded": tuple(seen["commanded"])})
     else:
@@ -127,7 +134,7 @@ def begun_from(
         seen=seen,
         kernel=kernel,
         learned=without_prefix("learned_", arrays),
-        steps=None if steps is None else validate_number(steps, horizon, "steps of an update"),
+        steps=steps,
     )
 
 
@@ -162,6 +169,7 @@ class UpdateMaker:
         self.arrival: Arrival = arrival
         self.late: Late = late
         self.durations = tuple(steps for steps, _ in task.latency.durations)
+        self.waiting = task.waiting if self.takes_time else None  # refused here where there is no such action
         if arrival == "declared" and len(self.durations) > 1 and time_limit is None and seed is None:
             raise InputError("updates take a drawn number of steps: give a seed, or a time limit")
         self._possible: dict[int, Update] = {}  # by steps: those that a localised robot could make
@@ -273,6 +281,8 @@ class UpdateMaker:
         if self.task.forecast.continues:
             learned = begun.learned if begun.seen is None else self.estimator.save()
         make = partial(self.task.make_update, begun.time, kernel, _earlier(before), learned=learned)
+        if self.arrival != "declared" and self.task.forecast.moves:
+            return {durations[0]: make()}  # it has a plan for every step at which it may arrive
         return {steps: make(steps=steps) for steps in durations}
 
     def is_late(self, now: Memory) -> bool:
