@@ -22,7 +22,6 @@ from replan.study import definition
 from replan.study.axes import Range, RuleAxis, SettingAxis
 from replan.study.definition import Seeds, Study, load_study
 from replan.worlds.parameters import WORLDS
-from stand_in_robot import StandInRobot
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -42,7 +41,6 @@ def test_every_block_of_a_page_runs_in_order_and_prints_what_is_shown(page, tmp_
     monkeypatch.chdir(tmp_path)
     module = ModuleType("shown_on_the_page")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # dataclasses look their module up
-    vars(module)["robot"] = StandInRobot()
     printed = ""
     for block in blocks(page):
         where = f"{name(page)}, line {block.line}"
