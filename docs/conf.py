@@ -133,9 +133,17 @@ ALIAS = re.compile(
 )
 
 
+PICTURE = re.compile(r'<img [^>]*src="([^"]*_images/[^"]*)"[^>]*/?>(?!</a>)')
+
+
 def finish_body(app, pagename, templatename, context, doctree) -> None:
-    """What scrolls on a narrow screen can be focused; the type of a property is Array, as in signatures."""
+    """Finish the HTML of a page.
+
+    Blocks that scroll on a narrow screen can be focused, pictures are links to their full size, and the type
+    of a property is Array, as in signatures.
+    """
     body = SCROLLS.sub(r'\g<0> tabindex="0"', context.get("body", ""))
+    body = PICTURE.sub(r'<a href="\1">\g<0></a>', body)
     context["body"] = ALIAS.sub(r"\1", body)
 
 

@@ -86,7 +86,7 @@ def figure_of(world: SimulatedWorld, mission: Mission) -> Figure:
         ):
             spending = Spending.exactly(1) if name == "surfaces once" else mission.spending
             found = dive(world, Mission(world, mission.robot, spending), rule)
-            _panel(axes, world, found, rule_colour(rule.name) if name != "surfaces once" else INK)
+            draw_dive(axes, world, found, rule_colour(rule.name) if name != "surfaces once" else INK)
             times = ", ".join(map(str, found.surfaced))
             axes.set_title(
                 f"{name}: surfaces at {times}; expected regret {found.lost:.2f}\n{_short(found.reason)}",
@@ -97,7 +97,8 @@ def figure_of(world: SimulatedWorld, mission: Mission) -> Figure:
         return arrange(figure)
 
 
-def _panel(axes: Axes, world: SimulatedWorld, found: Dive, colour: str) -> None:
+def draw_dive(axes: Axes, world: SimulatedWorld, found: Dive, colour: str) -> None:
+    """Draw the currents at the start, the land, the path and its surfacings."""
     centres, side = world.simulation.centres, float(world.simulation.sides[0])
     kernel: Any = world.kernel(0)
     water, longest = ~kernel.land, np.linalg.norm(kernel.drift, axis=1).max()

@@ -16,16 +16,22 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from nature_figure import MISSION, dive, draw_dive
 
 from replan import (
     DistanceTravelled,
     FixedRate,
     Lookahead,
+    Mission,
     Periodic,
+    Robot,
+    Spending,
     decompose,
     evaluate,
+    field_world,
     load_setting,
     make_mission,
+    make_rule,
     optimum,
     regret,
 )
@@ -221,6 +227,21 @@ def simulated_nav2(axes: Axes, example: None) -> None:
     bars(axes, short, title="replans in a drive")
 
 
+def glider(axes: Axes, example: SimpleNamespace) -> None:
+    """The way of the glider with look-ahead over the currents, with its surfacings."""
+    world = field_world(example.eddies(), **MISSION)
+    mission = Mission(world, Robot(planning_horizon=20, execution="belief"), Spending.exactly(3))
+    draw_dive(axes, world, dive(world, mission, Lookahead()), rule_colour("lookahead"))
+    axes.set(xticks=[], yticks=[])
+
+
+def behaviour_tree(axes: Axes, example: None) -> None:
+    """The path of the robot of the example, with its one replan."""
+    mission = make_mission(load_setting("thin-ice-medium"), execution="localised")
+    draw_mission(axes, mission, run_agent(mission, make_rule("last-moment"), seed=0))
+    axes.set(xticks=[], yticks=[])
+
+
 def benchmark_learner(axes: Axes, example: None) -> None:
     """The performance profile of two rules, from their cards."""
     for card in reference_cards():
@@ -235,9 +256,9 @@ DRAWINGS = {
     each.__name__: each
     for each in (
         robot_loop, simulated_nav2, own_rule, own_world, where_regret_comes_from, nav2_style, unknown_end,
-        shared_planner, large_map, learner, benchmark_learner, crazyflie,
+        shared_planner, large_map, glider, learner, benchmark_learner, crazyflie, behaviour_tree,
     )
 }  # fmt: skip
 """In the order of the gallery."""
-OWN = {own_rule, own_world, unknown_end, shared_planner, learner, large_map}
+OWN = {own_rule, own_world, unknown_end, shared_planner, learner, large_map, glider}
 """Drawings that use names of their example."""
