@@ -1,8 +1,8 @@
 """A checker for rules: they spend the budget, repeat themselves and use only what they declare.
 
 The rule is run through missions and asked as a robot and as exact evaluation ask it. Every question is then
-asked again in another order, from other states, and in worlds that are the same up to that time and differ
-after it; whole evaluations are compared in the same way.
+asked again in another order, from other states, in worlds that are the same up to that time and differ after
+it, and in one that differs in all that the rule is not told; whole evaluations are compared in the same way.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from types import MemberDescriptorType
 
@@ -19,7 +19,15 @@ import numpy as np
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.exact import evaluate
-from replan.evaluation.rule_questions import Question, RuleAnswer, answer, other_futures, run_through
+from replan.evaluation.rule_questions import (
+    Question,
+    RuleAnswer,
+    answer,
+    last_told,
+    other_futures,
+    other_untold,
+    run_through,
+)
 from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission, require_mission
 from replan.execute.robot import Robot
@@ -154,11 +162,17 @@ def _check_answers(
             if answer(rule, mission, elsewhere) != answers[question]:
                 yield RuleFinding("depends on the state seen but does not declare it", question.time)
     keep_bounds = Need.DRIFT_AHEAD in rule.needs
+    untold = cache(lambda last: other_untold(mission, last, rule.needs))
     for question, found in answers.items():
         for change, changed in other_futures(mission, question.time, keep_bounds=keep_bounds):
             if answer(make(changed), changed, question) != found:
                 yield RuleFinding(f"looks ahead: decides differently where {change}", question.time)
                 break
+        else:
+            change, changed = untold(last_told(question, rule.needs))
+            if answer(make(changed), changed, question) != found:
+                what = f"uses what it does not declare: decides differently where {change}"
+                yield RuleFinding(what, question.time)
 
 
 def _check_form(found: RuleAnswer, mission: Mission, question: Question) -> Iterator[RuleFinding]:

@@ -1,9 +1,12 @@
-"""The questions of the checker of rules, asked as robots ask them and as exact evaluation does."""
+"""The questions of the checker of rules, asked as robots ask them and as exact evaluation does.
+
+And the worlds in which they are asked again: the same in all that a rule is told, and other ones elsewhere.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,6 +22,8 @@ from replan.schedule.spending import FIRST_UPDATE
 
 SEVERAL = 3
 """States of a question to a rule that needs the state; exact evaluation asks for several at once."""
+OTHER_BOUND = 0.37
+"""Drift bound of other worlds."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,40 @@ def other_futures(mission: Mission, time: int, *, keep_bounds: bool) -> Iterator
     def still(t: int) -> Kernel:
         return world.kernel(min(t, time))
 
+    for change, kernel, drift in (
+        ("the world stands still afterwards", still, 0.0),
+        ("another world follows", _blurred_after(mission, time), OTHER_BOUND),
+    ):
+        stated = bounds if keep_bounds else np.where(later, drift, bounds)
+        yield change, replace(mission, world=replace(world, kernel=kernel, stated_bounds=stated))
+
+
+def last_told(question: Question, needs: Set[Need]) -> int:
+    """Return the time of the last kernel that a rule with these needs is told of, by an estimate or as it is.
+
+    An update at tau reveals P_{tau-1}.
+    """
+    if Need.CURRENT_KERNEL in needs:
+        return question.time
+    return max((question.time if Need.RUNNING_ESTIMATE in needs else question.last_update) - 1, 0)
+
+
+def other_untold(mission: Mission, last: int, needs: Set[Need]) -> tuple[str, Mission]:
+    """The mission in a world of which a rule is told the same, with other kernels after the time `last`.
+
+    Where neither rule nor forecast uses drift bounds, these differ too.
+    """
+    change, bounds = "kernels that it was not told of differ", mission.world.drift_bounds
+    if not (mission.task.forecast.moves or needs & {Need.DRIFT_SO_FAR, Need.DRIFT_AHEAD}):
+        change, bounds = "kernels and drift bounds that it was not told of differ", OTHER_BOUND - bounds / 3
+    world = replace(mission.world, kernel=_blurred_after(mission, last), stated_bounds=bounds)
+    return change, replace(mission, world=world)
+
+
+def _blurred_after(mission: Mission, time: int) -> Callable[[int], Kernel]:
+    """t -> the kernel, after `time` with the same mean row for all actions."""
+    world = mission.world
+
     def blurred(t: int) -> Kernel:
         if t <= time:
             return world.kernel(t)
@@ -129,9 +168,4 @@ def other_futures(mission: Mission, time: int, *, keep_bounds: bool) -> Iterator
         share = general.probabilities.mean(axis=1, keepdims=True)
         return GeneralKernel(general.successors, np.repeat(share, general.actions, axis=1))
 
-    for change, kernel, drift in (
-        ("the world stands still afterwards", still, 0.0),
-        ("another world follows", blurred, 0.37),
-    ):
-        stated = bounds if keep_bounds else np.where(later, drift, bounds)
-        yield change, replace(mission, world=replace(world, kernel=kernel, stated_bounds=stated))
+    return blurred

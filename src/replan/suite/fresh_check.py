@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 import subprocess
 import sys
 import sysconfig
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -43,7 +43,10 @@ LOOKS_AROUND = {
 """Audit events of code that looks for the frames or objects of others."""
 FRAMES = {"tb_frame", "gi_frame", "cr_frame", "ag_frame"}
 """Attributes that hold frames; reading one is the audit event `object.__getattr__`."""
-PASSED_ON = {inspect.__file__, traceback.__file__}
+MAKES_CODE = {"compile", "code.__new__"}
+"""Audit events of code that is given the name of a file, the second argument; it may be that of a library."""
+STDLIB = Path(inspect.__file__).parent
+PASSED_ON = {str(STDLIB / f"{name}.py") for name in ("inspect", "traceback", "bdb", "pdb", "trace")}
 """Files whose functions look at the stack for their caller."""
 
 
@@ -106,26 +109,39 @@ def main(asked: str, answered: str) -> None:
     Path(answered).write_text(json.dumps(next(iter([*seen, *found]), None)), encoding="utf-8")
 
 
+def _looks_for_its_caller(frame: FrameType) -> bool:
+    """Return whether the function of a frame looks at the stack for whoever called it."""
+    return frame.f_code.co_filename in PASSED_ON or frame.f_code is logging.currentframe.__code__
+
+
 def _watch(seen: list[str], place: str) -> Callable[[str, tuple[Any, ...]], None]:
-    """Return an audit hook that notes and stops such looks of code outside of libraries, or of the rule's."""
+    """Return an audit hook that notes and stops such looks of code outside of libraries, or of the rule's.
+
+    So it does with code that takes the name of a library.
+    """
     paths = sysconfig.get_paths()
     libraries = (*{paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"]}, "<frozen ")
     libraries = (*libraries, str(Path(replan.__file__).parent))
     busy = False
 
+    def is_its_own(file: str) -> bool:
+        return not file.startswith(libraries) or place in file
+
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal busy
         reads_frame = event == "object.__getattr__" and arguments[1] in FRAMES
-        if busy or not (reads_frame or event in LOOKS_AROUND):
+        disguised = event in MAKES_CODE and str(arguments[1]).startswith(libraries)
+        if busy or not (reads_frame or disguised or event in LOOKS_AROUND):
             return
         busy = True
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename in PASSED_ON:
+        while frame is not None and _looks_for_its_caller(frame):
             frame = frame.f_back
         file = "<frozen " if frame is None else frame.f_code.co_filename
         busy = False
-        if not file.startswith(libraries) or place in file:
-            seen.append(f"looks at the program that asks it ({arguments[1] if reads_frame else event})")
-            raise InputError(seen[0])
+        if is_its_own(file):
+            looks = f"looks at the program that asks it ({arguments[1] if reads_frame else event})"
+            seen.append("gives its code the name of a library" if disguised else looks)
+            raise InputError(seen[-1])
 
     return hook
