@@ -61,3 +61,19 @@ def test_the_figure_is_written_and_the_lines_are_for_people(capsys, tmp_path):
 def test_what_cannot_be_is_one_line(capsys, arguments, word):
     assert run(["budget", *arguments]) == 2
     assert word in capsys.readouterr().err
+
+
+def test_budgets_end_where_late_updates_leave_no_room(capsys):
+    found = answer(capsys, "nsbridge-05", "--rule", "periodic", "--update-steps", "3")
+    assert [row["budget"] for row in found["budgets"]] == [1, 2, 3]  # at 1, 4 and 7 of 9 steps
+    drawn = answer(capsys, "nsbridge-05", "--rule", "drift-threshold", "--update-steps", "1:0.5,4:0.5")
+    assert [row["budget"] for row in drawn["budgets"]] == [1, 2]
+    assert all(row["regret"] >= row["floor"] - 1e-9 for row in drawn["budgets"])
+
+
+def test_the_best_possible_by_steps_is_left_out_where_it_is_not_known(capsys):
+    asked = "nsbridge-05", "--rule", "periodic", "--most", "2", "--by-steps", "0,2", "--execution", "belief"
+    prompt, late = answer(capsys, *asked)["by_update_steps"]
+    assert prompt["floors"] is not None and late["floors"] is not None
+    prompt, late = answer(capsys, *asked, "--forecast", "trend")["by_update_steps"]
+    assert prompt["floors"] is not None and late["floors"] is None

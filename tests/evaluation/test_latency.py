@@ -13,6 +13,7 @@ from tests.tiny_worlds import random_world
 from replan import InputError, Robot, Spending, evaluate, optimum, rollout
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate_times
+from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value, has_optimum
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission, make_timeline
 from replan.forecast.trend import Trend
@@ -184,6 +185,14 @@ def test_the_floor_is_the_best_of_all_decisions_of_the_literal_robot(execution, 
         assert found.fixed_regret == pytest.approx(
             evaluate(mission, FixedTimes(found.fixed_times)).regret, abs=1e-12
         )
+
+
+def test_the_floor_of_a_blind_robot_whose_forecast_compares_late_estimates_is_refused():
+    mission = late_mission(1, "belief", 2, "go-on", forecast=Trend())
+    assert not has_optimum(mission)
+    for ask in (optimum, feedback_value, lambda each: feedback_regrets(each, 2)):
+        with pytest.raises(InputError, match="not computed for the forecast trend"):
+            ask(mission)
 
 
 @pytest.mark.parametrize("execution", EXECUTIONS)

@@ -12,7 +12,14 @@ import typer
 
 from replan.commands import CommandAnswer, Output
 from replan.commands.missions import NamedMission, choose_parameters
-from replan.commands.options import MissionOptions, RobotOptions, RuleOption, SetOption, SettingArgument
+from replan.commands.options import (
+    MissionOptions,
+    RobotOptions,
+    RuleOption,
+    SetOption,
+    SettingArgument,
+    SpendingOptions,
+)
 from replan.errors import InputError, require_extra
 from replan.evaluation.optimal_schedule import Optimum, has_optimum
 from replan.evaluation.optimal_schedule import optimum as find_optimum
@@ -179,7 +186,7 @@ def budget(
     rule: RuleOption = "lookahead",
     assignments: SetOption = None,
     most: Annotated[
-        int | None, typer.Option(help=f"The largest budget; {MOST} or T - 1 if not given.")
+        int | None, typer.Option(help=f"The largest budget; {MOST}, or as many as fit, if not given.")
     ] = None,
     regret: Annotated[
         float | None, typer.Option(help="Name the smallest budget with no more regret.")
@@ -203,9 +210,9 @@ def budget(
         require_extra("study", "budget --out")
     if out is not None and out.suffix != ".png":
         raise InputError(f"--out must be a .png file, not {out}")
-    named = NamedMission.of(setting, robot)
+    named = NamedMission.of(setting, robot, SpendingOptions(budget=1))  # its own budget may not fit
     mission = named.mission
-    most = min(MOST, mission.horizon - 1) if most is None else most
+    most = min(MOST, mission.spending.room(mission.horizon)) if most is None else most
     if not 1 <= most < mission.horizon:
         raise InputError(f"--most must lie between 1 and {mission.horizon - 1} (horizon - 1), not {most}")
     best = oracle(mission.world)
@@ -216,12 +223,11 @@ def budget(
             doing(f"budget {spending.spending.limit} of {most}")
             return choose_parameters(lambda: Bench(spending), source, given).rule
 
-        floor = floor and has_optimum(mission)
-        curve = budget_curve(mission, rule_for, most=most, floor=floor, best=best)
-        delayed = {
-            steps: budget_curve(each, rule_for, most=min(most, room), floor=floor, best=best)
-            for steps, each, room in _taking(mission, by_steps)
-        }
+        def curve_of(each: Mission, most: int) -> BudgetCurve:
+            return budget_curve(each, rule_for, most=most, floor=floor and has_optimum(each), best=best)
+
+        curve = curve_of(mission, most)
+        delayed = {steps: curve_of(each, min(most, room)) for steps, each, room in _taking(mission, by_steps)}
     answer = BudgetAnswer(named, curve, never_updating(mission, best=best), regret, price, delayed)
     if out is not None:
         _draw(answer, out)
@@ -230,12 +236,11 @@ def budget(
 
 def _taking(mission: Mission, by_steps: str | None) -> Iterator[tuple[int, Mission, int]]:
     """Yield the steps that updates take, the mission with them, and the largest budget that fits."""
-    single = mission.with_spending(mission.spending.as_budget(1))
     for text in () if by_steps is None else by_steps.split(","):
         steps = as_durations(text)
         if not isinstance(steps, int):
             raise InputError(f"--by-steps takes whole numbers with commas between, not {by_steps!r}")
-        each = replace(single, robot=replace(mission.robot, update_steps=steps))
+        each = replace(mission, robot=replace(mission.robot, update_steps=steps))
         yield steps, each, each.spending.room(mission.horizon)
 
 

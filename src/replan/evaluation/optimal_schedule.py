@@ -116,7 +116,7 @@ def _feedback_optimum(mission: Mission) -> tuple[float, float, Callable[[tuple[i
         best = programme.values[start, -1], programme.counts[start, -1]
         return float(best[0]), float(best[1]), partial(SeeingAfter, programme)
     if not mission.task.latency.instant:
-        floor = LateFloor(mission)
+        floor = _late_floor(mission)
         return float(floor.objectives[-1]), floor.updates, floor.after
     times, gained, arrival = _opening(mission)
     programme_after = _programmes(mission, np.flatnonzero(arrival))
@@ -153,6 +153,12 @@ def require_optimum(mission: Mission) -> None:
         "the optimum of updates that take time is not computed for the forecast "
         f"{mission.robot.forecast.name} on {mission.world.states} states"
     )
+
+
+def _late_floor(mission: Mission) -> LateFloor:
+    """Return the floor of a blind robot whose updates take time. Raises `InputError` as `require_optimum`."""
+    require_optimum(mission)
+    return LateFloor(mission)
 
 
 def has_optimum(mission: Mission) -> bool:
@@ -215,7 +221,7 @@ def feedback_value(mission: Mission) -> float:
     if mission.robot.sees:
         return float(best_programme(mission).values[mission.world.start, -1])
     if not mission.task.latency.instant:
-        return float(LateFloor(mission).objectives[-1])
+        return float(_late_floor(mission).objectives[-1])
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival))
     return gained + float(arrival[programme.states] @ programme.best[:, -1])
@@ -229,7 +235,7 @@ def feedback_regrets(mission: Mission, largest: int) -> Array:
     if mission.robot.sees:
         return best - best_programme(mission).values[mission.world.start, 1:]
     if not mission.task.latency.instant:
-        return best - LateFloor(mission).objectives
+        return best - _late_floor(mission).objectives
     _, gained, arrival = _opening(mission)
     programme = feedback(mission, np.flatnonzero(arrival))
     return best - gained - arrival[programme.states] @ programme.best
