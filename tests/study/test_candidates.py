@@ -1,9 +1,11 @@
 """The candidate sets of the appendix, by hand, and those of equal size."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from replan import Robot, Spending
+from replan import Robot, Spending, rollout
 from replan.certificates.certified import Certified, given_away
 from replan.errors import InputError
 from replan.evaluation.exact import regret
@@ -128,6 +130,25 @@ def test_equal_schedules_are_found_once(mission):
     found = distinct_schedules(mission, [*rules, LazyValue(1e9), LazyValue(2e9)])
     assert sum(len(each) for each in found.values()) == len(rules) + 2
     assert any({LazyValue(1e9), LazyValue(2e9)} <= set(each) for each in found.values())
+
+
+@pytest.mark.parametrize("execution", ["map", "localised"])
+@pytest.mark.parametrize("name", ["drift-threshold", "best-offset"])
+def test_rules_that_make_the_same_updates_whatever_the_drawn_steps_are_measured_once(
+    mission, name, execution
+):
+    robot = replace(mission.robot, update_steps={1: 0.5, 3: 0.5}, execution=execution)
+    drawn, seeds = replace(mission, robot=robot), np.arange(20)
+    rules = candidates(name, drawn)
+    found = distinct_schedules(drawn, rules)
+    assert sum(len(each) for each in found.values()) == len(rules)
+    assert len(found) < len(rules) or name == "best-offset"
+    for first, *others in found.values():
+        for other in others:
+            updates = (rollout(drawn, rule, seeds, trace=True).updates for rule in (first, other))
+            np.testing.assert_array_equal(*updates)
+    choice = choose(Bench(drawn), name)
+    assert choice.validation_regret == min(validation_regret(Bench(drawn), rule) for rule in rules)
 
 
 def test_certified_amounts_are_reached_after_multiples_of_the_even_interval(mission):

@@ -216,7 +216,7 @@ def _backwards(update_times: UpdateTimes | Chain) -> Array:
         return update_times.all_returns()
     mission, rule = update_times.mission, update_times.rule
     everyone = np.arange(mission.world.states)
-    nodes = _reachable(update_times, everyone)
+    nodes = reachable_updates(update_times, everyone)
     values: dict[Key, Array] = {}
 
     @cache
@@ -234,7 +234,7 @@ def _backwards(update_times: UpdateTimes | Chain) -> Array:
     return values[mission.beginning().key(rule)]
 
 
-def _reachable(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Progress, Array]]:
+def reachable_updates(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Progress, Array]]:
     """Return the progress of every update that can happen, and (S, T + 1) chances of the next one."""
     mission, rule = update_times.mission, update_times.rule
     nodes: dict[Key, tuple[Progress, Array]] = {}

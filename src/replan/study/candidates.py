@@ -11,7 +11,7 @@ budgets 1, 2, 4, 8, ...
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import chain, pairwise, product
 from typing import Literal, get_args
 
@@ -19,6 +19,8 @@ import numpy as np
 
 from replan.certificates.certified import Certified, given_away
 from replan.errors import InputError
+from replan.evaluation.exact import reachable_updates
+from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import Array
 from replan.schedule.drift_threshold import PACE_WEIGHTS, DriftThreshold, SelfTriggered
@@ -113,11 +115,28 @@ def schedule_of(mission: Mission, rule: Rule) -> Rule:
 
 
 def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[Rule, list[Rule]]:
-    """The rules by the schedules they make, so that equal schedules are measured once."""
-    found: dict[Rule, list[Rule]] = {}
+    """The rules by the schedules they make, so that equal schedules are measured once.
+
+    Where the steps of an update are drawn the first rule of each schedule stands for it.
+    """
+    if len(mission.robot.durations) == 1:
+        found: dict[Rule, list[Rule]] = {}
+        for rule in rules:
+            found.setdefault(schedule_of(mission, rule), []).append(rule)
+        return found
+    alike: dict[Hashable, list[Rule]] = {}
     for rule in rules:
-        found.setdefault(schedule_of(mission, rule), []).append(rule)
-    return found
+        alike.setdefault(_next_updates(mission, rule), []).append(rule)
+    return {same[0]: same for same in alike.values()}
+
+
+def _next_updates(mission: Mission, rule: Rule) -> Hashable:
+    """Return the next update after every one that can happen; of a rule that sees the state, itself."""
+    if Need.STATE in rule.needs:
+        return rule
+    start = np.array([mission.world.start])
+    nodes = reachable_updates(UpdateTimes(mission, rule), start)
+    return tuple((key, chances.tobytes()) for key, (_, chances) in nodes.items())
 
 
 def _best_offset(mission: Mission, search: Search) -> list[Rule]:
