@@ -66,3 +66,33 @@ def test_rows_that_are_nearly_distributions_are_scaled():
     assert np.abs(rounded.probabilities.sum(axis=2) - 1).max() > 1e-9
     assert np.abs(found.probabilities.sum(axis=2) - 1).max() < 1e-15
     assert validate_kernel(like, like=like) is like
+
+
+def test_lists_of_another_order_or_type_are_made_anew():
+    """As saving and restoring would, so that a restored agent has the same kernel to the last bit."""
+    swapped = KERNEL.successors[:, ::-1].copy(), KERNEL.probabilities[:, :, ::-1].copy()
+    twice = np.array([[0, 0, 1], [0, 1, 1]]), np.zeros((2, 2, 3))
+    twice[1][0, :, :2], twice[1][0, :, 2] = KERNEL.probabilities[0, :, :1] / 2, KERNEL.probabilities[0, :, 1]
+    twice[1][1, :, 0], twice[1][1, :, 1:] = KERNEL.probabilities[1, :, 0], KERNEL.probabilities[1, :, 1:] / 2
+    single = KERNEL.successors.astype(np.int32), KERNEL.probabilities.astype(np.float32)
+    for lists in (swapped, twice, single):
+        made = validate_kernel(GeneralKernel.of_merged(*lists), like=KERNEL)
+        again = GeneralKernel(made.successors, made.probabilities)
+        np.testing.assert_array_equal(made.dense(), KERNEL.dense())
+        np.testing.assert_array_equal(made.successors, again.successors)
+        np.testing.assert_array_equal(made.probabilities, again.probabilities)
+        assert made.probabilities.dtype == np.float64
+
+
+class Emptyhanded:
+    """Has all that the protocol of kernels asks for, and no lists."""
+
+    states = actions = 2
+
+    def __getattr__(self, name):
+        return lambda *arguments: None
+
+
+def test_a_kernel_without_lists_is_refused():
+    with pytest.raises(InputError, match="returned Emptyhanded, not a kernel"):
+        validate_kernel(Emptyhanded(), like=KERNEL)

@@ -1,7 +1,7 @@
 """An agent that is saved and restored after any step goes on as if nothing had happened, to the last bit.
 
-With every estimator, forecast, rule and execution, also after updates whose plan came too late: the estimator
-has learned then, and the old plan stays in force.
+With every estimator, forecast, rule and execution, also after updates whose plan came too late (the estimator
+has learned then, and the old plan stays in force) and with kernels in single precision.
 """
 
 import warnings
@@ -10,7 +10,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replan import Agent, DriftBoundedMLE, FamilyFilter, PooledSlip, SimulatedRobot, TrueKernel, make_mission
+from replan import (
+    Agent,
+    DriftBoundedMLE,
+    FamilyFilter,
+    GeneralKernel,
+    PooledSlip,
+    SimulatedRobot,
+    TrueKernel,
+    make_mission,
+)
 from replan.schedule.registry import make_rule
 from replan.worlds.settings import parse_setting
 
@@ -22,6 +31,14 @@ WORLDS = {
         "drift": {"kind": "piecewise", "slip": 0.1, "quiet": 0.01, "bursts": [[0.2, 0.6, 0.06]]},
     },
     "thin-ice": {"world": "thin-ice", "horizon": 9},
+    "wind": {
+        "world": "wind",
+        "start_time": "2020-05-03T00:00",
+        "rows": 3,
+        "columns": 3,
+        "goal": [2, 2],
+        "horizon": 9,
+    },
 }
 FORECASTS = ("frozen", "trend", "mixture", "given", "family", "family-ahead")
 RULES = (
@@ -35,22 +52,40 @@ RULES = (
 )
 
 
+def write_wind(folder):
+    """A table of wind over three days, hour by hour."""
+    rng, path = np.random.default_rng(5), folder / "wind.csv"
+    rows = (
+        f"2020-05-{1 + hour // 24:02}T{hour % 24:02}:00,{rng.uniform(0, 9):.2f},{rng.uniform(0, 360):.1f}"
+        for hour in range(72)
+    )
+    path.write_text("\n".join(["time,speed,direction", *rows]) + "\n")
+    return str(path)
+
+
 def late(kind):
-    """The estimator with updates whose plan comes too late: it learns, and the caller gets nothing."""
+    """The estimator with updates whose plan comes too late: it learns, and the caller gets nothing.
+
+    With `single` its kernels are in single precision.
+    """
 
     class Late(kind):
         misses: frozenset = frozenset()
+        single = False
 
         def estimate(self, observation):
             kernel = super().estimate(observation)
             if observation.time in self.misses:
                 raise TimeoutError("too late")
-            return kernel
+            if not self.single:
+                return kernel
+            lists = kernel.general()
+            return GeneralKernel.of_merged(lists.successors, lists.probabilities.astype(np.float32))
 
     return Late
 
 
-def make_estimator(name, world, misses):
+def make_estimator(name, world, misses, *, single):
     bounds, nominal = world.drift_bounds, world.kernel(0)
     made = {
         "true": lambda: late(TrueKernel)(world),
@@ -59,25 +94,28 @@ def make_estimator(name, world, misses):
         "family": lambda: late(FamilyFilter)(world.family, bounds, start=nominal),
     }[name]()
     object.__setattr__(made, "misses", misses)
+    object.__setattr__(made, "single", single)
     return made
 
 
-def drawn_case(seed):
+def drawn_case(seed, folder):
     """A mission with everything drawn, as a function that makes its agent anew each time."""
     rng = np.random.default_rng(seed)
     world = rng.choice(list(WORLDS))
     data = {**WORLDS[world], "planning_horizon": int(rng.integers(1, 6)), "budget": int(rng.integers(2, 6))}
-    mission = make_mission(
-        parse_setting(data), execution=str(rng.choice(["map", "belief"])), forecast=str(rng.choice(FORECASTS))
-    )
+    forecasts = FORECASTS
+    if world == "wind":
+        data, forecasts = data | {"file": write_wind(folder)}, ("archive", *FORECASTS)
+    execution, forecast = str(rng.choice(["map", "belief", "localised"])), str(rng.choice(forecasts))
+    mission = make_mission(parse_setting(data), execution=execution, forecast=forecast)
     if rng.random() < 0.3:
         mission = replace(mission, world=replace(mission.world, stated_bounds=np.full(8, 0.05)))
     estimators = ["true", "family"] + (["pooled", "bounded"] if world == "rover" else [])
     estimator, rule = str(rng.choice(estimators)), make_rule(str(rng.choice(RULES)))
-    misses = frozenset(np.flatnonzero(rng.random(9) < 0.3).tolist())
+    misses, single = frozenset(np.flatnonzero(rng.random(9) < 0.3).tolist()), bool(rng.random() < 0.3)
 
     def agent():
-        learner = make_estimator(estimator, mission.world, misses)
+        learner = make_estimator(estimator, mission.world, misses, single=single)
         return Agent.on(mission, rule, estimator=learner, seed=seed, trial=False)
 
     return mission, agent
@@ -87,11 +125,17 @@ def fly(agent, robot):
     """Take the remaining steps; their actions."""
     actions = []
     while not agent.done:
-        if agent.due().update:
-            agent.update(robot.look())
+        take_step(agent, robot)
         actions.append(agent.act())
         robot.do(actions[-1])
     return actions
+
+
+def take_step(agent, robot):
+    """Ask whether an update is due, and make it. A localised robot tells its state."""
+    seen = robot.look() if agent.robot.sees else None
+    if agent.due(seen).update:
+        agent.update(robot.look())
 
 
 def robot_at(mission, seed, actions):
@@ -103,13 +147,12 @@ def robot_at(mission, seed, actions):
 
 def check_saves(seed, path):
     """Save after every step of a mission, restore in a new agent and compare; the number of saves."""
-    mission, make_agent = drawn_case(seed)
+    mission, make_agent = drawn_case(seed, path.parent)
     agent, robot = make_agent(), SimulatedRobot(mission.world, seed=seed)
     agent.start(robot.look())
     taken, points = [], []
     while not agent.done:
-        if agent.due().update:
-            agent.update(robot.look())
+        take_step(agent, robot)
         agent.save(path)
         restored = make_agent()
         restored.restore(path)

@@ -124,7 +124,8 @@ def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> 
     """Return a kernel that compiled loops can work with, or raise `InputError`.
 
     It must have the states and actions of another one, successors that are states, and rows that add up to 1
-    within `ROW_TOLERANCE`; they are scaled to add up to 1. Kernels of other classes become `GeneralKernel`s.
+    within `ROW_TOLERANCE`; they are scaled to add up to 1. Kernels of other classes, or with numbers of
+    another type, become `GeneralKernel`s.
     """
     if not isinstance(kernel, (SlipKernel, GeneralKernel, Kernel)):  # the protocol last: it takes long
         raise InputError(f"the {origin} returned {type(kernel).__name__}, not a kernel")
@@ -138,9 +139,13 @@ def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> 
             raise InputError(f"the slip of the kernel of the {origin} does not lie between 0 and 1")
         return kernel
     lists = kernel.general()
-    successors, probabilities = np.asarray(lists.successors), np.asarray(lists.probabilities)
+    try:
+        successors, probabilities = np.asarray(lists.successors), np.asarray(lists.probabilities, dtype=float)
+    except (AttributeError, TypeError, ValueError):
+        raise InputError(f"the {origin} returned {type(kernel).__name__}, not a kernel") from None
     states, actions = like.states, like.actions
-    shapes = (states, successors.shape[-1]), (states, actions, successors.shape[-1])
+    width = successors.shape[-1] if successors.ndim else 0
+    shapes = (states, width), (states, actions, width)
     if (successors.shape, probabilities.shape) != shapes or not np.issubdtype(successors.dtype, np.integer):
         raise InputError(
             f"the kernel of the {origin} has successors and probabilities that do not fit together"
@@ -150,10 +155,11 @@ def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> 
     sums = probabilities.sum(axis=2)
     if not (probabilities.min() >= -ROW_TOLERANCE and (np.abs(sums - 1.0) <= ROW_TOLERANCE).all()):
         raise InputError(f"the rows of the kernel of the {origin} are not probabilities")
-    if probabilities.min() >= 0 and (np.abs(sums - 1.0) <= EXACT_ROWS).all():
+    exact = probabilities.min() >= 0 and (np.abs(sums - 1.0) <= EXACT_ROWS).all()
+    if exact and isinstance(lists, GeneralKernel) and lists.is_merged:
         return lists
     clipped = np.maximum(probabilities, 0.0)
-    return GeneralKernel(successors, clipped / clipped.sum(axis=2, keepdims=True))
+    return GeneralKernel(successors, clipped if exact else clipped / clipped.sum(axis=2, keepdims=True))
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from replan.model.flow_kernel import FlowKernel
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
 from replan.model.reward import Reward
@@ -66,7 +67,10 @@ def kernel_arrays(kernel: Kernel) -> dict[str, np.ndarray]:
             "blocked": kernel.blocked,
         }
     general = kernel.general()
-    return {"successors": general.successors, "probabilities": general.probabilities}
+    arrays = {"successors": general.successors, "probabilities": general.probabilities}
+    if isinstance(kernel, FlowKernel):
+        arrays |= {"land": kernel.land, "moves": kernel.moves}
+    return arrays
 
 
 def kernel_from(arrays: dict[str, np.ndarray]) -> Kernel:
@@ -74,7 +78,8 @@ def kernel_from(arrays: dict[str, np.ndarray]) -> Kernel:
     if "slip" in arrays:
         rows, columns = (operator.index(size) for size in arrays["shape"])
         return SlipKernel((rows, columns), arrays["slip"], law=arrays["law"], blocked=arrays["blocked"])
-    return GeneralKernel(arrays["successors"], arrays["probabilities"])
+    lists = arrays["successors"], arrays["probabilities"]
+    return FlowKernel(*lists, arrays["land"], arrays["moves"]) if "moves" in arrays else GeneralKernel(*lists)
 
 
 def _sampled_times(horizon: int) -> range:

@@ -24,7 +24,7 @@ from replan.schedule.spending import FIRST_UPDATE
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
 
-VERSION = 8
+VERSION = 9
 BELIEF_TOLERANCE = 1e-6
 
 

@@ -121,6 +121,16 @@ class GeneralKernel:
         """Greatest number of states to which one action leads from one state."""
         return int((self.probabilities != 0).sum(axis=2).max())
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether the arrays have the form that the attributes are to have; see `of_merged`."""
+        successors, probabilities = self.successors, self.probabilities
+        if successors.dtype != np.int64 or probabilities.dtype != np.float64:
+            return False
+        rises = np.diff(successors, axis=1)
+        rows, slots = np.nonzero(rises == 0)
+        return bool((rises >= 0).all() and not probabilities[rows, :, slots + 1].any())
+
     def dense(self) -> Array:
         """Return the kernel as an (S, A, S) array."""
         dense = np.zeros((self.states, self.actions, self.states))

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replan.model.flow_kernel import FlowKernel
 from replan.model.kernel import Kernel
 from replan.model.slip import SlipKernel
 from replan.model.world import World
 from replan.report.style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILLION
-from replan.worlds.flow_grid import FlowKernel
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
 CELL = 36

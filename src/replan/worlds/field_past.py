@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from replan.model.flow_kernel import FlowKernel
 from replan.model.kernel import Array, Kernel
 from replan.model.past import KernelsOnDemand, Past, RecordedKernels
-from replan.worlds.flow_grid import FlowKernel
 from replan.worlds.vehicle_in_field import VehicleInField
 
 DAY = 86_400.0

@@ -15,7 +15,7 @@ from math import ceil
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.general_kernel import GeneralKernel
+from replan.model.flow_kernel import FlowKernel
 from replan.model.kernel import Array, Indices
 
 SMALL_STEP = 0.5
@@ -32,20 +32,6 @@ def heading_velocities(headings: int, speed: float) -> Array:
     angles = 2 * np.pi * np.arange(headings) / headings
     sailing = speed * np.stack([np.sin(angles), np.cos(angles)], axis=1)
     return np.concatenate([sailing, np.zeros((1, 2))])
-
-
-class FlowKernel(GeneralKernel):
-    """A kernel of a vehicle that is carried along, with its land and its displacements."""
-
-    land: np.ndarray
-    """(S,) bool: cells that are never entered."""
-    moves: Array
-    """(S, A, 2) rows and columns by which each action moves the vehicle; drifting is the last action."""
-
-    @property
-    def drift(self) -> Array:
-        """(S, 2) rows and columns by which drifting moves the vehicle."""
-        return self.moves[:, -1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +76,7 @@ class FlowGrid:
         probabilities[:] = joint.reshape(*joint.shape[:2], -1)
         probabilities[self.land] = 0.0
         probabilities[self.land, :, joint[0, 0].size // 2] = 1.0
-        kernel = FlowKernel(*_used(self._destinations(radius), probabilities))
-        kernel.land, kernel.moves = self.land, np.broadcast_to(moves, (self.states, *moves.shape[1:]))
-        return kernel
+        return FlowKernel(*_used(self._destinations(radius), probabilities), self.land, moves)
 
     @cached_property
     def _known_destinations(self) -> dict[int, Indices]:

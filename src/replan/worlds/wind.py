@@ -13,11 +13,12 @@ import numpy as np
 from pydantic import model_validator
 
 from replan.model.family import Family
+from replan.model.flow_kernel import FlowKernel
 from replan.model.kernel import constant
 from replan.model.past import RecordedParameters
 from replan.model.reward import Reward
 from replan.model.world import World
-from replan.worlds.flow_grid import FlowGrid, FlowKernel, goal_distance, heading_velocities
+from replan.worlds.flow_grid import FlowGrid, goal_distance, heading_velocities
 from replan.worlds.parameters import (
     DatedParameters,
     FileParameters,
