@@ -22,7 +22,8 @@ WORDS: dict[Execution, str] = {"map": "likeliest cell", "belief": "belief", "loc
 
 Regrets = Mapping[str, Mapping[str, float]]  # setting -> rule -> regret
 
-ADAPTIVE, EVEN = "regret-guided", "periodic"
+ADAPTIVE, EVEN, EVEN_IF_SEEN = "regret-guided", "periodic", "even"
+NEXT_TO_NOTHING = 0.01  # of the regret of even spacing
 RIVALS = ("best-offset", "drift-threshold")
 
 
@@ -69,44 +70,48 @@ def headline(
     belief: Regrets | None = None,
     floors: Mapping[str, float] | None = None,
     priced: bool = False,
+    sees: bool = False,
 ) -> str:
     """Return one sentence on rules that act alike; `floors` are the least possible regrets by setting.
 
     `belief` are the regrets of rules that act on the whole belief where the others do not. Regrets that
-    are `priced` have the price of the updates added.
+    are `priced` have the price of the updates added. A robot that `sees` its state may leave updates over.
     """
-    spending = "With the price of updates added" if priced else "With the same number of updates"
-    compared = {name: rules for name, rules in regrets.items() if rules.get(EVEN, 0) > SAME}
+    spending = "With the same number of updates"
+    spending = "With at most the same number of updates" if sees else spending
+    spending = "With the price of updates added" if priced else spending
+    even = EVEN_IF_SEEN if sees else EVEN
+    compared = {name: rules for name, rules in regrets.items() if rules.get(even, 0) > SAME}
     if not compared:
         return _most_wins(regrets, priced=priced)
-    ratios = _mean_ratios(compared, compared)
+    ratios = _mean_ratios(compared, compared, even)
     winner = min(ratios, key=lambda rule: ratios[rule])
     where = "" if len(compared) == 1 else f" on average over {len(compared)} settings"
-    if winner == EVEN:
+    if winner == even:
         sentence = f"{spending}, no rule loses less than evenly spaced updates{where}"
     else:
         sentence = (
             f"{spending}, {winner} loses least of {len(ratios)} rules: "
             f"{_change(ratios[winner])} than evenly spaced updates{where}"
         )
-    sentence += _to_the_floor(winner, compared, floors or {})
+    sentence += _to_the_floor(winner, compared, floors or {}, even)
     if ADAPTIVE in ratios and winner != ADAPTIVE:
         sentence += f"; the paper's rule, {ADAPTIVE}, loses {_change(ratios[ADAPTIVE])}"
     if ADAPTIVE in ratios:
         sentence += _rivals(compared)
-    weighing = _mean_ratios(belief or {}, compared)
+    weighing = _mean_ratios(belief or {}, compared, even)
     if weighing:
         best = min(weighing, key=lambda rule: weighing[rule])
         sentence += f"; weighing all cells it may be in, a robot with {best} loses {_change(weighing[best])}"
     return sentence + "."
 
 
-def _mean_ratios(regrets: Regrets, compared: Regrets) -> dict[str, float]:
-    """Return the mean of regret over that of even spacing for rules that ran in every setting compared."""
+def _mean_ratios(regrets: Regrets, compared: Regrets, even: str) -> dict[str, float]:
+    """Return the mean of regret over that of the rule `even` for rules that ran in every setting compared."""
     rules = dict.fromkeys(rule for name in compared for rule in regrets.get(name, {}))
     everywhere = [rule for rule in rules if all(rule in regrets.get(name, {}) for name in compared)]
     return {
-        rule: sum(regrets[name][rule] / even[EVEN] for name, even in compared.items()) / len(compared)
+        rule: sum(regrets[name][rule] / rules[even] for name, rules in compared.items()) / len(compared)
         for rule in everywhere
     }
 
@@ -115,8 +120,10 @@ def _change(ratio: float) -> str:
     return f"{abs(ratio - 1):.0%} {'less' if ratio <= 1 else 'more'}"
 
 
-def _to_the_floor(rule: str, compared: Regrets, floors: Mapping[str, float]) -> str:
-    above = [compared[name][rule] / floors[name] - 1 for name in compared if floors.get(name, 0) > SAME]
+def _to_the_floor(rule: str, compared: Regrets, floors: Mapping[str, float], even: str) -> str:
+    """Return how far the rule is above the floors, unless one of them is next to nothing."""
+    least = {name: NEXT_TO_NOTHING * rules[even] for name, rules in compared.items()}
+    above = [compared[name][rule] / floors[name] - 1 for name in least if floors.get(name, 0) > least[name]]
     if len(above) < len(compared):
         return ""
     return f", {max(sum(above) / len(above), 0):.0%} above the best possible"

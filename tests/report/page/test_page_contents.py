@@ -15,7 +15,7 @@ from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.rollouts import rollout
-from replan.report.page.assemble import assemble
+from replan.report.page.assemble import assemble, glossary
 from replan.report.page.run_page import write_page
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.regret_words import headline
@@ -150,9 +150,10 @@ def test_a_page_that_does_not_fit_on_the_disk_leaves_the_one_before(small, tmp_p
 def test_every_rule_and_every_term_is_told_in_plain_words(report):
     text = report.read_text()
     told = re.findall(r"<dt>(.*?)</dt>", text)
-    assert {*paper_rules(), "lookahead", "certified"} <= set(told)
+    assert set(paper_rules()) <= set(told)
+    assert {*paper_rules(), "lookahead", "certified"} <= set(re.findall(r"<dt>(.*?)</dt>", glossary()))
     assert {"n, T, H, B", "residual R", "immediate I", "accumulated A"} <= set(told)
-    assert "keeps the hyper-parameters that it has for this setting's own budget" in text
+    assert "keeps the hyper-parameters that were chosen for this setting's own budget" in text
 
 
 def test_code_in_notes_is_marked_as_such():
@@ -176,6 +177,16 @@ def test_the_sentence_is_true_for_its_figures():
     said = headline(with_winner, floors=floors, belief={name: {"mine": 0.1} for name in regrets})
     assert "mine loses least of 5 rules: 60% less" in said and "regret-guided, loses 17% less" in said
     assert "a robot with mine loses 90% less" in said and said.count(".") == 1
+
+
+def test_the_sentence_of_robots_that_see_compares_with_even_spacing():
+    regrets = {"a": {"even": 1.0, "last-moment": 0.2}, "b": {"even": 0.5, "last-moment": 0.2}}
+    said = headline(regrets, floors=dict.fromkeys(regrets, 0.1), sees=True)
+    assert said == (
+        "With at most the same number of updates, last-moment loses least of 2 rules: 70% less than evenly "
+        "spaced updates on average over 2 settings, 100% above the best possible."
+    )
+    assert "above" not in headline(regrets, floors=dict.fromkeys(regrets, 1e-6), sees=True)
 
 
 def test_a_rule_that_ran_on_some_settings_only_is_not_the_winner():

@@ -61,13 +61,13 @@ def test_belief_estimators_and_rules_with_a_name_are_drawn(run_page, tmp_path):
         seeds = { count = 2 }"""
     )
     view = data_of(page)["small"]
-    assert list(view["rules"]) == ["my drift, belief", "my drift, belief, slip-transitions"]
+    assert list(view["rules"]) == ["my drift", "my drift, slip-transitions"]
     mission = make_mission(load_setting(tmp_path / "small.toml"), execution="belief")
     walked = run_agent(mission, DriftThreshold(threshold=0.05))
-    shown = view["rules"]["my drift, belief"]
+    shown = view["rules"]["my drift"]
     assert (shown["times"], shown["states"]) == (list(walked.times), walked.states.tolist())
     assert view["budgets"]["execution"] == "belief"
-    assert [part["rule"] for part in view["parts"]] == ["my drift, belief"]
+    assert [part["rule"] for part in view["parts"]] == ["my drift"]
     assert "Not drawn" not in page.read_text()
 
 
@@ -86,7 +86,21 @@ def test_the_glossary_tells_rules_that_do_not_come_with_it(run_page, tmp_path):
     told = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page.read_text(), re.DOTALL))
     (own,) = [text for name, text in told.items() if "Calm" in name]
     assert own.startswith("Update when the budget &lt;makes&gt; it. A rule of your own")
-    assert told["fixed-rate"] and {"frozen", "mixture", "given"} <= set(told)
+    assert told["fixed-rate"] and {"periodic", "frozen", "mixture", "given", "archive"} <= set(told)
+    assert not {"regret-guided", "best-offset", "lookahead"} & set(told)
+
+
+def test_the_page_of_robots_that_see_opens_on_their_regret(run_page):
+    page = run_page(
+        """settings = ["SMALL"]
+        rules = ["even", "last-moment"]
+        executions = ["localised"]
+        measure = ["exact"]"""
+    )
+    view, text = data_of(page)["small"], page.read_text()
+    assert list(view["rules"]) == ["even", "last-moment"] and "even" in view["budgets"]["curves"]
+    assert "Of 2 rules, even loses least, or as little as any" in text
+    assert "All robots: localised, tracked." in text and "No regret was measured" not in text
 
 
 def test_the_page_says_what_it_does_not_draw(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -14,14 +14,22 @@ from typing import Any
 from replan.errors import InputError
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.table import Table, note_html, write_whole
+from replan.schedule.registry import RULES
 from replan.study.work import rule_of
 
 
 def glossary(records: Sequence[Record] = ()) -> str:
-    """Return the glossary as HTML, with the rules of the records that it lacks."""
-    text = (resources.files("replan.report.page") / "assets" / "glossary.html").read_text(encoding="utf-8")
+    """Return the glossary as HTML, with the rules of the records; without records, all that it has."""
+    text = _asset("glossary.html")
     told = set(re.findall(r"<dt>(.*?)</dt>", text))
-    return text.replace("{{of this run}}", _listed("Further rules of this run:", _rules(records, told)))
+    if records:
+        ran = {str(record.get("registered_rule") or record["rule"]).partition(" ")[0] for record in records}
+        left_out = told & RULES.keys() - ran
+        entry = re.compile(r"<dt>(.*?)</dt><dd>.*?</dd>\n", re.DOTALL)
+        text = entry.sub(lambda found: "" if found[1] in left_out else found[0], text)
+    more = _rules(records, told).items()
+    lines = (f"<dt>{escape(name)}</dt><dd>{escape(words)}</dd>\n" for name, words in more)
+    return text.replace("{{of this run}}", "".join(lines))
 
 
 def _rules(records: Iterable[Record], told: set[str]) -> dict[str, str]:
@@ -45,13 +53,6 @@ def _rules(records: Iterable[Record], told: set[str]) -> dict[str, str]:
 
 def _first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0].replace("`", "")
-
-
-def _listed(heading: str, words: Mapping[str, str]) -> str:
-    if not words:
-        return ""
-    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>\n" for name, text in words.items())
-    return f"<p>{escape(heading)}</p>\n<dl>\n{lines}</dl>\n"
 
 
 NAME = "report.html"

@@ -11,12 +11,12 @@ from replan.errors import InputError
 from replan.report.leaderboard import NOTE, profile_svg, result_words
 from replan.report.page.assemble import assemble, figure_panel, glossary, table_panel
 from replan.report.page.setting_view import Causes, KnownResults, Shown, setting_view
-from replan.report.regret_words import headline
+from replan.report.regret_words import ACTING, headline
 from replan.report.reports import beyond as beyond_report
 from replan.report.reports import paper_regrets, reference
 from replan.report.reports.paper import comparisons, table_2
 from replan.report.study_tables import cells_table, rule_table
-from replan.results.key import BEST_POSSIBLE, Record, RecordKey, differing
+from replan.results.key import BEST_POSSIBLE, Record, RecordKey, Variant, differing
 from replan.results.run import Run, failed
 from replan.results.table import Table, number
 from replan.study.estimators import check_estimator
@@ -95,11 +95,11 @@ def _in_order(run: Run) -> list[str]:
 def sentence(run: Run, past: Run | None = None) -> str:
     """Return the result of a run in one sentence; `past` is the study `lookahead` beside the paper's."""
     best = _best(_all_records(run, past))
-    usual, floors = _regrets(best, execution="map"), _floors(best, execution="map")
-    belief, priced = _regrets(best, execution="belief"), _priced(run)
-    if not usual:
-        return headline(belief, floors=_floors(best, execution="belief"), priced=priced)
-    return headline(usual, belief=belief, floors=floors, priced=priced)
+    regrets = {each: _regrets(best, execution=each) for each in ACTING}
+    first = next((each for each in ACTING if regrets[each]), "map")
+    belief = regrets["belief"] if first == "map" else None
+    floors, sees = _floors(best, execution=first), first == "localised"
+    return headline(regrets[first], belief=belief, floors=floors, priced=_priced(run), sees=sees)
 
 
 def _all_records(run: Run, past: Run | None) -> list[Record]:
@@ -115,6 +115,8 @@ def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
     tables = []
     if regrets := _regrets(best):
         notes = [f"Ties between equally good actions: {run.ties}.", *(comparisons(run) if paper else [])]
+        if shared := Variant.of(_shared(run.records)).unusual():
+            notes.insert(0, f"All robots: {', '.join(shared)}.")
         if _priced(run):
             notes.insert(0, "Where updates have a price, it is added to the regret.")
         tables.append(rule_table(regrets, printed=paper_regrets() if paper else {}, notes=notes))
@@ -172,11 +174,19 @@ def _causes(rules: Mapping[str, Record]) -> Causes:
 
 def _best(records: Sequence[Record]) -> Best:
     best: dict[str, dict[str, Record]] = {}
+    shared = _shared(records)
     for record in records:
-        rules, label = best.setdefault(str(record["setting"]), {}), _name(record)
+        label = _name({key: value for key, value in record.items() if key not in shared})
+        rules = best.setdefault(str(record["setting"]), {})
         if label not in rules or _regret(record) < _regret(rules[label]):
             rules[label] = record
     return best
+
+
+def _shared(records: Sequence[Record]) -> Record:
+    """Return how all robots of the records are alike."""
+    different = differing(records)
+    return {name: value for name, value in vars(Variant.of(records[0])).items() if name not in different}
 
 
 def _name(record: Record) -> str:

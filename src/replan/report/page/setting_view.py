@@ -18,7 +18,7 @@ from replan.execute.mission import Mission
 from replan.model.world import World
 from replan.planning.backward_induction import Oracle, oracle
 from replan.report.world_drawing import CELL, GridDrawing, legend_html
-from replan.schedule.periodic import Periodic
+from replan.schedule.periodic import Even, Periodic
 from replan.schedule.rule import Decision, Rule
 from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution
@@ -144,7 +144,8 @@ def _budgets(
     mission = _acting(mission, execution)
     largest = min(max(LARGEST_BUDGET, mission.spending.limit or 0), mission.spending.room(mission.horizon))
     budgets = range(1, largest + 1)
-    compared: dict[str, Rule] = {"periodic": Periodic()}
+    evenly: Rule = Even() if mission.robot.sees else Periodic()
+    compared = {evenly.name: evenly}
     compared |= {
         label: each.rule
         for label, each in shown.items()

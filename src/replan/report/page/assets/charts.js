@@ -97,6 +97,7 @@ function drawTimeline(setting, chosen) {
 
 // Colour, symbol and dashes of a rule wherever it is a curve.
 const LOOKS = { lookahead: ["ink", "star", "solid"], periodic: ["quiet", "circle", "solid"],
+  even: ["quiet", "circle", "solid"],
   "best possible": ["quiet", "square", "dot"] };
 const look = (name) => LOOKS[name] || ["ink", "diamond", "dash"];
 
@@ -114,7 +115,7 @@ function curvesLegend(names) {
     sign.textContent = SIGNS[symbol];
     sign.className = "curve " + dash;
     sign.style.color = `var(--${colour})`;
-    item.append(sign, " " + (name === "periodic" ? "evenly spaced (periodic)" : name));
+    item.append(sign, " " + (["periodic", "even"].includes(name) ? `evenly spaced (${name})` : name));
     return item;
   }));
 }
@@ -123,7 +124,7 @@ function drawBudgets(setting) {
   const { budgets, curves, execution } = setting.budgets;
   const traces = Object.entries(curves).map(([name, y]) => curve(name, budgets, y, { mode: "lines+markers",
     hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" }));
-  const ahead = setting.parts.find((part) => part.rule === "lookahead" + (execution === "belief" ? ", belief" : ""));
+  const ahead = setting.parts.find((part) => ["lookahead", "lookahead, " + execution].includes(part.rule));
   if (ahead && setting.budget && !curves.lookahead) traces.push(curve("lookahead", [setting.budget], [ahead.state + ahead.plan + ahead.model],
     { mode: "markers", hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" }));
   curvesLegend(traces.map((trace) => trace.name));

@@ -40,7 +40,7 @@ const path = {
 
   words(t, last) {
     const { states, believed, times, reasons } = this.rule;
-    if (t === believed.length) return `t = ${t}: the end, after ${times.length} updates.`;
+    if (t === believed.length) return `t = ${t}: the end, after ${times.length} update${times.length === 1 ? "" : "s"}.`;
     const k = times.indexOf(t);
     const seen = states[last] === believed[last] ? "The robot is where it believes it is."
       : "The robot is not where it believes it is.";
