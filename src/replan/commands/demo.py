@@ -160,7 +160,7 @@ class DemoAnswer(CommandAnswer):
         return [
             *([] if self.shown else _still_lines(self.scenes)),
             *(self._conclusion(scene) for scene in self.scenes),
-            f"next: replan schedule {SETTING} --rule lookahead; replan explain {SETTING} --rule periodic",
+            f"next: replan schedule {SETTING} --rule lookahead, or replan explain in its place",
         ]
 
     def _conclusion(self, scene: DemoFrame) -> str:
