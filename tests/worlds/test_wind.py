@@ -162,3 +162,37 @@ def test_bytes_that_are_no_text_are_one_line(folder):
     (folder / "wind.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not a CSV file"):
         read_wind(folder / "wind.csv")
+
+
+def test_the_wind_of_another_place_is_the_forecast_of_this_one(folder):
+    (folder / "there.csv").write_text(TABLE.replace(",5,", ",9,"))
+    text = SETTING + '[forecast]\nkind = "given"\nworld = { file = "there.csv" }\n'
+    (folder / "here.toml").write_text(text)
+    here = load_setting(folder / "here.toml")
+    (folder / "there.toml").write_text(SETTING.replace("wind.csv", "there.csv"))
+    there = make_mission(load_setting(folder / "there.toml")).world
+    mission = make_mission(here)
+    (future,) = mission.update(1).futures
+    for t in range(1, mission.horizon):
+        assert future.kernel(t).entrywise_distance(there.kernel(t)).max() == 0
+    assert future.kernel(1).entrywise_distance(mission.world.kernel(1)).max() > 0.1
+    assert str(here.forecast) == f"given, file {folder / 'there.csv'}"
+    assert evaluate(mission, Lookahead()).regret > 0
+
+
+@pytest.mark.parametrize(
+    ("forecast", "said"),
+    [
+        ('kind = "frozen"\nworld = { rows = 7 }', "world, error, late and noise go with given or mixture"),
+        ('kind = "given"\nfile = "a.npz"\nworld = { rows = 7 }', "of a file or of a world, not of both"),
+        ('kind = "given"\nworld = { station = "JFK" }', "a wind has either a file or a station"),
+        ('kind = "given"\nworld = { row = 7 }', "the forecast's world: unknown key 'row'"),
+        ('kind = "given"\nworld = { horizon = 9 }', "world, horizon 9: 9 steps, but the world has 10"),
+        ('kind = "given"\nworld = { rows = 8 }', "world, rows 8: 64 states and 9 actions, but"),
+    ],
+)  # fmt: skip
+def test_another_world_that_is_no_forecast_is_one_line(folder, forecast, said):
+    (folder / "setting.toml").write_text(f"{SETTING}[forecast]\n{forecast}\n")
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        make_mission(load_setting(folder / "setting.toml"))
+    assert "\n" not in str(caught.value)

@@ -257,7 +257,8 @@ def _put(data: dict[str, Any], key: str, value: Any, *, where: str) -> None:
 
 
 def _files(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    paths = (data.get("file"), data.get("forecast", {}).get("file"))
+    forecast = data.get("forecast", {})
+    paths = (data.get("file"), forecast.get("file"), forecast.get("world", {}).get("file"))
     return tuple((path, _digest(path)) for path in paths if path is not None)
 
 

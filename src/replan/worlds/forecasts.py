@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -28,14 +30,17 @@ def named_forecast(value: Any) -> Any:
 class ForecastParameters(FileParameters):
     """The forecast of a setting: the kernels that the robot expects after an update.
 
-    `given` is the true future, or that of `file`, made wrong by `error`, `late` and `noise`. `mixture` has a
-    given member if any of these is set. `archive` applies changes of the world's past. `family` moves the
-    parameters of the world's family on; `family-ahead` also knows the drift bounds of the steps ahead.
+    `given` is the true future, or that of `file` or of another `world`, made wrong by `error`, `late` and
+    `noise`. `mixture` has a given member if any of these is set. `archive` applies changes of the world's
+    past. `family` moves the parameters of the world's family on; `family-ahead` also knows the drift bounds
+    of the steps ahead.
     """
 
     kind: ForecastKind
     file: str | None = None
     """An .npz file with the kernels of all times, as `replan.load_npz` reads them."""
+    world: dict[str, Any] | None = None
+    """Keys of the setting by which the world with the given kernels differs, such as another station."""
     error: Annotated[float, Field(ge=-100, le=100)] | None = None
     """The forecast change since the update is (1 + error) times the true one."""
     late: Annotated[int, Field(ge=0)] | None = None
@@ -48,16 +53,23 @@ class ForecastParameters(FileParameters):
     @model_validator(mode="after")
     def _goes_together(self) -> ForecastParameters:
         if self.kind not in ("given", "mixture") and self.has_given:
-            raise ValueError(f"file, error, late and noise go with given or mixture, not with {self.kind}")
+            raise ValueError(
+                f"file, world, error, late and noise go with given or mixture, not with {self.kind}"
+            )
+        if self.file is not None and self.world is not None:
+            raise ValueError("the given kernels are those of a file or of a world, not of both")
         return self
 
     @property
     def has_given(self) -> bool:
         """Whether a given future is described."""
-        return any(part is not None for part in (self.file, self.error, self.late, self.noise))
+        return any(part is not None for part in (self.file, self.world, self.error, self.late, self.noise))
 
-    def build(self, world: World) -> Forecast:
-        """Return the forecast for missions in a world."""
+    def build(self, world: World, other: Callable[[dict[str, Any]], World] | None = None) -> Forecast:
+        """Return the forecast for missions in a world.
+
+        `other` makes the world of the setting with other keys; None where there is no setting.
+        """
         if self.kind == "frozen":
             return Frozen()
         if self.kind == "trend":
@@ -66,7 +78,7 @@ class ForecastParameters(FileParameters):
             return Archive().informed_by(world.knowledge, None)
         if self.kind in ("family", "family-ahead"):
             return self._family(world)
-        given = self._given(world) if self.kind == "given" or self.has_given else None
+        given = self._given(world, other) if self.kind == "given" or self.has_given else None
         return given if self.kind == "given" and given else Mixture(given)
 
     def _family(self, world: World) -> FromFamily:
@@ -74,19 +86,40 @@ class ForecastParameters(FileParameters):
             raise InputError(f"the forecast {self.kind} needs a world that declares a family")
         return FromFamily(world.family, world.local_drift_bounds, knows_ahead=self.kind == "family-ahead")
 
-    def _given(self, world: World) -> Given:
+    def _given(self, world: World, other: Callable[[dict[str, Any]], World] | None) -> Given:
         fault = ForecastFault(self.late or 0, self.error or 0.0, self.noise or 0.0, self.seed)
-        if self.file is None:
+        if self.file is None and self.world is None:
             return Given(world.kernel, fault)
-        given = load_npz(self.file, horizon=world.horizon)
+        if self.file is not None:
+            given, where = load_npz(self.file, horizon=world.horizon), self.file
+        elif other is not None:
+            given, where = other(self.world or {}), f"the forecast's world, {self._changed}"
+            if given.horizon < world.horizon:
+                raise InputError(f"{where}: {given.horizon} steps, but the world has {world.horizon}")
+        else:
+            raise InputError("a forecast of another world needs a setting")
         if (given.states, given.actions) != (world.states, world.actions):
             raise InputError(
-                f"{self.file}: {given.states} states and {given.actions} actions, but the world has "
+                f"{where}: {given.states} states and {given.actions} actions, but the world has "
                 f"{world.states} and {world.actions}"
             )
         return Given([given.kernel(t) for t in range(world.horizon)], fault)
 
+    @property
+    def _changed(self) -> str:
+        """The keys and values of the other world in words."""
+        return ", ".join(f"{key} {value}" for key, value in (self.world or {}).items())
+
+    def with_file_beside(self, where: str) -> Self:
+        """Return the parameters with the files that lie beside the file `where`, if there are any."""
+        found, file = super().with_file_beside(where), (self.world or {}).get("file")
+        beside = Path(where).parent / str(file)
+        if file is None or not beside.exists():
+            return found
+        return found.model_copy(update={"world": {**(self.world or {}), "file": str(beside)}})
+
     def __str__(self) -> str:
         faults = {"error": self.error, "late": self.late, "noise": self.noise}
         wrong = [f"{name} {value:g}" for name, value in faults.items() if value is not None]
-        return ", ".join([self.kind, *([] if self.file is None else [self.file]), *wrong])
+        given = [each for each in (self.file, self._changed) if each]
+        return ", ".join([self.kind, *given, *wrong])

@@ -6,7 +6,7 @@ A setting is the parameters of a world together with those of a mission in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -232,6 +232,12 @@ def with_spending(setting: Setting, **given: Any) -> Setting:
     return parse_setting(replace_spending(setting.model_dump(mode="json", exclude_none=True), given))
 
 
+def _world_with(setting: Setting, keys: dict[str, Any]) -> World:
+    """Return the world of a setting with these keys in place of its own."""
+    own = setting.model_dump(mode="json", exclude_none=True, exclude={"forecast"})
+    return parse_setting(own | keys, where="the forecast's world").build()
+
+
 def replace_spending(data: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Return the data of a setting with `given` keys; one of `SPENDING` drops all of them that it has."""
     drops = SPENDING if any(key in SPENDING for key in given) else ()
@@ -290,7 +296,7 @@ def make_mission(
     world = setting.build() if world is None else world
     forecast = (setting.forecast or Frozen()) if forecast is None else forecast
     if isinstance(forecast, ForecastParameters):
-        forecast = forecast.build(world)
+        forecast = forecast.build(world, partial(_world_with, setting))
     robot = Robot(
         planning_horizon=setting.planning_horizon,
         ties=Ties.parse(setting.ties),

