@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+from contextlib import nullcontext
 from functools import partial
 
 import pytest
 
 from full_disk import full_disk
 from replan.cli import run
+from replan.commands import Output
 from replan.results.run import read_run
 from replan.results.store import FILE
 from replan.study import definition
@@ -113,3 +115,10 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path):
 def test_a_wrong_option_is_one_line(wrong, tmp_path, capsys):
     assert run(["reproduce", *wrong, "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_it_says_which_setting_of_the_page_is_being_drawn(results, monkeypatch):
+    said = []
+    monkeypatch.setattr(Output, "waiting", lambda output: nullcontext(said.append))
+    assert run(["reproduce", "table1", "--out", str(results), "--json"]) == 0
+    assert said == ["writing tables and figures", "drawing two-burst, 1 of 1 settings"]

@@ -6,6 +6,7 @@ and the same command goes on with it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from replan.commands import Output, PlainAnswer
+from replan.commands import Doing, Output, PlainAnswer
 from replan.errors import InputError, did_you_mean
 from replan.report.page.run_page import drawings, sentence, write_page
 from replan.report.page.setting_view import setting_view
@@ -28,6 +29,8 @@ from replan.study.engine import Engine
 from replan.study.runner import counted, run_study
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from replan.study.local import LocalEngine
 
 OF_TABLE_1 = {
@@ -86,7 +89,9 @@ def reproduce(
         run = computed(study, **replaced)
         past = computed(PAST) if study == "table1" else None
         try:
-            tables = _written(run, past, folder, engine, figures=part not in ("table1", "table2"))
+            with output.waiting() as doing:
+                figures = part not in ("table1", "table2")
+                tables = _written(run, past, folder, engine, doing, figures=figures)
         except OSError as error:
             raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
@@ -105,17 +110,29 @@ def _in_files(study: str, folder: Path | None) -> list[dict[str, Any]]:
     return [axis | {"base": axis["base"] | given} for axis in definition.study_data(study)["settings"]]
 
 
-def _written(run: Run, past: Run | None, folder: Path, engine: LocalEngine, *, figures: bool) -> Tables:
+def _written(
+    run: Run, past: Run | None, folder: Path, engine: LocalEngine, doing: Doing, *, figures: bool
+) -> Tables:
     """Write the tables and figures, while workers make the views of the page, then the page."""
     shown = run if run.name.startswith("table1") else _stored(folder, "table1", "table1-equal") or run
     flown = [shown] if shown.name == "table3" else [shown, _stored(folder, "table3")]
     beside = past or _stored(folder, PAST)
     beyond = _stored(folder, "beyond")
-    views = [engine.start(setting_view, *each) for each in drawings(shown, past=beside, beyond=beyond)]
+    drawn = drawings(shown, past=beside, beyond=beyond)
+    begun = [engine.start(setting_view, *each) for each in drawn]
+    doing("writing tables and figures")
     tables = write_reproduction(run, folder, beside={} if past is None else {PAST: past}, figures=figures)
     more = [table for each in flown if each is not None for table in table_3(each)]
-    write_page(shown, folder, past=beside, beyond=beyond, more=more, views=(view.result() for view in views))
+    views = _finished(begun, [name for name, *_ in drawn], doing)
+    write_page(shown, folder, past=beside, beyond=beyond, more=more, views=views)
     return tables
+
+
+def _finished(begun: Sequence[Future], names: Sequence[str], doing: Doing) -> Iterator[dict[str, Any]]:
+    """Yield the views of settings in order, as workers finish them."""
+    for place, (view, name) in enumerate(zip(begun, names, strict=True), start=1):
+        doing(f"drawing {name}, {place} of {len(names)} settings")
+        yield view.result()
 
 
 @cache
