@@ -1,8 +1,9 @@
 """`archive`: an ensemble of what the past did.
 
 From times in the past at which the world was most like the estimate, at the same hour of a daily cycle if
-there is one, the changes that followed then are applied to the estimate: each is one future. Only records
-from before the mission are used.
+there is one, the changes that followed then are applied to the estimate: each is one future. That the
+estimate stays is one more, as likely as each of them: a few records are a small sample. Only records from
+before the mission are used.
 """
 
 from __future__ import annotations
@@ -19,18 +20,13 @@ from replan.model.kernel import Indices, Kernel, constant
 from replan.model.past import Past
 from replan.model.world import Knowledge
 
-STAYS = 0.05
-"""Weight of "stays" where plans are not made for the ensemble."""
-
 
 @dataclass(frozen=True)
 class Archive(Forecast):
-    """Expect changes that occurred before the mission."""
+    """Expect changes that occurred before the mission, or none."""
 
     members: int = 4
-    """Number of futures, at most."""
-    plans: bool = True
-    """Whether plans are made on the mean of the ensemble; if not, on the estimate, held fixed."""
+    """Number of futures from the past, at most."""
     past: Past | None = field(default=None, repr=False)
     """Records; None: those of the world."""
 
@@ -59,21 +55,19 @@ class Archive(Forecast):
         return replace(self, past=past)
 
     def futures(self, evidence: Evidence) -> tuple[Future, ...]:
-        """Return one future for each of the chosen times in the past."""
+        """Return one future for each of the chosen times in the past, and one that stays."""
         assert self.past is not None, "informed_by comes first"
         starts = self._starts(self.past, evidence)
-        share = 1.0 if self.plans else 1 - STAYS
-        found = tuple(
+        share = 1 / (len(starts) + 1)
+        changing = (
             Future(
                 f"as {self.past.length - start} steps before",
-                share / len(starts),
+                share,
                 self._course(self.past, evidence.kernel, int(start), evidence.since),
-                planned=self.plans,
             )
             for start in starts
         )
-        stays = Future("stays", STAYS, constant(evidence.kernel))
-        return found if self.plans else (stays, *found)
+        return (*changing, Future("stays", share, constant(evidence.kernel)))
 
     def _starts(self, past: Past, evidence: Evidence) -> Indices:
         """(M,) records most like the estimate, at its phase if possible, with enough records after them."""
