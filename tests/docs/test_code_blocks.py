@@ -17,6 +17,7 @@ import typer
 from doc_pages import PAGES, ROOT, Block, blocks, mentioned_commands, name
 from replan import load_setting, make_mission
 from replan.cli import COMMANDS, app, run
+from replan.commands.reproduce import parts as parts_of_reproduce
 from replan.schedule.registry import RULES
 from replan.study import definition
 from replan.study.axes import Range, RuleAxis, SettingAxis
@@ -91,6 +92,21 @@ def test_every_key_of_a_study_is_on_its_page():
     told = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`\n]+)`", page))))
     for part in (Study, definition.Block, SettingAxis, RuleAxis, Seeds, Range):
         assert {field.alias or name for name, field in part.model_fields.items()} <= told
+
+
+def test_every_command_option_and_study_is_on_the_page_of_commands():
+    page = (ROOT / "docs" / "commands.md").read_text()
+    shared, *sections = re.split(r"^## ", page, flags=re.MULTILINE)
+    for called, command in all_commands().items():
+        (section,) = (each for each in sections if called in each.partition("\n")[0].split(", "))
+        parts = getattr(command, "commands", {called: command}).values()
+        options = {param.opts[0] for part in parts for param in part.params if param.opts[0].startswith("--")}
+        told = set(re.findall(r"--(?:no-)?([a-z0-9-]+)", shared + section))
+        assert {option.removeprefix("--") for option in options} <= told | {"help"}, called
+    reproduce = next(each for each in sections if each.startswith("reproduce"))
+    assert all(f"`{part}`" in reproduce for part in parts_of_reproduce())
+    assert all(f"{part}  " in str(all_commands()["reproduce"].help) for part in parts_of_reproduce())
+    assert all(f"`{study}`" in page for study in definition.builtin_studies())
 
 
 def load_toml(text: str) -> None:

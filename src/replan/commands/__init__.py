@@ -1,4 +1,4 @@
-"""Commands: each is a function of options that returns an `CommandAnswer`, for programs and for people."""
+"""Commands: each is a function of options that returns a `CommandAnswer`, for programs and for people."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class DefaultGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(cls=DefaultGroup, rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(cls=DefaultGroup, rich_markup_mode=None, no_args_is_help=True, add_completion=False)
 
 
 @app.callback()
@@ -77,7 +77,10 @@ def score(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run, card and page.")] = None,
 ) -> PlainAnswer:
-    """Score a rule on the test part of the suite and write its card and a page; the same command goes on."""
+    """Score a rule, and write its card and a page.
+
+    The test part of the suite counts. Stopped, the same command goes on.
+    """
     source, given = find_rule(rule), parse_parameters(assignments or [])
     robot = SuiteRobot(forecast, plain_steps(update_steps), meanwhile)
     executions = _executions(execution or EXECUTIONS)
@@ -118,7 +121,10 @@ def verify(
         bool, typer.Option("--run-source", help="Run the source text that a card holds.")
     ] = False,
 ) -> PlainAnswer:
-    """Recompute cards; exit status 1 if one does not hold, with one line for each difference."""
+    """Recompute every regret of cards.
+
+    The exit status is 1 if a card does not hold, with one line for each difference.
+    """
     facts, lines = [], []
     for path in cards:
         card = read_card(path)
@@ -159,7 +165,7 @@ def leaderboard(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figure and page.")] = Path("runs/leaderboard"),
 ) -> PlainAnswer:
-    """Rank cards, best to worst, from the regrets that they state."""
+    """Rank cards by the regrets that they state."""
     given = {path: read_card(path) for path in cards or []}
     for path, card in given.items():
         for finding in incomparable(card):

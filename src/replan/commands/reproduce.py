@@ -151,7 +151,7 @@ reproduce.__doc__ = "\n".join(
         "Write tables and figures of the paper with its numbers beside ours, and further studies.",
         "",
         "\b",
-        *(f"{name:<17}{makes}" for name, makes in parts().items()),
+        *(f"{name:<{max(map(len, parts())) + 2}}{makes}" for name, makes in parts().items()),
         "",
         "Every part writes its tables, its cells as CSV and the page report.html into OUT. Times are rough,",
         "on two cores. Stopped by Ctrl-C, the same command continues.",

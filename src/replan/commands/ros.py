@@ -51,7 +51,7 @@ def serve(
     use_sim_time: Annotated[bool, typer.Option("--use-sim-time", help="Take the time from /clock.")] = False,
     log: Annotated[Path | None, typer.Option(help="Write a robot log for Foxglove, FILE.mcap.")] = None,
 ) -> PlainAnswer:
-    """CommandAnswer Nav2's IsPathValid with "no" when an update is due; stop with Ctrl-C."""
+    """Answer Nav2's IsPathValid with "no" when an update is due; stop with Ctrl-C."""
     if (node_name is None) != (distro is None):
         raise InputError("--node-name goes with --distro humble or --distro jazzy")
     from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService, load_scheduler
