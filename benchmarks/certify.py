@@ -1,6 +1,6 @@
 """Certificates: what one takes, after the fact and in advance, with one slip and without.
 
-Run `python -m benchmarks.certify` for this topic alone. Nobody else computes one, so there is no peer.
+Run `python -m benchmarks certify` for this topic alone. Nobody else computes one, so there is no peer.
 """
 
 from __future__ import annotations
@@ -25,9 +25,3 @@ def rows() -> list[Row]:
         for when, make in (("after the fact", certify), ("in advance", certify_ahead)):
             found.append(compare(f"certificate {when}, {at}", partial(make, mission, times), repeat=3))
     return found
-
-
-if __name__ == "__main__":
-    from benchmarks.__main__ import table
-
-    print(table(rows()))

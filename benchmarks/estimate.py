@@ -1,4 +1,4 @@
-"""The estimators beside cvxpy with Clarabel, on the same instances: `python -m benchmarks.estimate`."""
+"""The estimators beside cvxpy with Clarabel, on the same instances: `python -m benchmarks estimate`."""
 
 from __future__ import annotations
 
@@ -99,9 +99,3 @@ def in_new_process(cold: bool) -> float:
         began = time.perf_counter()
         subprocess.run([sys.executable, "-c", FIRST_ESTIMATE], env=environment, check=True)
         return time.perf_counter() - began
-
-
-if __name__ == "__main__":
-    from benchmarks.__main__ import table
-
-    print(table(rows()))

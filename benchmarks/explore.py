@@ -1,6 +1,6 @@
 """The explorer: what moving one update takes, until the page has all that it shows at once.
 
-Run `python -m benchmarks.explore` for this topic alone. The peer makes the world anew for every move.
+Run `python -m benchmarks explore` for this topic alone. The peer makes the world anew for every move.
 """
 
 from __future__ import annotations
@@ -29,9 +29,3 @@ def rows() -> list[Row]:
         what = f"explorer, one update moved, {name}, {execution}, n = 12 (to stay under 200 ms)"
         made.append(compare(what, move, "world made anew", move_anew))
     return made
-
-
-if __name__ == "__main__":
-    from benchmarks.__main__ import table
-
-    print(table(rows()))

@@ -1,13 +1,12 @@
 """Look-ahead and the optimum: what they take, how that grows, and what their approximations cost.
 
-Run `python -m benchmarks.lookahead` for this topic alone. The peer is the same dynamic programme written with
+Run `python -m benchmarks lookahead` for this topic alone. The peer is the same dynamic programme written with
 dense matrices in NumPy, one update time after the other, nothing pruned or shared.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
@@ -16,19 +15,13 @@ from replan import Robot, Spending
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.execute.mission import Mission
-from replan.forecast.base import Evidence, Future
 from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture
 from replan.model import drift
-from replan.model.kernel import constant
-from replan.model.reward import Reward
-from replan.model.sizes import Sizes
-from replan.model.world import World
 from replan.planning.backward_induction import plan
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.update_programme import solve
 from replan.skip.propagation import make_propagation, skip_interval
-from replan.worlds.flow_grid import FlowGrid, goal_distance, heading_velocities
 from replan.worlds.slip_grid import rover
 
 BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
@@ -85,7 +78,7 @@ def dense_decision(on: Mission):
 
 
 def rows() -> list[Row]:
-    return [*_against_dense(), *_forecasts(), *_general_kernels(), *_growth(), *_approximations()]
+    return [*_against_dense(), *_forecasts(), *_growth(), *_approximations()]
 
 
 def _against_dense() -> list[Row]:
@@ -113,57 +106,6 @@ def _forecasts() -> list[Row]:
             f"look-ahead decision on a mixture of {len(mixed.update(12, 1).futures)}, {execution}, n=12 T=50"
         )
         found.append(compare(what, decision(mixed), "the same on one kernel", decision(frozen), repeat=3))
-    return found
-
-
-def _flow(horizon: int = 30) -> World:
-    """16 x 24 cells in which a vehicle with 8 headings is carried along by waves that travel."""
-    grid = FlowGrid((16, 24), np.zeros(16 * 24, dtype=bool))
-    row, column = np.divmod(np.arange(grid.states), 24)
-    rng = np.random.default_rng(0)
-    waves, phases, currents = rng.normal(0, 0.35, (6, 2)), rng.uniform(0, 6.3, 6), rng.normal(0, 0.5, (6, 2))
-    pace, sailing = rng.normal(0, 0.25, 6), heading_velocities(8, 0.6)[:, ::-1] * np.array([-1, 1])
-
-    @cache
-    def kernel(t: int):
-        angles = waves[:, :1] * row + waves[:, 1:] * column + (phases + pace * t)[:, None]
-        return grid.kernel(np.sin(angles).T[:, None] @ currents + sailing, np.full((1, 2), 0.09))
-
-    goal = Reward(next_state=-goal_distance(grid.shape, 13 * 24 + 20) / 20)
-    return World(horizon, kernel, constant(goal), start=2 * 24 + 2, grid=grid.shape)
-
-
-class GivenAnew(Given):
-    """`Given` whose futures are other functions at every update, so that nothing is kept between updates."""
-
-    def futures(self, evidence: Evidence) -> tuple[Future, ...]:
-        """Return one for each member."""
-        return tuple(
-            replace(each, kernel=lambda t, known=each.kernel: known(t)) for each in super().futures(evidence)
-        )
-
-
-def _general_kernels() -> list[Row]:
-    """Exact evaluation of look-ahead where every action leads to 14 cells, beside the old ways.
-
-    These walk every plan by itself, and weigh the later updates of an ensemble anew at every update.
-    """
-    world, found = _flow(), []
-    for execution in ("map", "belief"):
-        robot = Robot(planning_horizon=20, execution=execution)
-
-        def evaluated(sizes: Sizes, forecast=None, robot=robot):
-            acting = robot if forecast is None else replace(robot, forecast=forecast)
-            return lambda: regret(Mission(world, acting, Spending.exactly(4), sizes), Lookahead())
-
-        what = f"regret of look-ahead, {execution}, 16 x 24 cells, 9 actions, T=30 B=4"
-        apart = evaluated(Sizes(entries_in_tree=0))
-        found.append(compare(what, evaluated(Sizes()), "every plan by itself", apart, repeat=1))
-        late = tuple(lambda t, k=k: world.kernel(max(t - k, 0)) for k in range(1, 8))
-        ensemble = evaluated(Sizes(), Given(world.kernel, members=late))
-        anew = evaluated(Sizes(), GivenAnew(world.kernel, members=late))
-        what = f"the same on an ensemble of eight, {execution}"
-        found.append(compare(what, ensemble, "later updates weighed anew at every update", anew, repeat=1))
     return found
 
 
@@ -230,9 +172,3 @@ def _approximations() -> list[Row]:
                 what += f", value off by {stated_error(on, **options):.2g} at most"
             found.append(compare(what, first_decision(on, **options), repeat=2))
     return found
-
-
-if __name__ == "__main__":
-    from benchmarks.__main__ import table
-
-    print(table(rows()))

@@ -1,6 +1,6 @@
 """Nav2's question over DDS: how much later does the answer come with a decision in it?
 
-Run `python -m benchmarks.ros` for this topic alone. The peer is the same service answered with a constant, in
+Run `python -m benchmarks ros` for this topic alone. The peer is the same service answered with a constant, in
 a process of its own as well; medians of calls in turns. An update's own work is timed apart, without DDS.
 """
 
@@ -143,9 +143,4 @@ def _serve(service: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        _serve(sys.argv[1])
-    else:
-        from benchmarks.__main__ import table
-
-        print(table(rows()))
+    _serve(sys.argv[1])

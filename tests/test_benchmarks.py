@@ -1,5 +1,6 @@
 """`make bench`: the speed page's table is that of every topic, or it is left alone."""
 
+import ast
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -34,8 +35,18 @@ def test_every_benchmark_can_be_imported():
         import_module(f"benchmarks.{path.stem}")
 
 
+def test_every_name_that_one_benchmark_imports_of_another_exists():
+    for path in Path(bench.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("benchmarks."):
+                missing = [
+                    each.name for each in node.names if not hasattr(import_module(node.module), each.name)
+                ]
+                assert not missing, f"{path.name} imports {missing} from {node.module}"
+
+
 def test_every_topic_has_rows():
-    assert {"core", "estimate", "explore", "lookahead", "study"} <= set(bench.topics())
+    assert {"core", "estimate", "explore", "general_kernels", "lookahead", "study"} <= set(bench.topics())
     for topic in bench.topics():
         assert callable(import_module(f"benchmarks.{topic}").rows)
 
