@@ -255,3 +255,25 @@ def test_reach_counts_steps_and_walls():
     assert goal_in_reach(rover(4, np.full(6, 0.1)))
     assert not goal_in_reach(rover(4, np.full(5, 0.1)))
     assert not goal_in_reach(rover(4, np.full(50, 0.1), obstacles=[(3, 2), (2, 3), (2, 2)]))
+
+
+HUGE, LONG_AGO = 10**30, -(10**30)
+ICE = {"world": "thin-ice", "horizon": 8, "planning_horizon": 3, "budget": 2}
+LAKES = ICE | {"world": "crosswind"}
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (ICE | {"ice": {"melt_begin": HUGE}}, "'ice.melt_begin' must not hold a whole number beyond"),
+        (ICE | {"ice": {"swept": 2**63}}, "'ice.swept' must not hold a whole number beyond"),
+        (LAKES | {"wind": {"turn_begin": LONG_AGO}}, "'wind.turn_begin' must not hold a whole number"),
+        (LAKES | {"wind": {"lakes": 10**9}}, "a world of 5 x 6000000001 cells needs about .* of memory"),
+        (LAKES | {"wind": {"lake_height": 2**62}}, "cells needs about .* of memory"),
+        (LAKES | {"planning_horizon": HUGE}, "'planning_horizon' must not hold a whole number beyond"),
+        (ICE | {"world": "random-kernels", "knots": [0, HUGE]}, "'knots' must not hold a whole number"),
+    ],
+)
+def test_numbers_that_arrays_do_not_hold_are_refused_by_key(data, line):
+    with pytest.raises(InputError, match=line):
+        parse_setting(data).build()

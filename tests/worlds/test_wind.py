@@ -1,6 +1,7 @@
 """One measured wind for all cells, from a table or from an airport."""
 
 import re
+import tomllib
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from replan import (
     make_mission,
     optimum,
 )
+from replan.worlds.settings import parse_setting
 from replan.worlds.wind import MeasuredWind
 from replan.worlds.wind_table import airport_wind, parse_time, read_wind
 
@@ -196,3 +198,23 @@ def test_another_world_that_is_no_forecast_is_one_line(folder, forecast, said):
     with pytest.raises(InputError, match=re.escape(said)) as caught:
         make_mission(load_setting(folder / "setting.toml"))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("cell", 1e-300, "'cell' should be at least 1e-09, not 1e-300"),
+        ("noise", 1e300, "'noise' should be less than or equal to"),
+        (
+            "step",
+            1e12,
+            "the wind is known from 2020-05-01T00:00 to 2020-05-01T12:00, not from .* s after 1970",
+        ),
+        ("step", 1e-9, "the wind of .* steps before the mission needs about .* of memory"),
+    ],
+)
+def test_lengths_and_times_of_any_size_are_one_line(folder, key, value, line):
+    setting = tomllib.loads(SETTING) | {"file": str(folder / "wind.csv"), key: value}
+    setting["start_time"] = "2020-05-01T03:00"
+    with pytest.raises(InputError, match=line):
+        parse_setting(setting).build()

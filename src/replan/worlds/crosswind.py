@@ -23,11 +23,14 @@ from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
+from replan.model.sizes import require_memory
 from replan.model.slip import STAY, SlipKernel
 from replan.model.world import World
 from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole, WorldParameters, register_world
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
+NUMBERS_OF_A_CELL = 200
+"""Of two kernels: ten successors of five actions."""
 UP = 90.0  # degrees, counter-clockwise from a wind that blows to the right
 
 
@@ -70,6 +73,7 @@ class Crosswind(WorldParameters):
         """
         wind = self.wind
         rows, columns = wind.lake_height + 2, wind.lakes * (wind.lake_length + 1) + 1
+        require_memory(NUMBERS_OF_A_CELL * rows * columns, f"a world of {rows} x {columns} cells")
         i, j = np.divmod(np.arange(rows * columns), columns)
         lake = (i > 0) & (i < rows - 1) & (j % (wind.lake_length + 1) > 0)
         turned = np.clip((np.arange(self.horizon) - wind.turn_begin) / wind.turn_steps, 0, 1)

