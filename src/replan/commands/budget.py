@@ -215,6 +215,7 @@ def budget(
     most = min(MOST, mission.spending.room(mission.horizon)) if most is None else most
     if not 1 <= most < mission.horizon:
         raise InputError(f"--most must lie between 1 and {mission.horizon - 1} (horizon - 1), not {most}")
+    taking = list(_taking(mission, by_steps))  # refused before anything is computed
     best = oracle(mission.world)
     source, given = find_rule(rule), parse_parameters(assignments or [])
     with output.waiting() as doing:
@@ -227,7 +228,7 @@ def budget(
             return budget_curve(each, rule_for, most=most, floor=floor and has_optimum(each), best=best)
 
         curve = curve_of(mission, most)
-        delayed = {steps: curve_of(each, min(most, room)) for steps, each, room in _taking(mission, by_steps)}
+        delayed = {steps: curve_of(each, min(most, room)) for steps, each, room in taking}
     answer = BudgetAnswer(named, curve, never_updating(mission, best=best), regret, price, delayed)
     if out is not None:
         _draw(answer, out)
