@@ -29,7 +29,8 @@ class Run:
         One for each cell of the study, in its order: the columns of its key, of the cell and of its measures.
         A cell that failed has None in place of its measures.
     settings : mapping
-        Setting by name. One that was run with several forecasts has none of them.
+        Setting by name. One that was run with several forecasts has none of them; with several durations of
+        updates it has the first.
     data : mapping
         Data of what was run in place of a setting, such as flights, by name.
     returns : mapping
@@ -90,7 +91,7 @@ def read_run(folder: Path, *, samples: bool = False) -> Run:
         ((name,),) = store.execute("select value from meta where key = 'study'")
         ask = 'select cell, "return" from samples order by cell, seed'
         returns = _by_cell(*store.columns(ask)) if samples else {}
-    data = _without_several_forecasts(settings)
+    data = _one_each(settings)
     missing = {**dict.fromkeys(result_columns()), **vars(Variant())}
     return Run(
         name=name,
@@ -101,14 +102,14 @@ def read_run(folder: Path, *, samples: bool = False) -> Run:
     )
 
 
-def _without_several_forecasts(rows: Sequence[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """Return the data of every setting; one with several forecasts has none of them."""
+def _one_each(rows: Sequence[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """Return the first data of every setting, without a forecast where it has several."""
     found: dict[str, dict[str, Any]] = {}
     for name, text in rows:
         data = json.loads(text)
-        if name in found and found[name] != data:
-            data.pop("forecast", None)
-        found[name] = data
+        first = found.setdefault(name, data)
+        if first.get("forecast") != data.get("forecast"):
+            first.pop("forecast", None)
     return found
 
 

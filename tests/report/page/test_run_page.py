@@ -9,6 +9,7 @@ from page_data import SMALL, data_of, record
 from replan import make_rule
 from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
+from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import priced_regret
 from replan.report.page.run_page import DRAWINGS, SETTINGS_DRAWN, write_page
 from replan.report.study_tables import CELLS_SHOWN, cells_table, rule_table
@@ -69,6 +70,36 @@ def test_belief_estimators_and_rules_with_a_name_are_drawn(run_page, tmp_path):
     assert view["budgets"]["execution"] == "belief"
     assert [part["rule"] for part in view["parts"]] == ["my drift"]
     assert "Not drawn" not in page.read_text()
+
+
+def test_late_updates_are_drawn_as_they_were_run(run_page, tmp_path):
+    page = run_page(
+        """settings = [{ base = "SMALL", vary = { budget = ["no limit"] } }]
+        rules = ["last-moment"]
+        executions = ["localised"]
+        update_steps = [3, 0, { 1 = 0.5, 2 = 0.5 }]
+        measure = ["exact"]"""
+    )
+    (view,) = data_of(page).values()
+    assert list(view["rules"]) == ["last-moment, 3 steps, go-on"]
+    horizon = view["horizon"]
+    late = {"execution": "localised", "update_steps": 3, "budget": horizon - 1}
+    walked = run_agent(make_mission(load_setting(tmp_path / "small.toml"), **late), make_rule("last-moment"))
+    (shown,) = view["rules"].values()
+    assert (shown["times"], shown["states"]) == (list(walked.times), walked.states.tolist())
+    (part,) = view["parts"]
+    parts = decompose(make_mission(load_setting(tmp_path / "small.toml"), **late), make_rule("last-moment"))
+    assert part == {"rule": part["rule"], **parts.parts} and parts.lateness is not None
+    assert "Charts are of one forecast and one duration of updates" in page.read_text()
+
+
+def test_a_rule_of_another_name_that_fails_on_a_setting_does_not_stop_the_page(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    small = load_setting(tmp_path / "small.toml")
+    lost = record("s0", "mine", None, registered_rule="lookahead", parameters=None)
+    records = [lost, record("s0"), record("s1", "mine", registered_rule="lookahead")]
+    page = write_page(Run("run", records, {"s0": small, "s1": small}), tmp_path).read_text()
+    assert "<dt>mine</dt><dd>It is lookahead under another name.</dd>" in page
 
 
 def test_the_glossary_tells_rules_that_do_not_come_with_it(run_page, tmp_path):

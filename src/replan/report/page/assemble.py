@@ -13,6 +13,7 @@ from typing import Any
 
 from replan.errors import InputError
 from replan.results.key import BEST_POSSIBLE, Record
+from replan.results.run import failed
 from replan.results.table import Table, note_html, write_whole
 from replan.schedule.registry import RULES
 from replan.study.work import rule_of
@@ -37,7 +38,7 @@ def _rules(records: Iterable[Record], told: set[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for record in records:
         name = str(record["rule"])
-        if name == BEST_POSSIBLE or name in found or name.partition(" ")[0] in told:
+        if name == BEST_POSSIBLE or name in found or name.partition(" ")[0] in told or failed(record):
             continue
         try:
             rule = rule_of(record)

@@ -19,6 +19,7 @@ from replan.report.study_tables import cells_table, rule_table
 from replan.results.key import BEST_POSSIBLE, Record, RecordKey, Variant, differing
 from replan.results.run import Run, failed
 from replan.results.table import Table, number
+from replan.skip.latency import describe_latency
 from replan.study.estimators import check_estimator
 from replan.study.work import rule_of
 from replan.suite.cards import reference_cards
@@ -62,7 +63,7 @@ def write_page(
     views = [{**view, "winner": _winner(best[view["name"]], view["rules"])} for view in views]
     tables = [*_tables(run, best, paper=paper), *more]
     panels = _panels() if paper else []
-    notes = _not_drawn(best, _in_order(run))
+    notes = _not_drawn(best, _in_order(run), run.settings)
     words = glossary([record for rules in best.values() for record in rules.values()])
     title = "When should a robot replan?" if paper else TITLES.get(run.name, f"Study {run.name}")
     said = sentence(run, past)
@@ -238,9 +239,11 @@ def _rules_of_each(settings: int) -> int:
 
 
 def _expecting(rules: Mapping[str, Record], setting: Setting) -> dict[str, Record]:
-    """Return the records of robots with the forecast of the setting."""
+    """Return the records of robots with the forecast and the durations of updates of the setting."""
     forecast = "frozen" if setting.forecast is None else str(setting.forecast)
-    return {label: each for label, each in rules.items() if RecordKey.of(each).forecast == forecast}
+    robot = forecast, describe_latency(setting.update_steps, setting.meanwhile)
+    keys = {label: RecordKey.of(each) for label, each in rules.items()}
+    return {label: rules[label] for label, key in keys.items() if (key.forecast, key.latency) == robot}
 
 
 def _drawn(rules: Mapping[str, Record], *, most: int) -> dict[str, Shown]:
@@ -262,9 +265,11 @@ def _shown(record: Record) -> Shown | None:
         return None
 
 
-def _not_drawn(best: Best, known: Sequence[str]) -> list[str]:
+def _not_drawn(best: Best, known: Sequence[str], settings: Mapping[str, Setting]) -> list[str]:
     """Return sentences that name what the charts leave out."""
     notes = []
+    if any(len(_expecting(best[name], settings[name])) < len(best[name]) for name in known[:SETTINGS_DRAWN]):
+        notes.append("Charts are of one forecast and one duration of updates; the tables have all.")
     if len(known) > SETTINGS_DRAWN:
         notes.append(f"Only the first {SETTINGS_DRAWN} of {len(known)} settings are drawn.")
     made = [

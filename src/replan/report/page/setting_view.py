@@ -30,7 +30,7 @@ LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting'
 AFFORDABLE_STATES = 1_000  # beyond this, no budgets and causes on the page
 SEED = 0  # of the mission that is shown
 
-Causes = Mapping[str, Mapping[str, float]]  # regret by state, plan and model, of each rule
+Causes = Mapping[str, Mapping[str, float]]  # regret by cause (`Decomposition.parts`), of each rule
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def setting_view(
 ) -> dict[str, Any]:
     """Return the data of one setting's charts."""
     known = known or KnownResults()
-    mission = make_mission(setting)
+    executions: list[Execution] = [each.execution for each in shown.values()] or ["map"]
+    mission = make_mission(setting, execution=executions[0])  # a budget may not fit another one
     exact = {label: each for label, each in shown.items() if each.estimator in EXACT_ESTIMATORS}
     affordable = mission.world.states <= AFFORDABLE_STATES and exact
     best = oracle(mission.world) if affordable else None
@@ -174,8 +175,7 @@ def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, k
         return found
     for label, each in shown.items():
         if best is not None and label not in found and not draws_times(mission, each.rule):
-            parts = decompose(_acting(mission, each.execution), each.rule, best=best)
-            found[label] = {"state": parts.state, "plan": parts.plan, "model": parts.model}
+            found[label] = decompose(_acting(mission, each.execution), each.rule, best=best).parts
     return found
 
 

@@ -125,7 +125,7 @@ function drawBudgets(setting) {
   const traces = Object.entries(curves).map(([name, y]) => curve(name, budgets, y, { mode: "lines+markers",
     hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" }));
   const ahead = setting.parts.find((part) => ["lookahead", "lookahead, " + execution].includes(part.rule));
-  if (ahead && setting.budget && !curves.lookahead) traces.push(curve("lookahead", [setting.budget], [ahead.state + ahead.plan + ahead.model],
+  if (ahead && setting.budget && !curves.lookahead) traces.push(curve("lookahead", [setting.budget], [ahead.state + ahead.plan + ahead.model + (ahead.lateness ?? 0)],
     { mode: "markers", hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" }));
   curvesLegend(traces.map((trace) => trace.name));
   Plotly.react("budgets", traces, layout(380, {
@@ -169,7 +169,7 @@ function drawPrices(setting) {
 function drawParts(setting) {
   const rules = setting.parts.map((part) => part.rule);
   const causes = [["state", "state not seen", "state", ""], ["plan", "stale plan", "plan", "/"],
-    ["model", "wrong model", "model", "x"]];
+    ["model", "wrong model", "model", "x"], ["lateness", "late updates", "lateness", "."]].filter(([key]) => setting.parts.some((part) => key in part));
   const traces = causes.map(([key, name, colour, shape]) => ({ type: "bar", orientation: "h", y: rules, name,
     x: setting.parts.map((part) => part[key]), marker: { color: theme.colour(colour), pattern: { shape, size: 6 } },
     hovertemplate: "%{y}: %{x:.3g}<extra>" + name + "</extra>" }));
