@@ -35,24 +35,25 @@ def test_what_the_page_says_of_the_rules_is_on_their_cards():
         return f"{summary(cards[name], 'drawn').worse.value:.0%}".replace("%", " %")
 
     told = [
-        f"In generated worlds look-ahead has {iqm('lookahead')} of the range",
-        f"is worse than even spacing in {worse('lookahead')} of them",
+        f"On generated worlds look-ahead scores {iqm('lookahead')} without any tuning",
+        f"is worse than even spacing on {worse('lookahead')} of them",
         f"`kernels`: {iqm('lookahead', 'kernels', 'map')} with the likeliest cell",
         f"{iqm('lookahead', 'kernels', 'belief')} with a belief",
-        f"it has {iqm('lookahead, mixture')} and is worse than even spacing in {worse('lookahead, mixture')}",
-        f"true future it has {iqm('lookahead, given')}, and "
+        f"it scores {iqm('lookahead, mixture')} and is worse than even spacing on "
+        f"{worse('lookahead, mixture')}",
+        f"true future it scores {iqm('lookahead, given')}, and "
         f"{iqm('lookahead, given', 'wind')} in measured wind",
-        f"In measured wind look-ahead has {iqm('lookahead', 'wind')}",
-        f"a look every so many steps ({iqm('fixed-rate, tuned', 'wind')})",
-        f"({iqm('regret-guided')}, worse in {worse('regret-guided')} of the generated worlds)",
-        f"it has {iqm('regret-guided, tuned')} there and {iqm('regret-guided, tuned', 'wind')} in wind",
+        f"In measured wind look-ahead scores {iqm('lookahead', 'wind')}",
+        f"tuned `fixed-rate` ({iqm('fixed-rate, tuned', 'wind')})",
+        f"({iqm('regret-guided')}, worse on {worse('regret-guided')} of the generated worlds)",
+        f"it scores {iqm('regret-guided, tuned')} there and {iqm('regret-guided, tuned', 'wind')} in wind",
         f"{iqm('drift-threshold, tuned')} with one threshold for all generated worlds",
         f"and {iqm('drift-threshold, tuned', 'wind')} in wind",
-        f"`accumulated-value` has {iqm('accumulated-value, tuned')} in generated worlds",
+        f"`accumulated-value` scores {iqm('accumulated-value, tuned')} on generated worlds",
         f"`measuring-value` {iqm('measuring-value, tuned')}.",
-        f"on each world itself, has {iqm('best-offset', 'all')}",
-        f"`last-moment`, untuned, has {iqm('last-moment', 'all', 'localised')} of the range",
-        f"{iqm('last-moment', 'drawn', 'localised')} in generated worlds",
+        f"on each world itself, scores {iqm('best-offset', 'all')}",
+        f"`last-moment`, untuned, scores {iqm('last-moment', 'all', 'localised')}:",
+        f"{iqm('last-moment', 'drawn', 'localised')} on generated worlds",
         f"and {iqm('last-moment', 'wind', 'localised')} in wind",
     ]
     assert [words for words in told if words not in text] == []

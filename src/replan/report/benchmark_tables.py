@@ -111,7 +111,7 @@ def known(card: Card) -> str:
     needs = [need for need in Need if need in card.needs and need is not Need.BUDGET]
     words = ["the state seen" if need is Need.STATE else str(need) for need in needs]
     words += [word for word in TOLD_BY_FORECAST[card.forecast] if word not in words]
-    return ", ".join(words) or "time and plan alone"
+    return ", ".join(words) or "time and plan only"
 
 
 def _cells(found: Summary | None) -> list[TableCell]:
