@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from replan import GeneralKernel, InputError, SlipKernel
+from replan.model.kernel import band_results
 from tiny_worlds import random_kernel
 
 
@@ -158,3 +159,10 @@ def test_a_fork_of_a_process_that_used_threads_has_threads_of_its_own():
     fork.join(60)
     fork.kill()
     assert fork.exitcode == 0
+
+
+def test_loops_run_in_no_more_threads_than_numba_is_given(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    for given_threads, bands in (("1", 1), ("2", 2), ("8", 3), ("", 3), ("0", 3), ("all", 3)):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", given_threads)
+        assert len(band_results(lambda first, last: last, 12, serial=False)) == bands

@@ -10,11 +10,12 @@ from contextlib import closing, suppress
 
 import numpy as np
 import pytest
+from joblib.externals.loky import process_executor
 
 from replan.cli import run
 from replan.results.store import Store
 from replan.study.definition import load_study
-from replan.study.local import LocalEngine
+from replan.study.local import GROWTH, LocalEngine
 from replan.study.runner import run_study
 from study_runs import CELLS, LONG_CELLS, LONG_STUDY, SEEDS, STUDY, start, tables, write_study
 
@@ -120,6 +121,13 @@ def session(leader):
             if int(of) == leader and state != "Z":
                 found.append(int(entry))
     return found
+
+
+def test_workers_are_not_replaced_for_memory_that_they_keep_to_use_again():
+    assert process_executor._MAX_MEMORY_LEAK_SIZE < GROWTH  # the name is joblib's own
+    with closing(LocalEngine(workers=1)) as engine:
+        found = engine.start(getattr, process_executor, "_MAX_MEMORY_LEAK_SIZE")
+        assert found.result(TIMEOUT) == GROWTH
 
 
 class Sabotaged(LocalEngine):

@@ -112,7 +112,10 @@ if sys.platform != "win32":
 
 
 def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    """Return the number of threads of a loop: NUMBA_NUM_THREADS, as in numba, else one for each core."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    given = os.environ.get("NUMBA_NUM_THREADS", "")
+    return min(int(given), cores) if given.isdigit() and int(given) else cores
 
 
 def in_bands(loop, count: int, size: int, *arguments) -> None:

@@ -12,15 +12,23 @@ from contextlib import contextmanager
 from typing import Any
 
 from joblib import cpu_count
-from joblib.externals.loky import FIRST_COMPLETED, BrokenProcessPool, ProcessPoolExecutor, wait
+from joblib.externals.loky import (
+    FIRST_COMPLETED,
+    BrokenProcessPool,
+    ProcessPoolExecutor,
+    process_executor,
+    wait,
+)
 
 from replan.errors import InputError
 from replan.study.work import Batch, Outcome, compute_batch
 
 # Cells run side by side, and sums come out the same whatever the number of cores.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-# Large arrays go back to the system when they are freed: joblib restarts workers that seem to grow.
-ENVIRONMENT = dict.fromkeys(THREADS, "1") | {"MALLOC_MMAP_THRESHOLD_": str(4 << 20)}
+ENVIRONMENT = dict.fromkeys(THREADS, "1")
+GROWTH = (
+    2_000_000_000  # bytes; the C library keeps some hundreds of megabytes that were freed, for the next cell
+)
 
 
 class LocalEngine:
@@ -86,7 +94,8 @@ def interrupts_handled_by(handler: signal.Handlers) -> Iterator[None]:
 
 
 def _begin(driver: int) -> None:
-    """End this worker when the driver ends."""
+    """End this worker when the driver ends, and not for memory that it keeps to use again."""
+    process_executor._MAX_MEMORY_LEAK_SIZE = GROWTH
 
     def watch() -> None:
         while os.getppid() == driver:
