@@ -55,6 +55,16 @@ def test_exact_and_sampled_regret_are_those_of_the_library(execution):
     assert found.values["low"] <= found.values["sampled_regret"] <= found.values["high"]
 
 
+def test_sampled_missions_and_their_update_times_are_sampled_once(monkeypatch):
+    (cell,) = cells(rules=["random"], measure=["exact", "sampled", "placement"])
+    (apart,) = cells(rules=["random"], measure=["sampled"])
+    asked, sampled = [], measures.rollout
+    monkeypatch.setattr(measures, "rollout", lambda *a, **k: asked.append(k) or sampled(*a, **k))
+    found, alone = result(cell), result(apart)
+    assert asked == [{"trace": True}, {"trace": False}]
+    assert np.array_equal(found.returns, alone.returns)
+
+
 def test_tuning_is_the_protocols():
     (cell,) = cells(rules=["self-triggered"])
     chosen = choose(Bench(mission_of(cell)), "self-triggered")

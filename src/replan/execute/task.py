@@ -384,8 +384,8 @@ class Task:
             return self.knowledge.drift
         if need == Need.EARLIER_ESTIMATE:
             return None if progress.earlier is None else (progress.earlier.time, progress.earlier.kernel)
-        self.require(rule)
-        if need == Need.BUDGET:
-            return self.spending.limit
-        assert self.knowledge.current_kernel is not None
-        return self.knowledge.current_kernel(time)
+        if need == Need.CURRENT_KERNEL and self.knowledge.current_kernel is not None:
+            return self.knowledge.current_kernel(time)
+        if need != Need.BUDGET or self.spending.limit is None:
+            self.require(rule)  # says what the task does not have
+        return self.spending.limit

@@ -20,7 +20,7 @@ from replan.evaluation.exact import all_returns, evaluate
 from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import has_optimum, optimum
 from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
-from replan.evaluation.rollouts import rollout, sampled_regret
+from replan.evaluation.rollouts import Rollouts, rollout, sampled_regret
 from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import Array, Indices
 from replan.results.measure import CellMeasure, Measure
@@ -53,11 +53,16 @@ class Trial:
         return np.arange(first, first + count)
 
     @cached_property
+    def rollouts(self) -> Rollouts:
+        """Sampled missions, with their update times if these are measured too."""
+        trace = UpdatePlacement.name in self.cell.measured
+        return rollout(self.mission, self.rule, self.seeds, trace=trace)
+
+    @cached_property
     def samples(self) -> tuple[Array, Indices]:
         """(N,) returns and numbers of updates, mission by mission if the agent learns from what it sees."""
         if self.cell.estimator in EXACT_ESTIMATORS:
-            sampled = rollout(self.mission, self.rule, self.seeds)
-            return sampled.returns, sampled.update_counts
+            return self.rollouts.returns, self.rollouts.update_counts
         return learned_samples(self.mission, self.rule, ESTIMATORS[self.cell.estimator], self.seeds)
 
     @property
@@ -186,7 +191,7 @@ class UpdatePlacement(CellMeasure, name="placement"):
     @classmethod
     def of(cls, trial: Trial) -> Self:
         """Return the figures of the schedules that the seeds make."""
-        updates = rollout(trial.mission, trial.rule, trial.seeds, trace=True).updates
+        updates = trial.rollouts.updates
         assert updates is not None
         schedules = updates if (updates != updates[0]).any() else updates[:1]
         intervals = high_drift_intervals(trial.stage.setting, trial.stage.mission)

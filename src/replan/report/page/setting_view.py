@@ -170,13 +170,13 @@ def _causes(mission: Mission, shown: Mapping[str, Shown], best: Oracle | None, k
 
     Rules that draw their times take long and are left out.
     """
-    found = dict(known)
-    if mission.robot.forecast.moves:
-        return found
-    for label, each in shown.items():
-        if best is not None and label not in found and not draws_times(mission, each.rule):
+    found: dict[str, Mapping[str, float]] = {}
+    for label, each in shown.items() if not mission.robot.forecast.moves else ():
+        if label in known:
+            found[label] = known[label]
+        elif best is not None and not draws_times(mission, each.rule):
             found[label] = decompose(_acting(mission, each.execution), each.rule, best=best).parts
-    return found
+    return found | dict(known)
 
 
 def _numbers(values) -> list[float | None]:
