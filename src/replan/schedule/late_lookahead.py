@@ -123,9 +123,7 @@ def _problem(context: Context, future: Future, tolerance: float, *, told: bool) 
     replans = told and bool(context.plan.later)
     return LateProblem(
         along,
-        _acting_on_the_future(context, future)
-        if replans
-        else _acting_on_what_is_seen(context, future, along),
+        acting_on_the_future(context, future) if replans else acting_on_what_is_seen(context, future, along),
         (lambda begun, t: future.kernel(t)) if replans else _seen(context, future),
         context.latency,
         spend_all=context.price is None,
@@ -139,9 +137,11 @@ def _seen(context: Context, future: Future) -> Callable[[int, int], Kernel]:
     return lambda begun, t: future.kernel(max(begun - 1, context.last_update))
 
 
-def _acting_on_what_is_seen(
+def acting_on_what_is_seen(
     context: Context, future: Future, along: WorldStack
 ) -> Callable[[int, int], Propagation]:
+    """(Time of an update, its steps) -> propagation on the kernel of the step before, taken to stay."""
+
     @cache
     def acting(time: int, steps: int) -> Propagation:
         kernel, arrival = future.kernel(time - 1), time + steps
@@ -155,8 +155,8 @@ def _acting_on_what_is_seen(
     return acting
 
 
-def _acting_on_the_future(context: Context, future: Future) -> Callable[[int, int], Propagation]:
-    """Return a function to the propagation on kernels that move, one for all times."""
+def acting_on_the_future(context: Context, future: Future) -> Callable[[int, int], Propagation]:
+    """(Time of an update, its steps) -> propagation on kernels that move, one for all times."""
 
     @cache
     def acting() -> Propagation:

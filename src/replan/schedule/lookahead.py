@@ -8,9 +8,7 @@ them (`replan.schedule.averaged_worth`), and again when the drift bounds tell wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from math import ceil
 from typing import Any
 
@@ -19,7 +17,6 @@ import numpy as np
 from replan.errors import InputError, require_numbers
 from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, constant
-from replan.planning.backward_induction import plan, plan_ahead
 from replan.schedule.averaged_worth import (
     Candidates,
     Choices,
@@ -29,14 +26,20 @@ from replan.schedule.averaged_worth import (
     solved_future,
 )
 from replan.schedule.candidate_table import Problem
-from replan.schedule.late_lookahead import Accuracy, knows_late_updates, weigh_late
+from replan.schedule.late_lookahead import (
+    Accuracy,
+    acting_on_the_future,
+    acting_on_what_is_seen,
+    knows_late_updates,
+    weigh_late,
+)
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import compared
 from replan.schedule.seeing_programme import EQUAL, gains_of_updating
 from replan.schedule.update_programme import Programme, candidates_on_average, solve
 from replan.schedule.window import within_window
-from replan.skip.propagation import Propagation, make_propagation
-from replan.skip.segments import WorldStack, commands, stack_world
+from replan.skip.propagation import Propagation
+from replan.skip.segments import commands, stack_world
 
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
@@ -243,12 +246,12 @@ class Lookahead(Rule):
         along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
         replans = told and bool(context.plan.later)  # a robot on a forecast has a plan for every step
         if replans:
-            later = _acting_on_the_future(context, future)
+            later = acting_on_the_future(context, future)
         else:
-            later = _acting_on_what_is_seen(context, future, along)
+            later = acting_on_what_is_seen(context, future, along)
 
         def acting_from(time: int) -> Propagation:
-            return context.propagation if time == begin else later(time)
+            return context.propagation if time == begin else later(time, 0)
 
         same_plans = along.constant_reward and context.plan.ties.kind != "random" and not replans
         at_rest = range(max(along.rests_from, begin) + 1, horizon - context.planning_horizon + 1)
@@ -276,38 +279,3 @@ def _limit(context: Context) -> int | None:
     if context.price is not None and context.budget_left >= context.horizon - 1 - context.last_update:
         return None
     return context.budget_left
-
-
-def _acting_on_what_is_seen(
-    context: Context, future: Future, along: WorldStack
-) -> Callable[[int], Propagation]:
-    """Return a function from update time to propagation on the kernel of the step before, taken to stay."""
-
-    @cache
-    def acting_from(time: int) -> Propagation:
-        kernel, steps = future.kernel(time - 1), min(context.planning_horizon, context.horizon - time)
-        made = plan(kernel, context.reward, time=time, horizon=steps, ties=context.plan.ties)
-        return make_propagation(
-            context.execution, made, kernel, stacked=along.kernel_lists(time - 1), sizes=context.sizes
-        )
-
-    return acting_from
-
-
-def _acting_on_the_future(context: Context, future: Future) -> Callable[[int], Propagation]:
-    """Return a function from update time to propagation on kernels that move, one for all times."""
-
-    @cache
-    def acting() -> Propagation:
-        begin, end, kernel = context.last_update + 1, context.horizon, future.kernel
-        made = plan_ahead(
-            kernel,
-            context.reward,
-            time=begin,
-            end=end,
-            horizon=context.planning_horizon,
-            ties=context.plan.ties,
-        )
-        return make_propagation(context.execution, made, kernel(begin), kernel, sizes=context.sizes)
-
-    return lambda time: acting()
