@@ -12,7 +12,7 @@ from replan.certificates.mixing import (
     Chains,
     diameter,
     held_hitting_times,
-    overlap_coefficient,
+    overlap,
     overlap_profile,
 )
 from replan.model.general_kernel import GeneralKernel
@@ -53,9 +53,14 @@ def test_overlap_is_that_of_the_definition(case, m, t, seed):
     def held(policies):
         return lambda k: policies[min(k, world.horizon - 1)]
 
-    assert overlap_coefficient(world, held(first), held(second), t=t, m=m) == pytest.approx(expected)
-    profile = overlap_profile(Chains(world), held(first), held(second), longest=m)
-    every = [overlap_coefficient(world, held(first), held(second), t=u, m=m) for u in range(world.horizon)]
+    chains = Chains(world)
+
+    def coefficient(time):
+        return overlap(*(chains.matrix(time, m, held(each)) for each in (first, second)))
+
+    assert coefficient(t) == pytest.approx(expected)
+    profile = overlap_profile(chains, held(first), held(second), longest=m)
+    every = [coefficient(time) for time in range(world.horizon)]
     assert profile[m] == pytest.approx(min(every))
 
 

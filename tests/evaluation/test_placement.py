@@ -1,14 +1,11 @@
 """Table 2's diagnostics on schedules small enough to count."""
 
-from math import isnan
-
 import numpy as np
 import pytest
 
 from replan.evaluation.placement import (
     fast_drift_intervals,
     measure_placement,
-    pooled,
     stale_drifts,
     top_quartile_intervals,
 )
@@ -17,26 +14,16 @@ from replan.worlds.settings import load_setting, make_mission
 BOUNDS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])  # T = 7
 
 
-def test_precision_and_coverage_leave_the_first_update_out():
+def test_counts_leave_the_first_update_out():
     found = measure_placement((1, 3, 5, 6), BOUNDS, [(1, 2), (2, 4), (5, 7)])
     assert (found.updates, found.updates_inside) == (3, 3)
     assert (found.intervals, found.intervals_met) == (3, 2)
-    assert found.precision == 1
-    assert found.coverage == pytest.approx(2 / 3)
 
 
 def test_an_interval_ends_before_its_end():
     found = measure_placement((1, 4), BOUNDS, [(2, 4)])
-    assert (found.precision, found.coverage) == (0, 0)
-    assert measure_placement((1, 3), BOUNDS, [(2, 4)]).precision == 1
-
-
-def test_one_update_has_no_precision_and_no_interval_no_coverage():
-    assert isnan(measure_placement((1,), BOUNDS, [(2, 4)]).precision)
-    assert isnan(measure_placement((1, 4), BOUNDS, []).coverage)
-    assert isnan(pooled([measure_placement((1,), BOUNDS, [(2, 4)])])["precision"])
-    some = [measure_placement((1, 3), BOUNDS, []), measure_placement((1, 3), BOUNDS, [(3, 4)])]
-    assert pooled(some)["coverage"] == 1, "of those that have one"
+    assert (found.updates_inside, found.intervals_met) == (0, 0)
+    assert measure_placement((1, 3), BOUNDS, [(2, 4)]).updates_inside == 1
 
 
 def test_stale_drift_by_hand():
@@ -81,13 +68,3 @@ def test_fast_drift_of_a_world_that_is_mostly_still_is_where_it_moves(name, inte
 def test_a_world_is_fast_where_it_changes_at_least_half_as_fast_as_at_its_fastest():
     assert fast_drift_intervals(np.array([0.1, 0.5, 1.0, 0.49, 0.0, 0.6])) == [(1, 3), (5, 6)]
     assert fast_drift_intervals(np.full(5, 0.2)) == [] and fast_drift_intervals(np.zeros(5)) == []
-
-
-def test_pooling_counts_updates_together_and_averages_the_rest():
-    few = measure_placement((1, 3), BOUNDS, [(3, 4)])
-    many = measure_placement((1, 2, 4, 5), BOUNDS, [(1, 2), (6, 7)])
-    both = pooled([few, many])
-    assert both["precision"] == pytest.approx(1 / 4)
-    assert both["coverage"] == pytest.approx(0.5)
-    assert both["mean_stale_drift"] == pytest.approx((few.mean_stale_drift + many.mean_stale_drift) / 2)
-    assert both["max_stale_drift"] == pytest.approx((few.max_stale_drift + many.max_stale_drift) / 2)

@@ -1,14 +1,16 @@
 """The tables of a run, by hand."""
 
 import csv
+from math import isnan
 
 import numpy as np
 import pytest
 
 from replan.cli import run as replan
 from replan.errors import InputError
+from replan.evaluation.placement import measure_placement
 from replan.report.page.run_page import sentence
-from replan.report.study_tables import regret_tables, write_study_tables
+from replan.report.study_tables import pooled_placement, regret_tables, write_study_tables
 from replan.results.run import read_run
 from replan.results.store import Store
 from replan.study.cells import entries, settings_rows
@@ -175,3 +177,22 @@ def test_with_prices_the_best_objective_is_not_called_the_least_regret(tmp_path)
     assert list(priced.columns) == ["setting", "lookahead", "best possible"]
     (row,) = priced.cells
     assert float(row[2].text) <= float(row[1].text)
+
+
+def placed(times, intervals):
+    drift = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    return {"schedules": 1, **vars(measure_placement(times, drift, intervals))}
+
+
+def test_pooling_counts_updates_together_and_averages_the_rest():
+    few, many = placed((1, 3), [(3, 4)]), placed((1, 2, 4, 5), [(1, 2), (6, 7)])
+    precision, coverage, *stale = pooled_placement([few, many])
+    assert (precision, coverage) == (1 / 4, 1 / 2)
+    names = ("mean_stale_drift", "max_stale_drift")
+    assert stale == pytest.approx([(few[name] + many[name]) / 2 for name in names])
+
+
+def test_one_update_has_no_precision_and_no_interval_no_coverage():
+    assert isnan(pooled_placement([placed((1,), [(2, 4)])])[0])
+    assert isnan(pooled_placement([placed((1, 4), [])])[1])
+    assert pooled_placement([placed((1, 3), []), placed((1, 3), [(3, 4)])])[1] == 1, "of those that have one"

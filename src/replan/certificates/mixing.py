@@ -60,12 +60,6 @@ def overlap(first: Array, second: Array, *, at_most: float = 1.0) -> float:
     return _loops.general.least_overlap(first[:, order], second[:, order], at_most)
 
 
-def overlap_coefficient(world: World, first: Policies, second: Policies, *, t: int, m: int) -> float:
-    """eta_t of two policies, the paper's definition of the overlap coefficient."""
-    chains = Chains(world)
-    return overlap(chains.matrix(t, m, first), chains.matrix(t, m, second))
-
-
 def overlap_profile(chains: Chains, first: Policies, second: Policies, *, longest: int) -> Array:
     """(longest + 1,) for each m the least eta_t over t = 0..T-1; entry 0 is 0."""
     horizon, states = chains.world.horizon, chains.world.states

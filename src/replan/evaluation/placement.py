@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan
 
 import numpy as np
 
@@ -36,16 +35,6 @@ class Placement:
     """Mean of `stale_drifts`."""
     max_stale_drift: float
     """Greatest of `stale_drifts`."""
-
-    @property
-    def precision(self) -> float:
-        """Share of updates that lie inside an interval; not a number where there are none."""
-        return self.updates_inside / self.updates if self.updates else nan
-
-    @property
-    def coverage(self) -> float:
-        """Share of intervals that hold an update; not a number where there are none."""
-        return self.intervals_met / self.intervals if self.intervals else nan
 
 
 def measure_placement(times: Sequence[int], drift_bounds: Array, intervals: Sequence[Interval]) -> Placement:
@@ -93,14 +82,3 @@ def fast_drift_intervals(drift_bounds: Array) -> list[Interval]:
 def _intervals(chosen: Array) -> list[Interval]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]])))
     return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2)]
-
-
-def pooled(placements: Sequence[Placement]) -> dict[str, float]:
-    """Return the precision of all updates together and the means of the others, as in Table 2."""
-    updates = sum(each.updates for each in placements)
-    return {
-        "precision": sum(each.updates_inside for each in placements) / updates if updates else nan,
-        "coverage": float(np.nanmean([each.coverage for each in placements])),
-        "mean_stale_drift": float(np.mean([each.mean_stale_drift for each in placements])),
-        "max_stale_drift": float(np.mean([each.max_stale_drift for each in placements])),
-    }
