@@ -138,3 +138,17 @@ def test_cells_smaller_than_a_pixel_are_remarked_on(folder):
     assert setting(folder).notes() == []
     (note,) = setting(folder, TEXT.replace("cell = 0.5", "cell = 0.05")).notes()
     assert "0.05 m" in note and "0.1 m" in note
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("cell = 0.5", "cell = 1e-300", "which is too many"),
+        ("[1.25, 1.25]", "[1e300, 1e300]", "lies outside the map"),
+        ('"hall.yaml"', '"hall\\u0000.yaml"', "'file' should be the name of a file"),
+    ],
+)
+def test_numbers_that_no_map_has_are_one_line(folder, old, new, said):
+    with pytest.raises(InputError, match=said):
+        setting(folder, TEXT.replace(old, new)).build()

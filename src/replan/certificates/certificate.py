@@ -23,6 +23,7 @@ from replan.certificates.legs import (
 from replan.certificates.parameter_range import MixtureRange, ParameterRange, SlipRange
 from replan.certificates.premises import KernelEstimate, NoStructure, Premises, premises_in
 from replan.certificates.uncertainty import RowBoxes
+from replan.errors import require
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission, require_instant, require_mission
 from replan.execute.reach import ReachMission
@@ -103,6 +104,8 @@ def certify(
     """
     require_mission(mission)
     require_instant(mission)
+    if tightening is not None:
+        require(Tightening, tightening=tightening)
     robot = mission if estimates is None else OnEstimates.of(mission, estimates)
     if isinstance(schedule, Rule):
         times = times_taken(robot, schedule, seed=seed)

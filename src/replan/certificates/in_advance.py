@@ -34,7 +34,7 @@ from replan.certificates.legs import (
 from replan.certificates.parameter_range import SlipRange
 from replan.certificates.premises import premises_in
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
-from replan.errors import InputError
+from replan.errors import InputError, require, require_whole
 from replan.execute.mission import Mission, require_instant, require_mission
 from replan.model.kernel import Array
 from replan.model.sizes import require_pairs
@@ -67,6 +67,8 @@ def certify_ahead(
     require_mission(mission)
     require_instant(mission)
     require_frozen(mission)
+    require_whole(known_until=known_until)
+    require(Tightening, tightening=tightening)
     times = budgeted_times(mission, times)
     made = tuple(t for t in times if t <= max(known_until, FIRST_UPDATE))  # the first plan is made on P_0 too
     return Ahead(mission, made, tightening).certificate(times)

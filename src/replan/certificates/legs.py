@@ -17,7 +17,7 @@ import numpy as np
 from replan import _loops
 from replan.certificates.premises import KernelEstimate
 from replan.certificates.uncertainty import Uncertainty, action_reward, losses
-from replan.errors import InputError
+from replan.errors import InputError, shown
 from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import Array, Indices, Kernel
@@ -113,6 +113,8 @@ class OnEstimates(Mission):
     @classmethod
     def of(cls, mission: Mission, estimates: Sequence[KernelEstimate]) -> OnEstimates:
         """The mission with these estimates in place of its own."""
+        if not isinstance(estimates, Sequence) or not all(isinstance(e, KernelEstimate) for e in estimates):
+            raise InputError(f"estimates must be a list of KernelEstimate, not {shown(estimates)}")
         given = {estimate.time: estimate.kernel for estimate in estimates}
         return cls(mission.world, mission.robot, mission.spending, mission.sizes, given=given)
 

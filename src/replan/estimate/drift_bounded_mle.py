@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan import _loops
-from replan.errors import InputError
+from replan.errors import InputError, require
 from replan.estimate.drift_bounds import DriftSums
 from replan.estimate.estimator import Observation
 from replan.estimate.observations import Transitions, read_transitions, transitions
@@ -83,6 +83,7 @@ class DriftBoundedMLE:
 
     def __init__(self, nominal: Kernel, drift_bounds: ArrayLike, *, filling: Filling = "nominal") -> None:
         check_filling(filling)
+        require(Kernel, nominal=nominal)
         general = nominal.general()
         self.filling: Filling = filling
         self.successors = general.successors

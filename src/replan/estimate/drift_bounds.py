@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError
+from replan.errors import InputError, read_array
 from replan.estimate.estimator import Estimator, Observation
 from replan.estimate.slip_evidence import CONFIDENCE, NO_EVIDENCE, ParameterEstimate, SlipModel, stretches
 from replan.model.kernel import Array, Indices, Kernel
@@ -23,7 +23,7 @@ from replan.model.world import LARGEST_BOUND
 
 def check_drift_bounds(bounds: ArrayLike, *, states: int, actions: int) -> Array:
     """Return the bounds as an array of one number, (T-1,) or (T-1, S, A), or raise `InputError`."""
-    bounds = np.asarray(bounds, dtype=float)
+    bounds = read_array("drift bounds", bounds)
     if bounds.ndim not in (0, 1, 3) or (bounds.ndim == 3 and bounds.shape[1:] != (states, actions)):
         raise InputError(f"drift bounds are one number, (T-1,) or (T-1, S, A), not {bounds.shape}")
     wrong = ~(np.isfinite(bounds) & (bounds >= 0))

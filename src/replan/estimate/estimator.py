@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_whole
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
@@ -22,6 +22,8 @@ from replan.model.world import World
 
 ROW_TOLERANCE = 1e-6
 """Largest difference between 1 and the sum of an estimated row."""
+LATEST = 10_000_000
+"""Of observations: a time in seconds is taken for a step otherwise, and estimators go from step to step."""
 EXACT_ROWS = 1e-12
 """Difference up to which rows are not scaled."""
 
@@ -40,6 +42,11 @@ class Observation:
     """a_{t-1}."""
     commanded: tuple[int, ...] = ()
     """Every action since the last update or the start, a_{t-1} last."""
+
+    def __post_init__(self) -> None:
+        require_whole(time=self.time, state=self.state)
+        if not 0 <= self.time <= LATEST:
+            raise InputError(f"time must be a step of the mission, 0 to {LATEST}, not {self.time}")
 
 
 @runtime_checkable

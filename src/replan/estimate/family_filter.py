@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan import _loops
-from replan.errors import InputError
+from replan.errors import InputError, require
 from replan.estimate.drift_bounds import check_drift_bounds
 from replan.estimate.estimator import Observation
 from replan.estimate.movement import Movement
@@ -53,6 +53,9 @@ class FamilyFilter:
         confidence: float = CONFIDENCE,
     ) -> None:
         check_options(evidence, confidence)
+        require(Family, family=family)
+        if start is not None:
+            require(Kernel, start=start)
         self.family, self.start, self.evidence, self.confidence = family, start, evidence, confidence
         self._successors, self._probabilities = family.stacked
         _, self.states, self.actions, _ = self._probabilities.shape

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError
+from replan.errors import InputError, read_array, require, require_numbers, require_word
 from replan.estimate.drift_bounds import DriftSums
 from replan.estimate.estimator import Observation
 from replan.estimate.slip_evidence import (
@@ -35,8 +35,8 @@ EVIDENCE_KINDS: tuple[EvidenceKind, ...] = ("transitions", "intervals")
 
 def check_options(evidence: str, confidence: float) -> None:
     """Raise an `InputError` for an unknown kind of evidence, or a confidence that is no probability."""
-    if evidence not in EVIDENCE_KINDS:
-        raise InputError(f'evidence must be "transitions" or "intervals", not {evidence!r}')
+    require_word(EVIDENCE_KINDS, evidence=evidence)
+    require_numbers(confidence=confidence)
     if not 0 < confidence < 1:
         raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
 
@@ -68,6 +68,7 @@ class PooledSlip:
         confidence: float = CONFIDENCE,
     ) -> None:
         check_options(evidence, confidence)
+        require(SlipKernel, nominal=nominal)
         self.nominal = nominal
         self.evidence: EvidenceKind = evidence
         self.confidence = confidence
@@ -139,7 +140,7 @@ class PooledSlip:
 
 def _slip_drift(drift_bounds: ArrayLike, steepness: float) -> DriftSums:
     """Return bounds on the slip's change: those of an entry, divided by its change with the slip."""
-    bounds = np.asarray(drift_bounds, dtype=float)
+    bounds = read_array("drift bounds", drift_bounds)
     return DriftSums(np.minimum(bounds / max(steepness, 1e-12), 1.0), states=0, actions=0)
 
 

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require
 from replan.evaluation.exact import from_start
 from replan.evaluation.localised import Chain
 from replan.evaluation.visited_steps import Robots, UpdateTimes, one_by_one, row_blocks, visits
@@ -113,6 +113,8 @@ def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> De
     forecast = mission.robot.forecast
     if forecast.moves:
         raise InputError(f"regret is split by cause for the forecast frozen, not {forecast.name}")
+    if best is not None:
+        require(Oracle, best=best)
     best = best or oracle(mission.world)
     if mission.robot.sees:
         seen = {on: _seeing_return(mission, rule, on, best) for on in COMBINATIONS if on.look}

@@ -14,6 +14,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from replan.errors import require
 from replan.evaluation.localised import Chain, losses
 from replan.evaluation.visited_steps import (
     RemainingActions,
@@ -81,6 +82,8 @@ class Evaluation:
 def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
     """Return the mission on the states that its robot can reach, and the oracle's values there."""
     require_mission(mission)
+    if best is not None:
+        require(Oracle, best=best)
     within = mission.within_reach()
     if mission.robot.sees:
         return within, best if best is not None and within is mission else oracle(within.world)
@@ -112,6 +115,7 @@ def evaluate(
     Evaluation
         Return, regret, expected updates and the loss of every step.
     """
+    require(bool, all_starts=all_starts)
     mission, best = reach_and_oracle(mission, best)
     followed = _followed(mission, rule)
     expected_return, steps = _forwards(followed, best)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError
+from replan.errors import InputError, require, shown
 from replan.evaluation.localised import Chain
 from replan.evaluation.motion import KernelMotion, Motion, sample_walk
 from replan.evaluation.visited_steps import UpdateTimes, draws_times
@@ -26,7 +26,7 @@ from replan.model.world import World
 from replan.planning.backward_induction import Oracle, grid_over_time_of, oracle
 from replan.planning.ties import Ties
 from replan.schedule.ask import draw
-from replan.schedule.rule import Need, Rule
+from replan.schedule.rule import Need, Rule, require_instance
 from replan.skip.propagation import Propagation, likeliest
 
 
@@ -84,6 +84,10 @@ def rollout(
         Return and number of updates of every sample.
     """
     require_mission(mission)
+    require_instance(rule)
+    require(bool, trace=trace)
+    if motion is not None and not callable(getattr(motion, "step", None)):
+        raise InputError(f"motion must have a method step, not be {shown(motion)}")
     seeds = np.atleast_1d(np.asarray(seeds))
     if not np.issubdtype(seeds.dtype, np.integer):
         raise InputError(f"seeds must be whole numbers, not {seeds.dtype}")

@@ -16,7 +16,7 @@ from types import MemberDescriptorType
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_whole
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.exact import evaluate
 from replan.evaluation.rule_questions import (
@@ -84,6 +84,7 @@ def check_rule(rule: Rule | MakeRule, *missions: Mission, seed: int = 0, most: i
     list of RuleFinding
         The first faults; an empty list if none is found.
     """
+    require_whole(seed=seed, most=most)
     for mission in missions:
         require_mission(mission)
     if isinstance(rule, type) and issubclass(rule, Rule):

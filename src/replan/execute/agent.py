@@ -116,6 +116,7 @@ class Agent:
     ) -> None:
         sizes = Sizes() if sizes is None else sizes
         require(Sizes, sizes=sizes)
+        require(bool, trial=trial)
         if seed is not None:
             require_whole(seed=seed)
         task = Task(knowledge, robot, spending, sizes)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_word
 from replan.estimate.estimator import Estimator, Observation, learns_between, validate_kernel, validate_number
 from replan.execute.deadline import BackgroundWork, Worker, described
 from replan.execute.identity import kernel_arrays, kernel_from
@@ -145,10 +145,8 @@ def without_prefix(prefix: str, entries: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_arrival(arrival: object, late: object) -> None:
     """Raise `InputError` if there is no such arrival, or treatment of late plans."""
-    if arrival not in get_args(Arrival):
-        raise InputError(f'arrival must be "declared", "done" or "told", not {arrival!r}')
-    if late not in get_args(Late):
-        raise InputError(f'late must be "take" or "drop", not {late!r}')
+    require_word(get_args(Arrival), arrival=arrival)
+    require_word(get_args(Late), late=late)
 
 
 class UpdateMaker:

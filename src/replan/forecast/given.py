@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from replan.errors import InputError, require, require_numbers, require_whole
+from replan.errors import InputError, require, require_finite, require_whole
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt, mean_kernel
 from replan.model.combination import combine
 from replan.model.general_kernel import GeneralKernel
@@ -34,11 +34,12 @@ class ForecastFault:
 
     def __post_init__(self) -> None:
         require_whole(late=self.late, seed=self.seed)
-        require_numbers(error=self.error, noise=self.noise)
+        faults = {"the error of a forecast": self.error, "the noise of a forecast": self.noise}
+        require_finite(**faults)
         if self.late < 0:
             raise InputError(f"a forecast is late by 0 or more steps, not {self.late}")
-        if not (np.isfinite(self.error) and np.isfinite(self.noise) and self.noise >= 0):
-            raise InputError("the error of a forecast must be finite, its noise 0 or more")
+        if self.noise < 0:
+            raise InputError(f"the noise of a forecast must be 0 or more, not {self.noise}")
         if self.seed < 0:
             raise InputError(f"the seed of a forecast's noise must be 0 or more, not {self.seed}")
 

@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError, require_whole
+from replan.errors import InputError, read_array, require_whole
 from replan.model.checks import require_valid
 from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
@@ -200,13 +200,6 @@ def _check_range(rewards: Sequence[Reward], horizon: int) -> None:
         raise InputError(f"rewards of {greatest:.3g} over {horizon} steps exceed {GREATEST_RETURN:g}")
 
 
-def _numbers(name: str, given: ArrayLike | Sequence) -> np.ndarray:
-    try:
-        return np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be an array of numbers, not {type(given).__name__}") from None
-
-
 def _indexed(steps: Sequence):
     return constant(steps[0]) if len(steps) == 1 else lambda t: steps[t]
 
@@ -223,7 +216,7 @@ def _kernels(kernels) -> list[Kernel]:
             return [GeneralKernel.from_sparse(step) for step in kernels]
         if issparse(kernels[0]):
             return [GeneralKernel.from_sparse(kernels)]
-    dense = _numbers("kernels", kernels)
+    dense = read_array("kernels", kernels)
     if dense.ndim == 3:
         return [GeneralKernel.from_dense(dense)]
     if dense.ndim == 4:
@@ -234,7 +227,7 @@ def _kernels(kernels) -> list[Kernel]:
 def _rewards(given: ArrayLike | Sequence[Reward], states: int, actions: int, horizon: int) -> list[Reward]:
     if isinstance(given, (list, tuple)) and given and all(isinstance(step, Reward) for step in given):
         return list(given)  # pyright: ignore[reportReturnType]
-    rewards = _numbers("rewards", given)
+    rewards = read_array("rewards", given)
     if rewards.shape == (states, actions) == (horizon, states):
         raise InputError(
             f"rewards of the shape {rewards.shape} can be (S, A) or (T, S): give (1, S, A), "

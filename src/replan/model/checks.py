@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan.errors import InputError, require
+from replan.errors import InputError, require, require_whole
 from replan.model.kernel import Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.world import World
@@ -54,6 +54,7 @@ def check_world(world: World, *, most: int = 20) -> list[Finding]:
         The first faults in the order of time; empty if there are none.
     """
     require(World, world=world)
+    require_whole(most=most)
     found: list[Finding] = []
     checked: set[int] = set()
     before: Kernel | None = None

@@ -7,8 +7,9 @@ from math import floor
 
 import numpy as np
 
-from replan.errors import require_numbers, require_whole
+from replan.errors import InputError, require_finite, require_whole, shown
 from replan.model.kernel import Array
+from replan.model.sizes import require_memory
 
 GREATEST_SLIP = 0.6
 Limits = tuple[float, float]
@@ -36,10 +37,10 @@ def linear(horizon: int, *, slip: float, rate: float, limits: Limits = SLIP_LIMI
     array of shape (T,)
         The slip at each time.
     """
-    require_whole(horizon=horizon)
-    require_numbers(slip=slip, rate=rate)
+    _check_horizon(horizon)
+    require_finite(slip=slip, rate=rate)
     with np.errstate(over="ignore"):  # clipped
-        return np.clip(slip + rate * np.arange(horizon), *limits)
+        return np.clip(slip + float(rate) * np.arange(horizon), *limits)
 
 
 def sinusoidal(
@@ -65,8 +66,8 @@ def sinusoidal(
     array of shape (T,)
         The slip at each time.
     """
-    require_whole(horizon=horizon)
-    require_numbers(slip=slip, amplitude=amplitude, period=period)
+    _check_horizon(horizon)
+    require_finite(slip=slip, amplitude=amplitude, period=period)
     return np.clip(slip + amplitude * np.sin(2 * np.pi * np.arange(horizon) / period), *limits)
 
 
@@ -93,8 +94,8 @@ def piecewise(
     array of shape (T,)
         The slip at each time.
     """
-    require_whole(horizon=horizon)
-    require_numbers(slip=slip, quiet=quiet)
+    _check_horizon(horizon)
+    require_finite(slip=slip, quiet=quiet)
     slopes = np.full(horizon, quiet, dtype=float)
     for (begin, end), (_, _, slope) in zip(burst_intervals(horizon, bursts), bursts, strict=True):
         slopes[begin:end] = slope
@@ -106,5 +107,18 @@ def piecewise(
 
 
 def burst_intervals(horizon: int, bursts: Sequence[Burst]) -> list[tuple[int, int]]:
-    """Return each burst as whole times [begin, end)."""
+    """Return each burst as whole times [begin, end). Raises `InputError` if one is not three numbers."""
+    if not isinstance(bursts, Sequence) or isinstance(bursts, str):
+        raise InputError(f"bursts must be a list of begin, end and growth, not {shown(bursts)}")
+    for burst in bursts:
+        if not isinstance(burst, Sequence) or len(burst) != 3:
+            raise InputError(f"a burst is its begin, its end and its growth, not {shown(burst)}")
+        require_finite(begin=burst[0], end=burst[1], growth=burst[2])
     return [(floor(begin * horizon + 1e-9), floor(end * horizon + 1e-9)) for begin, end, _ in bursts]
+
+
+def _check_horizon(horizon: int) -> None:
+    require_whole(horizon=horizon)
+    if horizon < 1:
+        raise InputError(f"horizon must be at least 1, not {horizon}")
+    require_memory(4 * horizon, f"a slip over {horizon} steps")

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError
+from replan.errors import InputError, require
 from replan.model.combination import combine, side_by_side
 from replan.model.general_kernel import GeneralKernel, merge_successors
 from replan.model.kernel import Array, Indices, Kernel
@@ -101,6 +101,7 @@ class Family:
         InputError
             If the two kernels differ in their states or actions.
         """
+        require(Kernel, first=first, last=last)
         if (first.states, first.actions) != (last.states, last.actions):
             raise InputError("the two kernels of a family must have the same states and actions")
         return cls(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan import _loops
-from replan.errors import InputError
+from replan.errors import InputError, read_array, shown
 from replan.model.kernel import MAP_TOLERANCE, Array, Indices, Kernel, first_best, in_bands
 
 NO_REWARD, NO_VALUES = np.empty((0, 0)), np.empty(0)
@@ -41,7 +41,7 @@ class GeneralKernel:
 
     def __init__(self, successors: ArrayLike, probabilities: ArrayLike) -> None:
         successors = np.asarray(successors)
-        probabilities = np.asarray(probabilities, dtype=float)
+        probabilities = read_array("probabilities", probabilities)
         if successors.ndim != 2 or probabilities.ndim != 3:
             raise InputError(
                 f"a kernel takes successors (S, k) and probabilities (S, A, k), "
@@ -71,7 +71,7 @@ class GeneralKernel:
     @classmethod
     def from_dense(cls, probabilities: ArrayLike) -> Self:
         """Make a kernel from an (S, A, S) array."""
-        dense = np.asarray(probabilities, dtype=float)
+        dense = read_array("a dense kernel", probabilities)
         if dense.ndim != 3 or dense.shape[0] != dense.shape[2] or not dense.size:
             raise InputError(f"a dense kernel has the shape (S, A, S), not {dense.shape}")
         possible = (dense != 0).any(axis=1)  # NaN counts as possible, so that checks can find it
@@ -84,7 +84,10 @@ class GeneralKernel:
         """Make a kernel from A sparse (S, S) matrices, one per action."""
         from scipy.sparse import csr_array
 
-        blocks = [csr_array(matrix) for matrix in matrices]
+        try:
+            blocks = [csr_array(matrix, dtype=float) for matrix in matrices]
+        except (TypeError, ValueError):
+            raise InputError(f"a kernel takes a list of sparse matrices, not {shown(matrices)}") from None
         if not blocks:
             raise InputError("a kernel needs the matrix of at least one action")
         states = int(blocks[0].shape[0])  # pyright: ignore[reportOptionalSubscript]

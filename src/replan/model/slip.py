@@ -7,14 +7,14 @@ cells: a move into one stays. One gather of the values serves all five actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from replan import _loops
-from replan.errors import InputError
+from replan.errors import InputError, read_array, require_whole, shown
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, Kernel, first_best, in_bands
 from replan.model.sizes import require_memory
@@ -69,13 +69,16 @@ class SlipKernel:
         law: ArrayLike | None = None,
         blocked: ArrayLike | None = None,
     ) -> None:
+        if not isinstance(shape, (Sequence, np.ndarray)) or isinstance(shape, str) or len(shape) != 2:
+            raise InputError(f"shape must be rows and columns, not {shown(shape)}")
+        require_whole(rows=shape[0], columns=shape[1])
         self.shape = (int(shape[0]), int(shape[1]))
         if min(self.shape) < 1:
             raise InputError(f"a grid needs at least one row and one column, not {self.shape}")
         self.slip = _per_cell(slip, self.states, "slip", float)
         if not (self.slip.min() >= 0 and self.slip.max() <= 1):
             raise InputError(f"slip must lie between 0 and 1, not {self.slip.min():g} to {self.slip.max():g}")
-        self.law = UNIFORM if law is None else np.asarray(law, dtype=float)
+        self.law = UNIFORM if law is None else read_array("law", law)
         if self.law is not UNIFORM and (
             self.law.shape != (self.actions,) or not (self.law >= 0).all() or abs(self.law.sum() - 1) > 1e-9
         ):
@@ -281,7 +284,10 @@ class SlipKernel:
 
 
 def _per_cell(value: ArrayLike, states: int, name: str, kind: type) -> np.ndarray:
-    array = np.asarray(value, dtype=kind).reshape(-1)
+    if isinstance(value, np.ndarray) and value.dtype == kind:
+        array = value.reshape(-1)
+    else:
+        array = read_array(name, value).astype(kind).reshape(-1)
     if array.size not in (1, states):
         raise InputError(f"{name} has {array.size} entries where the grid has {states} cells")
     return np.ascontiguousarray(array)

@@ -13,12 +13,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError, require, require_whole
+from replan.errors import InputError, require, require_function, require_whole, shown
 from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel, successor_lists
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.past import Past
 from replan.model.reward import Reward
+from replan.model.sizes import require_memory
 from replan.model.slip import STAY, SlipKernel
 
 LARGEST_BOUND = 1 + 1e-9
@@ -91,6 +92,10 @@ class Knowledge:
         return STAY if self.waiting is None and isinstance(self.nominal, SlipKernel) else self.waiting
 
     def __post_init__(self) -> None:
+        require_whole(horizon=self.horizon)
+        if self.horizon < 2:
+            raise InputError(f"horizon must be at least 2, not {self.horizon}")
+        require(Kernel, nominal=self.nominal)
         if not callable(self.reward) or not isinstance(self.reward(0), Reward):
             raise InputError("reward must be a function of time that returns a Reward")
         check_rewards(self.reward, self.horizon, self.nominal)
@@ -161,6 +166,8 @@ class World:
         require_whole(horizon=self.horizon, start=self.start)
         if self.horizon < 2:
             raise InputError(f"horizon must be at least 2, not {self.horizon}")
+        for name in ("horizon", "start"):
+            object.__setattr__(self, name, int(getattr(self, name)))
         if not isinstance(self.kernel, _SameSize):
             object.__setattr__(self, "kernel", _SameSize.of(self.kernel))
         if self.family is not None:
@@ -170,6 +177,16 @@ class World:
         if self.stated_bounds is not None:
             bounds = check_drift_bounds(self.stated_bounds, self.horizon)
             object.__setattr__(self, "stated_bounds", bounds)
+        if self.start_states is not None:
+            object.__setattr__(self, "start_states", _check_states(self.start_states, self.states))
+        if self.grid is not None:
+            _check_grid(self.grid, self.states)
+        if self.waiting is not None:
+            require_whole(waiting=self.waiting)
+            if not 0 <= self.waiting < self.actions:
+                raise InputError(f"waiting {self.waiting} is not an action (0 to {self.actions - 1})")
+        if self.past is not None:
+            require(Past, past=self.past)
         if self.declared_successors is not None:
             lists = successor_lists(self.declared_successors, self.states)
             object.__setattr__(self, "declared_successors", lists)
@@ -225,12 +242,30 @@ class World:
         return shares * self.stated_bounds[:, None, None]
 
 
+def _check_states(given: ArrayLike, states: int) -> Indices:
+    """Return states as an array. Raises `InputError` if there are none, or something else among them."""
+    listed = np.asarray(given)
+    if listed.ndim != 1 or not listed.size or not np.issubdtype(listed.dtype, np.integer):
+        raise InputError(f"start_states must be a list of states, not {shown(given)}")
+    if listed.min() < 0 or listed.max() >= states:
+        raise InputError(f"start_states must lie between 0 and {states - 1}, not {shown(given)}")
+    return listed
+
+
+def _check_grid(grid: object, states: int) -> None:
+    if not isinstance(grid, tuple) or len(grid) != 2:
+        raise InputError(f"grid must be rows and columns, not {shown(grid)}")
+    require_whole(rows=grid[0], columns=grid[1])
+    if min(grid) < 1 or grid[0] * grid[1] != states:
+        raise InputError(f"a grid of {grid[0]} x {grid[1]} cells does not have {states} states")
+
+
 def check_drift_bounds(stated: ArrayLike, horizon: int) -> Array:
     """Return (T-1,) drift bounds as an array. Raises `InputError` if one is negative or not finite."""
     try:
         bounds = np.asarray(stated, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"drift bounds must be {horizon - 1} numbers (T - 1), not {stated!r}") from None
+        raise InputError(f"drift bounds must be {horizon - 1} numbers (T - 1), not {shown(stated)}") from None
     if bounds.shape != (horizon - 1,):
         raise InputError(f"drift bounds must be {horizon - 1} numbers (T - 1), not {bounds.shape}")
     if not (valid := np.isfinite(bounds) & (bounds >= 0)).all():
@@ -290,7 +325,13 @@ def local_drift_bounds(kernel: Callable[[int], Kernel], horizon: int) -> Array:
     ndarray
         (T-1, S, A) changes from P_t to P_{t+1}.
     """
+    require_function(kernel=kernel)
+    require_whole(horizon=horizon)
+    if horizon < 1:
+        raise InputError(f"horizon must be at least 1, not {horizon}")
     now = kernel(0)
+    require(Kernel, **{"the kernel of time 0": now})
+    require_memory(horizon * now.states * now.actions, f"drift bounds of {horizon} steps")
     bounds = np.zeros((horizon - 1, now.states, now.actions))
     for t in range(horizon - 1):
         following = kernel(t + 1)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from replan import _loops
-from replan.errors import InputError, require, require_whole
+from replan.errors import InputError, require, require_function, require_whole, shown
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel, in_bands
 from replan.model.reward import Reward
@@ -97,6 +97,13 @@ def plan(
         The first-step policy and its Q-values.
     """
     require_whole(time=time, horizon=horizon)
+    if not isinstance(kernel, (SlipKernel, GeneralKernel, Kernel)):  # the protocol last: it takes long
+        raise InputError(f"kernel must be a Kernel, not {shown(kernel)}")
+    require_function(reward=reward)
+    if ties is not None:
+        require(Ties, ties=ties)
+    if kernel_at is not None:
+        require_function(kernel_at=kernel_at)
     if horizon < 1:
         raise InputError(f"a plan needs a horizon of at least 1, not {horizon}")
     ties, first = ties or Ties(), reward(time)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from replan.errors import InputError, require_whole
+from replan.errors import InputError, require_whole, require_word
 from replan.model.kernel import Array, Indices, first_best
 from replan.model.streams import TIES, uniforms
 
@@ -30,8 +30,7 @@ class Ties:
     """Seed of the draws of `random`."""
 
     def __post_init__(self) -> None:
-        if self.kind not in ("first", "last", "random"):
-            raise InputError(f'ties must be "first", "last" or "random", not {self.kind!r}')
+        require_word(("first", "last", "random"), ties=self.kind)
         require_whole(seed=self.seed)
         if not 0 <= self.seed < MOST_SEEDS:
             raise InputError(f"ties must have a seed from 0 to {MOST_SEEDS - 1}, not {self.seed}")

@@ -5,16 +5,15 @@ The three are the paper's Front, Back and Rand. Front is {1..B}: the paper's {1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.schedule.periodic import holds_time
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.spending import whole
+from replan.schedule.spending import whole_numbers
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,7 @@ class FixedTimes(Rule):
     name = "fixed"
 
     def __init__(self, times: Sequence[int]) -> None:
-        if not isinstance(times, Iterable):
-            raise InputError(f"update times must be a list of whole numbers, not {times!r}")
-        object.__setattr__(self, "times", tuple(whole(t, "an update time") for t in times))
+        object.__setattr__(self, "times", whole_numbers(times))
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) the first of the times after the last update; one that passed meanwhile is made up for."""

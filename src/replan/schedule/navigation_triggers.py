@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
-from replan.errors import InputError, require_numbers, require_whole
+from replan.errors import InputError, require_finite, require_whole
 from replan.model.kernel import Indices
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 
@@ -109,9 +108,9 @@ class PathExpired(Trigger):
     """Share of the path after which the rule updates."""
 
     def __post_init__(self) -> None:
-        require_numbers(share=self.share)
-        if not 0 < self.share < inf:
-            raise InputError(f"share must be above 0 and finite, not {self.share}")
+        require_finite(share=self.share)
+        if self.share <= 0:
+            raise InputError(f"share must be above 0, not {self.share}")
 
     @classmethod
     def candidates(cls) -> list[PathExpired]:
@@ -123,5 +122,6 @@ class PathExpired(Trigger):
         paths = believed_paths(context, states, context.planning_horizon)
         moving = (np.diff(paths) != 0).sum(axis=1)
         length = np.where(moving > 0, moving, context.planning_horizon)
-        steps = np.maximum(1, np.rint(self.share * length).astype(np.int64))
+        within = np.minimum(float(self.share) * length, context.horizon)
+        steps = np.maximum(1, np.rint(within).astype(np.int64))
         return np.minimum(context.last_update + steps, context.horizon)

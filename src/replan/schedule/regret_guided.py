@@ -7,7 +7,7 @@ from itertools import product
 from math import inf
 from typing import Literal, get_args
 
-from replan.errors import InputError, require, require_numbers, require_whole
+from replan.errors import InputError, require, require_numbers, require_whole, shown
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import (
     Pacing,
@@ -67,8 +67,10 @@ class RegretGuided(Rule):
     needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
 
     def __post_init__(self) -> None:
-        if self.score not in get_args(ScoreFamily):
-            raise InputError(f"score must be one of {', '.join(get_args(ScoreFamily))}, not {self.score!r}")
+        if not isinstance(self.score, str) or self.score not in get_args(ScoreFamily):
+            raise InputError(
+                f"score must be one of {', '.join(get_args(ScoreFamily))}, not {shown(self.score)}"
+            )
         require_numbers(alpha=self.alpha, diameter=self.diameter)
         require_whole(m=self.m)
         if not 0 <= self.alpha <= 1:

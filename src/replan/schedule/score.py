@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from replan.errors import InputError, require_numbers
+from replan.errors import InputError, require_numbers, shown
 from replan.model.kernel import Array, Kernel
 from replan.schedule.rule import Context, Decision
 
@@ -173,6 +173,6 @@ def named_pacing(pacing: str | Pacing) -> Pacing:
 def _named(what: str, given: Any, known: dict[str, Any]) -> Any:
     if callable(given):
         return given
-    if given not in known:
-        raise InputError(f"{what} must be one of {', '.join(known)} or a function, not {given!r}")
+    if not isinstance(given, str) or given not in known:
+        raise InputError(f"{what} must be one of {', '.join(known)} or a function, not {shown(given)}")
     return known[given]

@@ -14,7 +14,7 @@ from math import inf
 from numbers import Real
 from operator import index
 
-from replan.errors import InputError, require
+from replan.errors import InputError, require, shown
 
 FIRST_UPDATE = 1
 
@@ -60,8 +60,10 @@ class Spending:
     def __post_init__(self) -> None:
         if self.limit is None and self.price is None:
             raise InputError("a mission needs a budget or a price")
-        if self.limit is not None and whole(self.limit, "budget") < 1:
-            raise InputError(f"budget must be at least 1, not {self.limit}")
+        if self.limit is not None:
+            object.__setattr__(self, "limit", whole(self.limit, "budget"))
+            if self.limit < 1:
+                raise InputError(f"budget must be at least 1, not {self.limit}")
         if self.price is not None and not (_is_number(self.price) and 0 <= self.price < inf):
             raise InputError(f"the price of an update must be a number of at least 0, not {self.price!r}")
         if self.price is not None:
@@ -158,9 +160,7 @@ class Spending:
 
     def check_times(self, times: Iterable[int], horizon: int) -> tuple[int, ...]:
         """Return update times as a tuple. Raises an `InputError` that names the first fault."""
-        if not isinstance(times, Iterable) or isinstance(times, str):
-            raise InputError(f"update times must be a list of whole numbers, not {times!r}")
-        times = tuple(whole(t, "an update time") for t in times)
+        times = whole_numbers(times)
         most = self.most(horizon)
         least = most if self.exact else int(self.first_is_forced)
         if not least <= len(times) <= most:
@@ -182,6 +182,17 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def whole_numbers(times: object) -> tuple[int, ...]:
+    """Return update times as plain ints. Raises `InputError` for anything else."""
+    try:
+        listed = () if isinstance(times, (str, bytes)) else tuple(times)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        listed = None
+    if listed is None or isinstance(times, (str, bytes)):
+        raise InputError(f"update times must be a list of whole numbers, not {shown(times)}")
+    return tuple(whole(t, "an update time") for t in listed)
+
+
 def whole(number: object, name: str) -> int:
     """Return a whole number as an int. Raises `InputError` for anything else."""
     try:
@@ -189,4 +200,4 @@ def whole(number: object, name: str) -> int:
             return index(number)  # pyright: ignore[reportArgumentType]
     except TypeError:
         pass
-    raise InputError(f"{name} must be a whole number, not {number!r}")
+    raise InputError(f"{name} must be a whole number, not {shown(number)}")

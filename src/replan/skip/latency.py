@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_word
 from replan.model.kernel import Indices, Kernel
 from replan.skip.propagation import Propagation
 
@@ -124,8 +124,7 @@ def describe_latency(update_steps: Any, meanwhile: str | None) -> str:
 
 def check_meanwhile(meanwhile: object) -> None:
     """Raise `InputError` if there is no such way to act while an update runs."""
-    if meanwhile not in get_args(Meanwhile):
-        raise InputError(f'meanwhile must be "go-on" or "wait", not {meanwhile!r}')
+    require_word(get_args(Meanwhile), meanwhile=meanwhile)
 
 
 def _is_whole(number: object) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import require_word
 from replan.model.combination import stack_kernels
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
@@ -173,8 +173,7 @@ def certain_rows(states: Indices, size: int) -> Any:
 
 def check_execution(execution: str) -> None:
     """Raise `InputError` if there is no execution of that name."""
-    if execution not in EXECUTIONS:
-        raise InputError(f'execution must be "map", "belief" or "localised", not {execution!r}')
+    require_word(EXECUTIONS, execution=execution)
 
 
 def make_propagation(

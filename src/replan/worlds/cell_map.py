@@ -24,6 +24,8 @@ from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
 from replan.worlds.map_file import UNKNOWN, OccupancyMap
 
+FARTHEST = 1e12
+"""Metres from the map's corner beyond which no place is told from others."""
 MOST_CELLS = 4_000_000
 _STAY = len(MOVES) - 1
 _QUANTILES = 41  # points a side by which a Gaussian is put on the cells
@@ -60,7 +62,9 @@ class CellMap:
             raise InputError(
                 f"cells of {cell:g} m are larger than the map of {extent[1]:g} x {extent[0]:g} m"
             )
-        rows, columns = np.maximum(np.ceil(extent / cell - 1e-6), 1).astype(int).tolist()
+        with np.errstate(over="ignore"):
+            sides = np.maximum(np.ceil(extent / cell - 1e-6), 1)
+        rows, columns = np.minimum(sides, MOST_CELLS + 1).astype(int).tolist()
         if rows * columns > MOST_CELLS:
             raise InputError(f"cells of {cell:g} m make a grid of {rows} x {columns}, which is too many")
         taken = occupancy.occupancy >= 50
@@ -86,7 +90,7 @@ class CellMap:
         u, v = np.moveaxis(
             _turned(np.asarray(positions, dtype=float) - self.origin[:2], -self.origin[2]), -1, 0
         )
-        inside = np.isfinite(u) & np.isfinite(v)
+        inside = np.maximum(np.abs(u), np.abs(v)) < FARTHEST
         column = np.floor(np.where(inside, u, -1.0) / self.cell + 1e-9).astype(np.int64)
         row = self.shape[0] - 1 - np.floor(np.where(inside, v, -1.0) / self.cell + 1e-9).astype(np.int64)
         inside &= (row >= 0) & (row < self.shape[0]) & (column >= 0) & (column < self.shape[1])

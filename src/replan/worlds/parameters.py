@@ -104,6 +104,13 @@ class FileParameters(Parameters):
         beside = None if self.file is None else Path(where).parent / self.file
         return self.model_copy(update={"file": str(beside)}) if beside and beside.exists() else self
 
+    @field_validator("file", check_fields=False)
+    @classmethod
+    def _name_of_a_file(cls, value: str | None) -> str | None:
+        if value is not None and "\0" in value:
+            raise ValueError("should be the name of a file")
+        return value
+
 
 class DatedParameters(Parameters):
     """Parameters with the date at which a mission begins."""

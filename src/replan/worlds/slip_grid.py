@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError, require_whole
+from replan.errors import InputError, read_array, require_whole, shown
 from replan.model.family import Family
 from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
+from replan.model.sizes import require_memory
 from replan.model.slip import slip_over_time
 from replan.model.world import World
 
@@ -65,18 +66,21 @@ def rover(
     require_whole(n=n)
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
-    slip = np.asarray(slip, dtype=float)
+    require_memory(20 * n**2, f"a grid of {n} x {n} cells")
+    slip = read_array("slip", slip)
+    if slip.ndim != 1 or not slip.size:
+        raise InputError(f"slip must be a number for each time, not of the shape {slip.shape}")
     goal = (n - 1, n - 1) if goal is None else goal
     start, goal = _cell("start", start, n), _cell("goal", goal, n)
     blocked = _blocked(n, obstacles, keep_free=(start, goal))
-    factor = np.ones(1) if terrain is None else np.asarray(terrain, dtype=float).reshape(-1)
+    factor = np.ones(1) if terrain is None else read_array("terrain", terrain).reshape(-1)
     kernel = slip_over_time((n, n), slip, factor, blocked=blocked)
     return World(
         horizon=len(slip),
         kernel=kernel,
         reward=constant(Reward(next_state=-distances(n, goal) / DISTANCE_SCALE)),
         start=start[0] * n + start[1],
-        stated_bounds=None if stated_bounds is None else np.asarray(stated_bounds, dtype=float),
+        stated_bounds=None if stated_bounds is None else read_array("drift bounds", stated_bounds),
         start_states=None if blocked is None else np.flatnonzero(~blocked),
         grid=(n, n),
         declared_successors=None if blocked is None else kernel(0).destinations(),
@@ -103,6 +107,8 @@ def distances(n: int, goal: tuple[int, int]) -> Array:
 def _blocked(
     n: int, obstacles: Iterable[tuple[int, int]], *, keep_free: Iterable[tuple[int, int]]
 ) -> np.ndarray | None:
+    if not isinstance(obstacles, Iterable):
+        raise InputError(f"obstacles must be a list of rows and columns, not {shown(obstacles)}")
     blocked = np.zeros((n, n), dtype=bool)
     for obstacle in obstacles:
         cell = _cell("obstacle", obstacle, n)
