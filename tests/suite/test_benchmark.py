@@ -6,6 +6,7 @@ import pytest
 from replan import InputError, make_rule, regret
 from replan.evaluation.exact import regret as exact_regret
 from replan.report.benchmark_tables import regret_table
+from replan.report.leaderboard import leaderboard_tables
 from replan.study.protocol import Bench, choose
 from replan.study.rule_source import RULES, find_rule
 from replan.suite import catalogue, suite_worlds
@@ -162,6 +163,19 @@ def test_a_robot_whose_updates_take_time_has_a_card_of_its_own(compute):
     without = {world.name for world in suite_worlds("test")} - {world.name for world in card.worlds}
     assert "nsbridge-1" in without, "its 9 steps have no room for 3 updates of 4 steps"
     assert regret_table(card).rows
+
+
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_a_card_without_some_worlds_or_columns_stands_beside_others(compute, execution):
+    prompt = make_card(find_rule("periodic"), {}, compute)
+    late = make_card(
+        find_rule("front-loaded"), {}, compute, robot=SuiteRobot(update_steps=4), executions=[execution]
+    )
+    partial = make_card(find_rule("back-loaded"), {}, compute, executions=[execution])
+    tables = {table.name: table for table in leaderboard_tables([prompt, late, partial])}
+    for name in ("floors", "totals-localised"):
+        assert "periodic" in tables[name].columns and late.name not in tables[name].columns
+    assert (partial.name in tables["totals-localised"].columns) == (execution == "localised")
 
 
 def test_a_robot_that_cannot_wait_in_any_world_is_refused(small_suite, compute, monkeypatch):

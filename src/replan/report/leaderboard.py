@@ -42,7 +42,7 @@ from replan.schedule.periodic import Even
 from replan.schedule.rule import RULES, Need
 from replan.skip.propagation import Execution
 from replan.suite.cards import Card
-from replan.suite.catalogue import BLIND, EXECUTIONS, VERSION, suite_worlds
+from replan.suite.catalogue import BLIND, EXECUTIONS, VERSION, SuiteRobot, suite_worlds
 from replan.suite.score import THRESHOLDS, performance_profile, world_groups
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def leaderboard_tables(cards: Sequence[Card]) -> list[Table]:
         tables.append(_blind_ranking("Cards of earlier versions of the suite", older, "earlier", [note]))
     return [
         *tables,
-        floor_table([card for card in blind if not _knows_ahead(card)]),
-        total_table([card for card in seeing if not _knows_ahead(card) and card.rule != Even.name]),
+        floor_table([card for card in blind if _is_totalled(card, BLIND)]),
+        total_table([card for card in seeing if _is_totalled(card, [LOCALISED]) and card.rule != Even.name]),
     ]
 
 
@@ -184,9 +184,11 @@ def _totals(cards: Sequence[Card], group: str, execution: Execution) -> list[flo
     ]
 
 
-def _knows_ahead(card: Card) -> bool:
-    """Return whether the rule knows more than what was seen."""
-    return card.forecast == "given" or not AHEAD.isdisjoint(card.needs)
+def _is_totalled(card: Card, executions: Sequence[Execution]) -> bool:
+    """Return whether totals may stand beside the floor's: of every world, and of what was seen by then."""
+    ahead = card.forecast == "given" or not AHEAD.isdisjoint(card.needs)
+    worlds = {(world.name, kind) for world in suite_worlds("test") for kind in executions}
+    return not ahead and card.robot.latency == SuiteRobot().latency and worlds <= card.regrets.keys()
 
 
 PROFILE = "Performance profile"
