@@ -23,12 +23,13 @@ from replan.worlds.parameters import FileParameters
 
 INTRODUCTION = """# When should the robot replan?
 
-Each orange mark is an update: the robot sees where it is, learns the dynamics and plans anew. In between it
-walks blind while the dynamics drift. Drag the marks, move them with the arrow keys, or type their times.
+Each orange mark is an update: the robot sees where it is, learns the dynamics and plans anew. In between the
+dynamics drift, and it walks blind unless *execution* lets it see where it is. Drag the marks, move them with the
+arrow keys, or type their times.
 """
 PATH = (
-    "One robot under these update times, always with the same luck, so that only the times make it go "
-    "another way. The regret above is exact: the average over all luck."
+    "One robot with these update times and always the same random numbers, so that only the times change "
+    "its way. The regret above is exact: the average over all random numbers."
 )
 STILL = 0.3  # seconds that the marks have to be still before a certificate is computed
 WIDTH, NARROW = 1000, 400  # of what lies along the horizon, on a phone; marks.html has the same
