@@ -1,5 +1,6 @@
 """Worlds from plain arrays, drift profiles by hand, and the checker."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from replan import (
     check_world,
     constant,
     evaluate,
+    evaluate_times,
     from_arrays,
     load_npz,
 )
@@ -313,3 +315,24 @@ def test_kernels_of_another_size_are_refused_with_their_time(size, execution):
     mission = Mission(world, Robot(planning_horizon=3, execution=execution), Spending.exactly(3))
     with pytest.raises(InputError, match=f"the kernel of time [3-7] has {states} states and {actions} act"):
         evaluate(mission, Periodic())
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ([0.2, 0.2, 0.2], "probabilities sum to 0.6, not 1, at t=0, s=0, a=0"),
+        ([0.0, 0.0, 0.0], "probabilities sum to 0, not 1, at t=0, s=0, a=0"),
+        ([1.5, -0.5, 0.0], "negative probability at t=0, s=0, a=0"),
+        ([1.0, np.nan, 0.0], "probability is not a number at t=0, s=0, a=0"),
+    ],
+)
+def test_a_world_of_rows_that_are_no_distributions_is_refused_and_has_no_regret(row, what):
+    right, wrong = (GeneralKernel.from_dense(np.tile(each, (3, 2, 1))) for each in ([1 / 3] * 3, row))
+    reward = Reward(next_state=np.arange(3.0))
+    with pytest.raises(InputError, match=re.escape(what)):
+        World(6, constant(wrong), constant(reward))
+    later = World(6, lambda t: wrong if t == 4 else right, constant(reward))
+    mission = Mission(later, Robot(planning_horizon=2), Spending.exactly(1))
+    with pytest.raises(InputError, match=re.escape(what.replace("t=0", "t=4"))):
+        evaluate_times(mission, [1])
+    assert str(check_world(later)[0]).startswith(what.split(" at")[0])

@@ -15,13 +15,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from replan.errors import InputError, require_whole
-from replan.model.general_kernel import GeneralKernel
+from replan.model.general_kernel import ROW_TOLERANCE, GeneralKernel
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
 from replan.model.world import World
 
-ROW_TOLERANCE = 1e-6
-"""Largest difference between 1 and the sum of an estimated row."""
 LATEST = 10_000_000
 """Of observations: a time in seconds is taken for a step otherwise, and estimators go from step to step."""
 EXACT_ROWS = 1e-12

@@ -10,7 +10,7 @@ import numpy as np
 from replan.errors import InputError, require, require_whole
 from replan.model.kernel import Indices, Kernel
 from replan.model.reward import Reward
-from replan.model.world import World
+from replan.model.world import CheckedKernels, World
 
 ROW_TOLERANCE = 1e-8
 DRIFT_TOLERANCE = 1e-9
@@ -60,7 +60,7 @@ def check_world(world: World, *, most: int = 20) -> list[Finding]:
     before: Kernel | None = None
     for t in range(world.horizon):
         try:
-            kernel = world.kernel(t)
+            kernel = world.kernel.sized(t) if isinstance(world.kernel, CheckedKernels) else world.kernel(t)
         except InputError as error:  # of another size
             found.append(Finding(str(error), t))
             break

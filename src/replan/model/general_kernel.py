@@ -12,6 +12,8 @@ from replan import _loops
 from replan.errors import InputError, read_array, shown
 from replan.model.kernel import MAP_TOLERANCE, Array, Indices, Kernel, first_best, in_bands
 
+ROW_TOLERANCE = 1e-6
+"""Largest difference between 1 and the sum of a row that is taken for rounding."""
 NO_REWARD, NO_VALUES = np.empty((0, 0)), np.empty(0)
 
 
@@ -123,6 +125,23 @@ class GeneralKernel:
     def most_successors(self) -> int:
         """Greatest number of states to which one action leads from one state."""
         return int((self.probabilities != 0).sum(axis=2).max())
+
+    @cached_property
+    def row_fault(self) -> tuple[str, int, int] | None:
+        """What is wrong with a row, and its state and action; None if all rows are distributions."""
+        probabilities = self.probabilities
+        sums = probabilities.sum(axis=2)
+        if probabilities.min() >= -ROW_TOLERANCE and (np.abs(sums - 1.0) <= ROW_TOLERANCE).all():
+            return None
+        for what, wrong in (
+            ("probability is not a number", ~np.isfinite(probabilities).all(axis=2)),
+            ("negative probability", (probabilities < -ROW_TOLERANCE).any(axis=2)),
+            ("probabilities sum to {:.9g}, not 1,", np.abs(sums - 1.0) > ROW_TOLERANCE),
+        ):
+            if wrong.any():
+                s, a = (int(index) for index in np.argwhere(wrong)[0])
+                return what.format(sums[s, a]), s, a
+        raise AssertionError("one of these is so")
 
     @property
     def is_merged(self) -> bool:

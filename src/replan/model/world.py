@@ -110,20 +110,33 @@ class Knowledge:
 
 
 @dataclass(frozen=True)
-class _SameSize:
-    """The kernels of a world, each with the states and actions of the first: compiled loops rely on it."""
+class CheckedKernels:
+    """The kernels of a world, each with the states and actions of the first, and distributions as rows.
+
+    Compiled loops rely on the one, every figure on the other.
+    """
 
     made: Callable[[int], Kernel]
     states: int
     actions: int
 
     @classmethod
-    def of(cls, made: Callable[[int], Kernel]) -> _SameSize:
+    def of(cls, made: Callable[[int], Kernel]) -> CheckedKernels:
+        """Make the kernels that a function of time returns."""
         if not callable(made) or not isinstance(first := made(0), Kernel):
             raise InputError("kernel must be a function of time that returns a Kernel")
         return cls(made, first.states, first.actions)
 
     def __call__(self, t: int) -> Kernel:
+        """Return the kernel of a time. Raises `InputError` if its size or a row is wrong."""
+        kernel = self.sized(t)
+        if isinstance(kernel, GeneralKernel) and (fault := kernel.row_fault) is not None:
+            what, s, a = fault
+            raise InputError(f"{what} at t={t}, s={s}, a={a}")
+        return kernel
+
+    def sized(self, t: int) -> Kernel:
+        """Return a kernel whose rows are not looked at."""
         kernel = self.made(t)
         if not isinstance(kernel, (SlipKernel, GeneralKernel, Kernel)):  # the protocol last: it takes long
             raise InputError(f"the kernel of time {t} is a {type(kernel).__name__}, not a Kernel")
@@ -168,8 +181,8 @@ class World:
             raise InputError(f"horizon must be at least 2, not {self.horizon}")
         for name in ("horizon", "start"):
             object.__setattr__(self, name, int(getattr(self, name)))
-        if not isinstance(self.kernel, _SameSize):
-            object.__setattr__(self, "kernel", _SameSize.of(self.kernel))
+        if not isinstance(self.kernel, CheckedKernels):
+            object.__setattr__(self, "kernel", CheckedKernels.of(self.kernel))
         if self.family is not None:
             require(Family, family=self.family)
         if not 0 <= self.start < self.states:
