@@ -119,6 +119,25 @@ def test_steps_of_an_update_that_cannot_be(capsys, steps, fault):
     assert fault in refused(capsys, "regret", "two-burst", "--rule", "periodic", "--update-steps", steps)
 
 
+@pytest.mark.parametrize(
+    ("steps", "fault"),
+    [
+        ('"2"', "'update_steps' must be a whole number of at least 0, or {steps: probability}, not '2'"),
+        ("1.5", "'update_steps' must be a whole number of at least 0, or {steps: probability}, not 1.5"),
+        ("{}", "'update_steps': the probabilities add up to 0, not 1"),
+        ("{ 1 = nan, 2 = 0.5 }", "'update_steps': the probability of 1 is nan, not 0 to 1"),
+        ("{ 1 = true }", "'update_steps': the probability of 1 is True, not 0 to 1"),
+        ('{ 1 = "0.5", 2 = 0.5 }', "'update_steps': the probability of 1 is '0.5', not 0 to 1"),
+    ],
+)
+def test_steps_of_an_update_in_a_file_that_cannot_be(capsys, tmp_path, steps, fault):
+    setting, study = tmp_path / "setting.toml", tmp_path / "study.toml"
+    setting.write_text(f"update_steps = {steps}\n{ROVER.format(n=4, horizon=10)}")
+    study.write_text(f'settings = ["two-burst"]\nrules = ["even"]\nupdate_steps = [{steps}]')
+    assert fault in refused(capsys, "regret", setting, "--rule", "periodic")
+    assert fault in refused(capsys, "run", study)
+
+
 def test_updates_that_never_arrive(capsys):
     asked = "thin-ice-medium", "--rule", "last-moment", "--execution", "localised", "--update-steps", 40
     assert "updates of 40 steps never arrive in 40 steps" in refused(capsys, "regret", *asked)

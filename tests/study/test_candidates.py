@@ -132,6 +132,18 @@ def test_equal_schedules_are_found_once(mission):
     assert any({LazyValue(1e9), LazyValue(2e9)} <= set(each) for each in found.values())
 
 
+@pytest.mark.parametrize("steps", [0, 2, 5])
+def test_with_a_price_alone_the_candidates_are_those_of_budgets_that_fit(mission, steps):
+    priced = Mission(mission.world, replace(mission.robot, update_steps=steps), Spending.at_price(0.1))
+    expected = [
+        rule
+        for budget in (1, 2, 4, 8)
+        if 1 + (budget - 1) * max(steps, 1) < 16
+        for rule in candidates("lazy-value", priced.with_spending(Spending.exactly(budget)))
+    ]
+    assert candidates("lazy-value", priced) == list(dict.fromkeys(expected))
+
+
 @pytest.mark.parametrize("execution", ["map", "localised"])
 @pytest.mark.parametrize("name", ["drift-threshold", "best-offset"])
 def test_rules_that_make_the_same_updates_whatever_the_drawn_steps_are_measured_once(

@@ -72,7 +72,8 @@ def read_durations(update_steps: Any) -> Durations:
     for steps, probability in update_steps.items():
         if not _is_whole(steps):
             raise InputError(f"update_steps: {steps!r} is not a whole number of at least 0")
-        if not isinstance(probability, (int, float)) or not 0 <= probability <= 1:
+        number = isinstance(probability, (int, float)) and not isinstance(probability, bool)
+        if not number or not 0 <= probability <= 1:
             raise InputError(f"update_steps: the probability of {steps} is {probability!r}, not 0 to 1")
     if not isclose(total := sum(update_steps.values()), 1.0, abs_tol=1e-9):
         raise InputError(f"update_steps: the probabilities add up to {total:.9g}, not 1")
@@ -84,7 +85,8 @@ def as_durations(value: Any) -> Any:
     if isinstance(value, str):
         if not set(value) & {":", ","}:
             return _number(value.strip(), int)
-        pairs = [part.partition(":")[::2] for part in value.split(",")]
+        parts = [part.partition(":") for part in value.split(",")]
+        pairs = [(steps, _number(probability, float)) for steps, _, probability in parts]
     elif isinstance(value, Mapping):
         pairs = list(value.items())
     else:
@@ -94,8 +96,14 @@ def as_durations(value: Any) -> Any:
         steps = _number(text, int)
         if steps in found:
             raise InputError(f"update_steps: the probability of {steps} is given twice")
-        found[steps] = _number(probability, float)
+        found[steps] = probability
     return found
+
+
+def check_steps(value: Any) -> Any:
+    """Return `update_steps` in the data of a setting. Raises `InputError` if they are a text or wrong."""
+    read_durations(as_durations(value) if isinstance(value, Mapping) else value)
+    return value
 
 
 def plain_steps(text: str) -> Any:

@@ -48,7 +48,8 @@ def candidates(name: str, mission: Mission, *, search: Search = "paper") -> list
         return list(registered_rule(name).candidates()) or [make_rule(name)]
     if mission.spending.limit is not None:
         return _CANDIDATES[name](mission, search)
-    budgets = [2**k for k in range(mission.horizon.bit_length()) if 2**k < mission.horizon]
+    most = mission.spending.room(mission.horizon)
+    budgets = [2**k for k in range(most.bit_length())]
     spending = [mission.spending.as_budget(budget) for budget in budgets]
     found = (_CANDIDATES[name](mission.with_spending(each), search) for each in spending)
     return list(dict.fromkeys(chain.from_iterable(found)))

@@ -24,7 +24,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 import replan.study.measures  # noqa: F401  (registers the measures)
 from replan.errors import InputError
 from replan.results.measure import Measure
-from replan.skip.latency import Meanwhile
+from replan.skip.latency import Meanwhile, check_steps
 from replan.skip.propagation import Execution
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
@@ -85,6 +85,11 @@ class Block(StrictModel):
     @classmethod
     def _named_forecasts(cls, value: Any) -> Any:
         return [named_forecast(each) for each in value] if isinstance(value, list) else value
+
+    @field_validator("update_steps", mode="before")
+    @classmethod
+    def _known_steps(cls, value: Any) -> Any:
+        return [check_steps(each) for each in value] if isinstance(value, list) else value
 
     @field_validator("seeds", mode="before")
     @classmethod

@@ -187,6 +187,8 @@ def one_line(error: ValidationError, *, known: Iterable[str] = ()) -> str:
     message = fault["msg"].rstrip(".")
     for word in ("Value error, ", "Input ", "List ", "Tuple ", f"{path[-1]} " if path else ""):
         message = message.removeprefix(word)
+    if path and message.startswith(f"{path[-1]}: "):
+        return f"{key!r}{message.removeprefix(str(path[-1]))}"
     complete = ", not " in message or (kind == "value_error" and isinstance(value, (dict, list)))
     shown = "" if complete else f", not {value!r}"
     return f"{key!r} {message}{shown}" if key else message

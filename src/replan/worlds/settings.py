@@ -22,7 +22,7 @@ from replan.forecast.base import Forecast, Frozen
 from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.spending import Spending
-from replan.skip.latency import Meanwhile, as_durations, read_durations
+from replan.skip.latency import Meanwhile, as_durations, check_steps
 from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
 from replan.worlds.parameters import (
@@ -75,12 +75,10 @@ class Setting(WorldParameters):
     meanwhile: Meanwhile | None = None
     """Acting while an update runs: go-on with the old plan, or wait; left out, go-on."""
 
-    @field_validator("update_steps")
+    @field_validator("update_steps", mode="before")
     @classmethod
     def _known_steps(cls, value: Any) -> Any:
-        if value is not None:
-            read_durations(as_durations(value))
-        return value
+        return value if value is None else check_steps(value)
 
     @property
     def latency(self) -> dict[str, Any]:
