@@ -115,7 +115,7 @@ def fly(
     picture: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("flight.png"),
     seed: SeedOption = 0,
 ) -> FlightAnswer:
-    """Fly one layout and end in a picture."""
+    """Fly one layout and draw the flight."""
     if cuts not in (1, 3):
         raise InputError(f"--cuts must be 1 or 3, not {cuts}")
     if backend is not None and link is not None:

@@ -166,7 +166,7 @@ class Explanation(CommandAnswer):
 def explain(
     mission: MissionOptions, rule: RuleOptions, output: Output, verbose: VerboseOption = False
 ) -> Explanation:
-    """Split regret into the cost of not seeing the state, of the stale plan and of the wrong model."""
+    """Split regret by cause: the state not seen, the stale plan, the wrong model, updates that take time."""
     from replan.evaluation.decomposition import decompose
 
     named = NamedMission.from_options(mission)
