@@ -165,3 +165,9 @@ def test_a_file_that_cannot_be_written_is_named(capsys, tmp_path, name):
 def test_nothing_is_made_where_there_is_no_run_to_export(capsys, tmp_path, form):
     assert "holds no run" in refused(capsys, "export", tmp_path / "missing", "--format", form)
     assert not list(tmp_path.iterdir())
+
+
+def test_compare_asks_for_its_folder_before_it_computes(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    asked = "compare", "periodic", "--settings", "two-burst", "--out", tmp_path / "file" / "page"
+    assert f"cannot write to {tmp_path}" in refused(capsys, *asked)

@@ -133,6 +133,7 @@ def compare(
     """Print the regret of every rule on every setting, with parameters that validation chooses there."""
     names = _names(settings)
     _require_rules(rules, load_setting(names[0]), robot)
+    output_folder(out)  # before anything is computed
     forecast, vary = robot.forecast_parameters(), {key: [value] for key, value in spending.given().items()}
     study = definition.parse_study(
         {
