@@ -6,8 +6,14 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from benchmarks import __main__ as bench
+from benchmarks.past_schedules import Intervals, schedules
+
+from replan import Mission, Robot, Spending
+from replan.evaluation.exact import evaluate_times
+from tiny_worlds import random_world
 
 ROWS = {
     "planning": [{"what": "a plan", "ours_seconds": 0.002, "peer": "theirs", "peer_seconds": 0.01}],
@@ -84,3 +90,13 @@ def test_a_topic_can_be_run_alone(page, capsys):
 def test_an_unknown_topic_is_one_line(page):
     with pytest.raises(SystemExit, match="unknown topic 'walking': planning, running"):
         bench.main(["walking"])
+
+
+@pytest.mark.parametrize("budget", [2, 3, 4])
+def test_schedules_of_past_schedules_have_the_returns_of_exact_evaluation(budget):
+    world = random_world(np.random.default_rng(budget), horizon=7)
+    robot = Robot(planning_horizon=3, execution="belief")
+    mission = Mission(world, robot, Spending.exactly(budget))
+    listed = schedules(7, budget)
+    expected = [evaluate_times(mission, times).expected_return for times in listed]
+    np.testing.assert_allclose(Intervals.of(mission).returns(world.start, budget), expected, atol=1e-9)
