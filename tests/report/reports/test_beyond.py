@@ -105,6 +105,7 @@ def test_the_second_table_has_the_causes_of_every_rules_regret(run):
         shares = [int(share) for share in cell.split(" / ")]
         assert len(shares) == 3 and sum(shares) == pytest.approx(100, abs=1)
         assert shares[0] > 90
+        assert "-0" not in cell.split(" / ")
 
 
 def test_the_study_that_comes_with_replan_holds_the_papers_settings_and_those_of_stale_plans():

@@ -68,7 +68,7 @@ def causes_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
 def _shares(record: Mapping[str, Any]) -> str:
     whole, causes = record["exact_regret"], record["decomposition"]
     shares = [causes[name] / whole if whole > 0 else 0.0 for name in ("state", "plan", "model")]
-    return " / ".join(f"{100 * share:.0f}" for share in shares)
+    return " / ".join(f"{100 * share:z.0f}" for share in shares)
 
 
 REPORTS["certificates"].tables["certificates"] = lambda run, beside: certificate_table(run)
