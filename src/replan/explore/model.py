@@ -90,14 +90,14 @@ def make_scene(setting: Setting, execution: Execution = "map") -> Scene:
     )
 
 
-def make_view(scene: Scene, times: Sequence[int], *, seed: int = 0) -> View:
+def make_view(scene: Scene, times: Sequence[int]) -> View:
     """Return the exact regret of the times, the loss of every step, and one robot's path."""
     mission = scene.mission
     times = mission.check_times(times)
     rule = FixedTimes(times)
     expected_return, steps = from_start(mission, rule, scene.best)
     oracle_return = float(scene.best.values[0][mission.world.start])
-    trace = run_agent(mission, rule, seed=seed)
+    trace = run_agent(mission, rule)
     return View(times, oracle_return - expected_return, oracle_return, steps, trace)
 
 
@@ -106,11 +106,11 @@ def best_times(scene: Scene) -> Optimum:
     return optimum(scene.mission)
 
 
-def rule_view(scene: Scene, name: str, *, seed: int = 0) -> RuleView:
+def rule_view(scene: Scene, name: str) -> RuleView:
     """Return the times and regret of a rule with the hyper-parameters that validation chooses."""
     choice = choose(Bench(scene.mission), name)
     rule = choice.rule
-    times = run_agent(scene.mission, rule, seed=seed).times
+    times = run_agent(scene.mission, rule).times
     regret = exact_regret(scene.mission, rule, best=scene.best)
     chosen = {} if choice.validation_regret is None else parameters(rule)
     return RuleView(name, times, regret, chosen)

@@ -113,12 +113,10 @@ class Family:
         )
 
     @classmethod
-    def of_one_slip(cls, kernel: SlipKernel, *, values: int = VALUES) -> Self:
+    def of_one_slip(cls, kernel: SlipKernel) -> Self:
         """Return the exact family of a grid whose slip is the same in all cells, from 0 to 1."""
         words = "the kernel is one slip for the whole grid; its slip law and walls are known and stay"
-        return cls.of_mixtures(
-            words, kernel.with_slip(0.0), kernel.with_slip(1.0), name="slip", values=values
-        )
+        return cls.of_mixtures(words, kernel.with_slip(0.0), kernel.with_slip(1.0), name="slip")
 
     @property
     def moving(self) -> Family:
