@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -121,7 +122,7 @@ def _written(
     drawn = drawings(shown, past=beside, beyond=beyond)
     begun = [engine.start(setting_view, *each) for each in drawn]
     doing("writing tables and figures")
-    tables = write_reproduction(run, folder, beside={} if past is None else {PAST: past}, figures=figures)
+    tables = write_reproduction(replace(run, beside=past), folder, figures=figures)
     more = [table for each in flown if each is not None for table in table_3(each)]
     views = _finished(begun, [name for name, *_ in drawn], doing)
     write_page(shown, folder, past=beside, beyond=beyond, more=more, views=views)

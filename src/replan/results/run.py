@@ -35,6 +35,8 @@ class Run:
         Data of what was run in place of a setting, such as flights, by name.
     returns : mapping
         Sampled returns `(N,)` by the record's `cell`.
+    beside : Run, optional
+        A run of another study on the same settings, whose results tables may show in addition.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Run:
     settings: Mapping[str, Setting]
     data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     returns: Mapping[int, Array] = field(default_factory=dict, repr=False)
+    beside: Run | None = field(default=None, repr=False)
 
     @property
     def rules(self) -> list[str]:

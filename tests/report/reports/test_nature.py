@@ -62,7 +62,7 @@ def test_totals_are_sums_over_missions_and_scores_lie_between_even_spacing_and_t
     assert score(found, "belief", "frozen", "lookahead", 2) == pytest.approx(
         (even - expected["lookahead"]) / (even - best)
     )
-    table, saved = nature_tables(run, {})
+    table, saved = nature_tables(run)
     assert "Total exact regret of 2 missions" in table.notes[0]
     assert ("belief", "frozen", "periodic") in [row[:3] for row in table.rows]
     assert {row[:2] for row in saved.rows} == {("belief", "lookahead"), ("localised", "last-moment")}
@@ -87,7 +87,7 @@ def test_forecasts_stand_side_by_side(tmp_path):
     common = {"settings": settings, "executions": ["belief"], "rules": ["periodic", "lookahead"]}
     frozen = {"measure": ["exact", "optimum"], "forecasts": ["frozen"]}
     run = computed(common | {"blocks": [frozen, {"forecasts": [there, "given"]}]}, tmp_path / "run")
-    shown, worse = forecasts_tables(run, {})
+    shown, worse = forecasts_tables(run)
     rows = {row[:3]: row[3] for row in shown.rows}
     assert "(" not in rows["belief", "frozen", "periodic"]
     assert "(" in rows["belief", "given", "periodic"], "even spacing on another forecast has a score"

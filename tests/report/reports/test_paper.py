@@ -64,12 +64,12 @@ def test_validation_and_held_out_seeds_are_disjoint(run):
 
 
 def test_the_docs_show_the_tables_that_are_computed(run, past):
-    for name, table in (("table1", table_1(run, {"lookahead": past})), ("table2", table_2(run))):
+    for name, table in (("table1", table_1(replace(run, beside=past))), ("table2", table_2(run))):
         assert (ROOT / "docs" / "tables" / f"{name}.md").read_text() == table.markdown()
 
 
 def test_table_1_shows_the_papers_figure_ours_sampled_ours_exact_and_the_ties(run, two_burst):
-    table = table_1(run, {})
+    table = table_1(run)
     paper, sampled, exact = table.cells[3:6]
     assert paper[0].text == "two-burst (12/50/7/4)"
     assert [row[1].text for row in (paper, sampled, exact)] == ["paper", "sampled", "exact"]
@@ -81,7 +81,7 @@ def test_table_1_shows_the_papers_figure_ours_sampled_ours_exact_and_the_ties(ru
 
 
 def test_table_1_ends_with_look_ahead_the_best_possible_and_acting_on_the_belief(run, past):
-    table = table_1(run, {"lookahead": past})
+    table = table_1(replace(run, beside=past))
     assert list(table.columns[-2:]) == ["lookahead", "best possible"]
     rows = {row[1].text: row for row in table.cells[4:8]}
     assert list(rows) == ["paper", "sampled", "exact", "belief"] and rows["paper"][0].text.startswith(
@@ -97,7 +97,7 @@ def test_table_1_ends_with_look_ahead_the_best_possible_and_acting_on_the_belief
 
 def test_page_and_docs_say_the_same_numbers_as_the_table(run, past, tmp_path):
     """Every exact figure of Table 1 stands in the page, and the headline follows from them."""
-    table = table_1(run, {"lookahead": past})
+    table = table_1(replace(run, beside=past))
     text = write_page(replace(run, settings={}), tmp_path, past=past).read_text()  # tables alone
     (shown,) = re.findall(r'<table id="regrets".*?</table>', text, re.DOTALL)
     rows = dict(re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', shown, re.DOTALL))
@@ -123,7 +123,7 @@ def test_page_and_docs_say_the_same_numbers_as_the_table(run, past, tmp_path):
 
 
 def test_it_says_plainly_where_the_adaptive_rule_does_not_win(run):
-    notes = table_1(run, {}).notes
+    notes = table_1(run).notes
     for rival in ("best-offset", "drift-threshold"):
         (note,) = [note for note in notes if f"beat {rival}" in note]
         loses = [row[0] for row in by_rule(run).rows if rival in as_good(by_rule(run), row)]

@@ -26,8 +26,8 @@ Tables = dict[str, list[Table]]
 EQUAL = "-equal"
 """End of the names of studies in which every rule has equally many candidates."""
 
-TableMaker = Callable[..., Table | list[Table]]
-"""Makes a table, or several, of a run and of other runs by name that may stand beside it."""
+TableMaker = Callable[[Run], Table | list[Table]]
+"""Makes a table, or several, of a run."""
 Maker = TypeVar("Maker", bound=TableMaker)
 FigureMaker = Callable[[Run, Path], object]
 """Draws a run into a folder."""
@@ -67,18 +67,13 @@ def reports() -> Mapping[str, Report]:
     return REPORTS
 
 
-def write_reproduction(
-    run: Run, folder: Path, *, beside: Mapping[str, Run] | None = None, figures: bool = True
-) -> Tables:
-    """Write the tables of a study, its cells as CSV and its figures; returns the tables.
-
-    `beside` are other studies by name, which tables may show in addition.
-    """
+def write_reproduction(run: Run, folder: Path, *, figures: bool = True) -> Tables:
+    """Write the tables of a study, its cells as CSV and its figures; returns the tables."""
     study = run.name.removesuffix(EQUAL)
     end, report = run.name.removeprefix(study), reports()[study]
     tables: Tables = {}
     for file, make in report.tables.items():
-        made = make(run, beside or {})
+        made = make(run)
         tables[file] = made if isinstance(made, list) else [made]
         write_tables(folder, f"{file}{end}", tables[file])
     lines = [csv_line(record) for record in run.records]

@@ -20,7 +20,7 @@ def regrets(run: Run) -> Pivot:
 
 
 @table_of("beyond", "beyond")
-def regret_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def regret_table(run: Run) -> Table:
     """Return exact regret of every rule beside the best that exists, and its ratio to that."""
     found = regrets(run)
     rules = [rule for rule in found.columns if rule != BEST_POSSIBLE]
@@ -49,7 +49,7 @@ def regret_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
 
 
 @table_of("beyond", "beyond-parts")
-def causes_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def causes_table(run: Run) -> Table:
     """Return the causes of every rule's regret."""
     measured = [record for record in run.records if record["rule"] != BEST_POSSIBLE]
     found = pivot(measured, ["setting", "execution"], "rule", _shares)
@@ -71,7 +71,7 @@ def _shares(record: Mapping[str, Any]) -> str:
     return " / ".join(f"{100 * share:z.0f}" for share in shares)
 
 
-REPORTS["certificates"].tables["certificates"] = lambda run, beside: certificate_table(run)
+REPORTS["certificates"].tables["certificates"] = certificate_table
 REPORTS["certificates"].figures.append(
     lambda run, folder: save(certificate_figure(run), folder, "certificates")
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -54,7 +53,7 @@ def in_words(forecast: str) -> str:
 
 
 @table_of("forecast", "forecast")
-def forecast_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def forecast_table(run: Run) -> Table:
     """Return the regret of every rule by what the robot expects."""
     found = regrets(run)
     forecasts = (*RIGHT, *(with_error(error) for error in ERRORS if error), *LATE)
@@ -77,7 +76,7 @@ def forecast_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
 
 
 @table_of("forecast", "forecast-totals")
-def totals_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def totals_table(run: Run) -> Table:
     """Return totals over the settings with forecasts made wrong, as multiples of that of `frozen`."""
     found = regrets(run)
     forecasts = dict.fromkeys(forecast for row, forecast in found.records if row[2] in RULES)

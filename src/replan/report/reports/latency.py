@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,7 +70,7 @@ def totals(records: Iterable[Record]) -> Totals:
 
 @table_of("latency", "latency")
 @table_of("latency-suite", "latency-suite")
-def latency_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def latency_table(run: Run) -> Table:
     """Return the sum of exact regrets by kind of world, execution, meanwhile, rule and steps."""
     steps = sorted({steps_of(record) for record in run.records})
     rows, counts = [], []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from replan.estimate.drift_bounds import MISSPECIFICATIONS
 from replan.report.reports import table_of
@@ -39,7 +39,7 @@ def _rows(
 
 
 @table_of("learning", "learning")
-def learned_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def learned_table(run: Run) -> Table:
     """Return sampled regret by estimator."""
     right = [record for record in _learned(run) if record["stated_bounds"] == "right"]
     blind = [name for name in ESTIMATORS if name not in FOR_LOCALISED]
@@ -59,7 +59,7 @@ def learned_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
 
 
 @table_of("learning", "learning-bounds")
-def bounds_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def bounds_table(run: Run) -> Table:
     """Return exact regret by the drift bounds that the rule is given."""
     found = pivot(run.records, ["setting", "rule"], "stated_bounds", "exact_regret")
     return Table(
@@ -75,7 +75,7 @@ def bounds_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
 
 
 @table_of("learning", "learning-told")
-def stated_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def stated_table(run: Run) -> Table:
     """Return sampled regret by the drift bounds that the estimator is given."""
     learned = [
         record

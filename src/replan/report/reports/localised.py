@@ -61,7 +61,7 @@ def labels(run: Run, wanted: Callable[[Record], bool]) -> list[str]:
 
 
 @table_of("localised", "localised")
-def budget_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def budget_table(run: Run) -> Table:
     """Return the total exact regret of every rule by budget, and its updates where there is no limit."""
     budgets = sorted({int(value) for key, value in map(varied, run.records) if key == "budget" and value})
     regrets = {budget: totals(run, "exact_regret", of_budget(budget)) for budget in budgets}
@@ -101,7 +101,7 @@ def kind_and_limit(record: Record) -> tuple[str, str]:
 
 
 @table_of("localised-suite", "localised-suite")
-def suite_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def suite_table(run: Run) -> Table:
     """Return the total exact regret by family, rule and budget; of a grid its best point in each cell."""
     sums: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for record in run.records:
@@ -139,7 +139,7 @@ def _with_updates(regret: float, updates: float, worlds: int) -> str:
 
 
 @table_of("localised", "localised-prices")
-def price_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def price_table(run: Run) -> Table:
     """Return regret, updates and both together where updates have a price."""
     rows = []
     priced = [record for record in run.records if varied(record)[0] == "price"]
@@ -161,7 +161,7 @@ def price_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
 
 
 @table_of("localised", "localised-estimates")
-def estimate_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def estimate_table(run: Run) -> Table:
     """Return sampled regret and updates by what the robot knows between its updates."""
     sampled = [record for record in run.records if record["sampled_regret"] is not None]
     settings = list(dict.fromkeys(record["setting"] for record in sampled))
@@ -187,7 +187,7 @@ def estimate_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
 
 
 @table_of("localised-learned", "localised-learned")
-def learned_table(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def learned_table(run: Run) -> Table:
     """Return sampled regret and updates on an estimate beside those on the tracked kernel, by family."""
     missions: dict[tuple[str, str, str], list[tuple[Record, Record]]] = {}
     tracked = {record["setting"]: record for record in run.records if record["estimator"] == TRACKED}

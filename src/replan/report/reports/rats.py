@@ -7,7 +7,7 @@ a snapshot assumes that P_t stays. The one on the future knows P_t, P_{t+1}, ...
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,6 +161,6 @@ def _merged(found: Pivot, budgets: Sequence[int]) -> Iterator[tuple[str, ...]]:
 
 
 @table_of("rats", "rats")
-def rats_tables(run: Run, beside: Mapping[str, Run]) -> list[Table]:
+def rats_tables(run: Run) -> list[Table]:
     """Return the published planners and the budgets."""
     return [published_table(), budget_table(run)]

@@ -118,7 +118,7 @@ SIDE = GRID * CELL_SIZE
 @table_of("table3", "table3")
 @table_of("table3-report", "table3-report")
 @table_of("table3-late", "table3-late")
-def table_3(run: Run, beside: Mapping[str, Run] | None = None) -> list[Table]:
+def table_3(run: Run) -> list[Table]:
     """Return one table for each density."""
     flown = [record for record in run.records if record.get("flights") is not None]
     return [
