@@ -1,4 +1,4 @@
-"""A second start begins a new mission, an agent has T steps, a saved filter keeps what it has not moved yet."""
+"""A second start begins a new mission, an agent has T steps, a saved filter keeps what it has not moved."""
 
 import numpy as np
 import pytest
