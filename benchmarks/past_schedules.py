@@ -2,9 +2,10 @@
 
 `python -m benchmarks.past_schedules [tune|test] [EVERY]` prints total exact regret, score and number of
 worlds worse than even spacing, for blind robots on their belief that expect no change, over the suite's
-flights of a part, or every so many of them. "Past" are the times that are best on average over what eight
-stretches of the past would have brought, chosen for each flight. "Hindsight" are the times that are best in
-total over all flights: no times that are the same for all flights do better.
+flights of a part, or every so many of them. "Past" are the times that are best on average over the futures of
+`Archive(8)` at the first update, chosen for each flight: what eight stretches of the past would have brought,
+and no change. "Hindsight" are the times that are best in total over all flights: no times that are the same
+for all flights do better.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def schedules(horizon: int, budget: int) -> list[tuple[int, ...]]:
 
 
 def past_evolutions(mission: Mission) -> Sequence[KernelAt]:
-    """Return what stretches of the past would have brought, from the kernel at the start on."""
+    """Return what stretches of the past would have brought, and no change, from the kernel at the start on."""
     forecast = Archive(EVOLUTIONS).informed_by(mission.world.knowledge, None)
     expecting = replace(mission, robot=replace(mission.robot, forecast=forecast))
     return [future.kernel for future in expecting.update(1).futures]
