@@ -96,7 +96,7 @@ def schedules(horizon: int, budget: int) -> list[tuple[int, ...]]:
 
 
 def past_evolutions(mission: Mission) -> Sequence[KernelAt]:
-    """Return what stretches of the past would have brought, and no change, from the kernel at the start on."""
+    """Return what stretches of the past would have brought from the start on, and no change."""
     forecast = Archive(EVOLUTIONS).informed_by(mission.world.knowledge, None)
     expecting = replace(mission, robot=replace(mission.robot, forecast=forecast))
     return [future.kernel for future in expecting.update(1).futures]
