@@ -1,6 +1,6 @@
 """Certificates: what one takes, after the fact and in advance, with one slip and without.
 
-Run `python -m benchmarks certify` for this topic alone. Nobody else computes one, so there is no peer.
+Run `python -m benchmarks certify` for this topic only. Nobody else computes one, so there is no peer.
 """
 
 from __future__ import annotations

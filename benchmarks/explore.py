@@ -1,6 +1,6 @@
 """The explorer: what moving one update takes, until the page has all that it shows at once.
 
-Run `python -m benchmarks explore` for this topic alone. The peer makes the world anew for every move.
+Run `python -m benchmarks explore` for this topic only. The peer makes the world anew for every move.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Look-ahead and the optimum: what they take, how that grows, and what their approximations cost.
 
-Run `python -m benchmarks lookahead` for this topic alone. The peer is the same dynamic programme written with
+Run `python -m benchmarks lookahead` for this topic only. The peer is the same dynamic programme written with
 dense matrices in NumPy, one update time after the other, nothing pruned or shared.
 """
 

@@ -1,11 +1,11 @@
 """How close times that are fixed in advance come in measured wind.
 
 `python -m benchmarks.past_schedules [tune|test] [EVERY]` prints total exact regret, score and number of
-worlds worse than even spacing, for blind robots on their belief that expect no change, over the suite's
-flights of a part, or every so many of them. "Past" are the times that are best on average over the futures of
-`Archive(8)` at the first update, chosen for each flight: what eight stretches of the past would have brought,
-and no change. "Hindsight" are the times that are best in total over all flights: no times that are the same
-for all flights do better.
+worlds worse than even spacing, for blind robots on their belief that expect no change, over every EVERY-th of
+the suite's flights of a part. "Past" are the times that are best on average over the futures of `Archive(8)`
+at the first update, chosen for each flight: what eight stretches of the past would have brought, and no
+change. "Hindsight" are the times that are best in total over all flights: no times that are the same for all
+flights do better.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def past_evolutions(mission: Mission) -> Sequence[KernelAt]:
 
 
 def main(part: str = "test", every: str = "1") -> None:
-    """Print the table for every so many flights of a part."""
+    """Print the table for every EVERY-th flight of a part."""
     regrets = {budget: [] for budget in BUDGETS}
     chosen = {budget: [] for budget in BUDGETS}
     floors = []

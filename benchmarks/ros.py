@@ -1,6 +1,6 @@
 """Nav2's question over DDS: how much later does the answer come with a decision in it?
 
-Run `python -m benchmarks ros` for this topic alone. The peer is the same service answered with a constant, in
+Run `python -m benchmarks ros` for this topic only. The peer is the same service answered with a constant, in
 a process of its own as well; medians of calls in turns. An update's own work is timed apart, without DDS.
 """
 

@@ -1,4 +1,4 @@
-"""What a regret means: its place on the scale of a mission, and regret against the budget.
+"""The scale of a regret in its mission, and regret against the budget.
 
 On the scale the oracle is at 0 and a robot that never updates at 1; between them are the best possible and
 evenly spaced updates.

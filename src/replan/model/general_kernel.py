@@ -128,7 +128,7 @@ class GeneralKernel:
 
     @cached_property
     def row_fault(self) -> tuple[str, int, int] | None:
-        """What is wrong with a row, and its state and action; None if all rows are distributions."""
+        """The fault of the first row that is no distribution, its state and action; None without a fault."""
         probabilities = self.probabilities
         sums = probabilities.sum(axis=2)
         if probabilities.min() >= -ROW_TOLERANCE and (np.abs(sums - 1.0) <= ROW_TOLERANCE).all():

@@ -28,7 +28,7 @@ from replan.skip.propagation import Execution, Propagation, make_propagation
 
 
 class PossibleUpdate(Protocol):
-    """What an update that is made now would put in force."""
+    """The plan and the futures that an update made now would put in force."""
 
     @property
     def plan(self) -> Plan:
@@ -48,7 +48,7 @@ class PossibleUpdate(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RunningEstimate:
-    """What a localised robot holds for the kernel now, and the update that it could make of it."""
+    """A localised robot's estimate of the present kernel, and the update that it could make of it."""
 
     kernel: Kernel = field(repr=False)
     """The estimate, of the kernel of the step before."""
@@ -125,7 +125,7 @@ class Context:
     cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     """Results that a rule keeps for as long as the update at tau is in force."""
     latency: Latency = INSTANT
-    """How long updates take, and what the robot does meanwhile."""
+    """The steps that updates take, and the action meanwhile."""
     arrival: int = 0
     """Time from which on the plan of tau is in force: tau plus the steps that its update takes."""
     estimated_at: int | None = None

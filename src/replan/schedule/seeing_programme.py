@@ -60,7 +60,7 @@ class SeeingProblem:
     price: float = 0.0
     """Price of an update."""
     latency: Latency = INSTANT
-    """How long updates take, and what the robot does meanwhile."""
+    """The steps that updates take, and the action meanwhile."""
 
     def made(self, time: int, before: PlanName, steps: int = 0) -> PlanName:
         """Return the plan that an update makes while another plan is in force."""

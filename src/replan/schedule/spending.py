@@ -21,7 +21,7 @@ FIRST_UPDATE = 1
 
 @dataclass(frozen=True)
 class Spending:
-    """How many updates a mission makes, and what each of them costs.
+    """The number of updates that a mission may make, and the cost of each.
 
     Use `Spending.exactly`, `Spending.at_most` or `Spending.at_price`.
 

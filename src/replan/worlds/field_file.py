@@ -25,7 +25,7 @@ M_PER_S |= {"cm s-1": 0.01, "cm/s": 0.01, "km/h": 1 / 3.6, "km h-1": 1 / 3.6}
 M_PER_S |= {"knot": 0.514444, "knots": 0.514444, "kt": 0.514444}
 METRES = {"": 1.0, "m": 1.0, "metre": 1.0, "metres": 1.0, "meter": 1.0, "meters": 1.0, "km": 1000.0}
 DIRECTIONS = {"east": ("eastward", ("u", "uo", "u10")), "north": ("northward", ("v", "vo", "v10"))}
-"""How standard names of velocities begin, and usual names of their variables."""
+"""The beginnings of standard names of velocities, and usual names of their variables."""
 AXES = {
     "time": ("T", ("time",), ("time", "t")),
     "y": ("Y", ("latitude", "projection_y_coordinate"), ("lat", "latitude", "y")),

@@ -26,7 +26,7 @@ class VectorField:
     """A vector field over time."""
 
     name: str
-    """Where it comes from, for messages."""
+    """Its origin, for messages."""
     times: Array = field(repr=False)
     """(n,) seconds since 1970, ascending."""
     x: Array = field(repr=False)

@@ -32,7 +32,7 @@ class WindTable:
     """Measured wind."""
 
     name: str
-    """Where it comes from, for messages."""
+    """Its origin, for messages."""
     times: Array = field(repr=False)
     """(n,) seconds since 1970, ascending."""
     wind: Array = field(repr=False)

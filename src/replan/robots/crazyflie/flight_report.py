@@ -1,4 +1,4 @@
-"""What is left of flights: an MCAP file that Foxglove opens, and Table 3 with its figure.
+"""Records of flights: an MCAP file that Foxglove opens, and Table 3 with its figure.
 
 The file has poses, setpoints, poles, and updates with their reasons; the table has success, collisions and
 cost beside the paper's; the figure has the ways flown.
