@@ -160,16 +160,16 @@ def test_a_plan_is_in_force_from_its_declared_arrival_on():
 
 @pytest.mark.parametrize(("late", "ending"), [("take", "arrival"), ("drop", "dropped plan")])
 def test_a_plan_that_comes_too_late_is_taken_or_dropped_as_declared(late, ending):
-    agent, clock = begun(late=late, wakes=5)
+    agent, clock = begun(late=late, wakes=6)
     old = agent.plan
-    for t in (1, 2, 3, 4):
+    for t in (1, 2, 3, 4, 5):
         clock.advance(t, agent)
         agent.act()
         assert agent.plan is old
     assert events(agent, "late plan") == [4], "told once, when its time has passed"
-    clock.advance(5, agent)
+    clock.advance(6, agent)
     agent.act()
-    assert events(agent, ending) == [5]
+    assert events(agent, ending) == [6]
     assert (agent.plan is old) == (late == "drop") and agent.budget_left == 1
 
 

@@ -429,7 +429,7 @@ class Agent:
             self._tell("kept estimate", f"{described(error)}: the last estimate stays in use")
 
     def _tell(self, what: str, why: str) -> None:
-        """Record something that is so at every step once, until something else happens."""
+        """Record once at a step what may be noticed several times in it."""
         if not any(event.what == what and event.time == self._now.time for event in self.log[-2:]):
             self._record(what, why)
 
@@ -454,8 +454,13 @@ class Agent:
             return
         if (ended := self._maker.arrive(self._now)) is not None:
             self._end_update(*ended)
-        elif self._maker.is_late(self._now):
-            self._tell("late plan", "the old plan stays in force until the new one is done")
+        elif self._maker.is_late(self._now) and not self._told_late():
+            self._record("late plan", "the old plan stays in force until the new one is done")
+
+    def _told_late(self) -> bool:
+        """Return whether the log says already that the plan of the running update is late."""
+        last = next((event.what for event in reversed(self.log) if event.what in ("update", "late plan")), "")
+        return last == "late plan"
 
     def _end_update(self, what: str, why: str) -> None:
         now = self._now
