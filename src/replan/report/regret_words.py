@@ -85,8 +85,8 @@ def headline(
     if not compared:
         return _most_wins(regrets, priced=priced)
     ratios = _mean_ratios(compared, compared, even)
-    winner = min(ratios, key=lambda rule: ratios[rule])
-    where = "" if len(compared) == 1 else f" on average over {len(compared)} settings"
+    winner = _least(ratios, even)
+    where = _where(len(compared), len(regrets))
     if winner == even:
         sentence = f"{spending}, no rule loses less than evenly spaced updates{where}"
     else:
@@ -101,9 +101,22 @@ def headline(
         sentence += _rivals(compared)
     weighing = _mean_ratios(belief or {}, compared, even)
     if weighing:
-        best = min(weighing, key=lambda rule: weighing[rule])
+        best = _least(weighing, even)
         sentence += f"; weighing all cells it may be in, a robot with {best} loses {_change(weighing[best])}"
     return sentence + "."
+
+
+def _least(ratios: Mapping[str, float], even: str) -> str:
+    """Return the rule of the least ratio; of equal ones even spacing, then the first name, in any order."""
+    return min(ratios, key=lambda rule: (round(ratios[rule], 9), rule != even, rule))
+
+
+def _where(compared: int, settings: int) -> str:
+    """Return over how many settings of the run rules were compared, in words."""
+    of = "" if compared == settings else f" of {settings}"
+    if compared == 1:
+        return f" in 1{of} settings" if of else ""
+    return f" on average over {compared}{of} settings"
 
 
 def _mean_ratios(regrets: Regrets, compared: Regrets, even: str) -> dict[str, float]:
@@ -153,7 +166,7 @@ def _most_wins(regrets: Regrets, *, priced: bool) -> str:
             wins[rule] = wins.get(rule, 0) + (regret <= min(rules.values()) + SAME)
     if not wins:
         return "No regret was measured in this run."
-    first = max(wins, key=lambda rule: wins[rule])
+    first = min(wins, key=lambda rule: (-wins[rule], rule))
     where = f"in {wins[first]} of {len(regrets)} settings"
     cost = ", with the price of updates added" if priced else ""
     rules = f"Of {len(wins)} rules, {first} loses least, or as little as any"

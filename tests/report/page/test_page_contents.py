@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from itertools import permutations
 from math import inf
 from typing import get_args
 
@@ -196,6 +197,26 @@ def test_the_sentence_of_robots_that_see_compares_with_even_spacing():
 def test_a_rule_that_ran_on_some_settings_only_is_not_the_winner():
     regrets = {"a": {"periodic": 1.0, "mine": 0.1}, "b": {"periodic": 1.0, "other": 0.9}}
     assert "no rule loses less than evenly spaced" in headline(regrets)
+
+
+@pytest.mark.parametrize("names", list(permutations(["periodic", "mine", "mine, trend"])))
+def test_of_rules_that_lose_the_same_the_order_names_none(names):
+    less = {"periodic": 1.0, "mine": 0.5 + 1e-12, "mine, trend": 0.5}
+    assert "updates, mine loses least" in headline({"a": {name: less[name] for name in names}})
+    same, mine = {"a": dict.fromkeys(names, 1.0)}, [name for name in names if name != "periodic"]
+    belief = {"a": dict.fromkeys(mine, 0.5)}
+    said = headline(same, belief=belief)
+    assert "no rule loses less" in said and "a robot with mine loses 50% less" in said
+    assert "Of 2 rules, mine loses least" in headline(belief)
+
+
+def test_settings_without_even_spacing_are_not_said_to_be_compared():
+    regrets = {"a": {"periodic": 1.0, "mine": 0.2}, "b": {"mine": 0.1}, "c": {"mine": 0.3}}
+    assert headline(regrets) == (
+        "With the same number of updates, mine loses least of 2 rules: 80% less than evenly spaced updates "
+        "in 1 of 3 settings."
+    )
+    assert "on average over 2 of 3 settings" in headline(regrets | {"b": regrets["a"]})
 
 
 @pytest.mark.parametrize(
