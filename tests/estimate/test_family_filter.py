@@ -1,5 +1,6 @@
 """The filter over a model family is Bayes' rule over parameters, paces and ways; its intervals hold."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -19,6 +20,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan
 from replan.schedule.periodic import Periodic, periodic_times
+from replan.worlds.crosswind import Crosswind
 from replan.worlds.settings import load_setting, make_mission, parse_setting
 from replan.worlds.thin_ice import failure_rates
 
@@ -118,9 +120,33 @@ def test_no_kernel_moves_farther_than_its_bound(member, bound):
     moved = movement.move(belief[:, None], np.array([bound]), 1)[:, 0]
     along = family.positions[0]
     reached = np.flatnonzero(movement.of_members(moved) > 0)
-    cell = np.diff(along).max()
+    cell, apart = np.diff(along).max(), np.abs(along[reached] - along[member])
     assert moved.sum() == pytest.approx(1)
-    assert np.abs(along[reached] - along[member]).max() <= bound + cell + 1e-12
+    assert np.minimum(apart, along[-1] - apart).max() <= bound + cell + 1e-12  # the wind is a circle
+
+
+@pytest.mark.parametrize("turn", [300, -300])
+def test_a_wind_is_followed_past_the_end_of_its_range(turn):
+    """Where the range of an angle begins makes no difference, and the filter stays near the wind."""
+    gusts = {"turn": turn, "turn_begin": 2, "turn_steps": 30, "gusts": 0.9, "lean": 0.95}
+    world = Crosswind(horizon=33, wind=gusts).build()
+    truth = 90 - turn * np.clip((np.arange(world.horizon) - 2) / 30, 0, 1)
+    rng = np.random.default_rng(0)
+    parameters = {"angle": world.family.grids[0] + 180.0}
+    families = [world.family, replace(world.family, values=parameters)]
+    missed = np.zeros((len(families), 5, world.horizon - 1))
+    for seed in range(5):
+        filters = [FamilyFilter(f, world.local_drift_bounds, start=world.kernel(0)) for f in families]
+        state = world.start
+        for t in range(1, world.horizon):
+            before, action = state, int(rng.integers(5))
+            state = int(world.kernel(t - 1).sample(np.array([before]), np.array([action]), rng.random(1))[0])
+            for which, filter_ in enumerate(filters):
+                filter_.estimate(Observation(t, state, before, action, (action,)))
+                off = filter_.parameters[0].value - truth[t - 1]
+                missed[which, seed, t - 1] = abs((off + 180) % 360 - 180)
+    assert missed[0] == pytest.approx(missed[1], abs=1e-6)
+    assert missed[0].mean() < 20
 
 
 def test_a_lasting_pace_is_learned_and_foretold():

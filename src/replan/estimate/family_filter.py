@@ -97,7 +97,8 @@ class FamilyFilter:
         that are at least (1 - confidence) / 2 times as likely as the likeliest.
         """
         grid, found = self.weights.reshape(self.family.shape), []
-        for axis, (name, values) in enumerate(zip(self.family.values, self.family.grids, strict=True)):
+        ranges = zip(self.family.values, self.family.grids, self.family.circular, strict=True)
+        for axis, (name, values, circular) in enumerate(ranges):
             line = grid.sum(axis=tuple(other for other in range(grid.ndim) if other != axis))
             likeliest = np.argsort(-line, kind="stable")
             enough = int(np.searchsorted(line[likeliest].cumsum(), self.confidence))
@@ -105,9 +106,8 @@ class FamilyFilter:
             kept = np.flatnonzero(line >= least)
             edges = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
             low, high = float(edges[kept.min()]), float(edges[kept.max() + 1])
-            found.append(
-                ParameterEstimate(name, self._time, float(line @ values), low, high, self.confidence)
-            )
+            mean = mean_angle(line, values) if circular else float(line @ values)
+            found.append(ParameterEstimate(name, self._time, mean, low, high, self.confidence))
         return tuple(found)
 
     @property
@@ -191,6 +191,13 @@ class FamilyFilter:
         joint = np.zeros((len(self._belief), self.states + 1))
         _loops.general.push_hypotheses(self._successors, self._probabilities, 0, joint)
         self._movement.move(joint, np.zeros(len(self.family.shape)), 1)
+
+
+def mean_angle(weights: Array, values: Array) -> float:
+    """Return the mean direction of angles whose first and last value are one, in their range."""
+    whole = values[-1] - values[0]
+    mean = np.angle(weights @ np.exp(2j * np.pi * (values - values[0]) / whole))
+    return float(values[0] + whole * (mean / (2 * np.pi) % 1))
 
 
 def step_bounds(bounds: Array, family: Family) -> Array:

@@ -2,9 +2,9 @@
 
 A pace is the share of the drift bound, with its sign, by which a parameter moves in every step. It lasts,
 since drift in practice is a trend or a burst, and is drawn afresh with probability `RENEWAL` in each step.
-At the end of its range a parameter turns back. In positions of the family a move is pace times epsilon_t, so
-that no kernel moves farther than its bound. Most of the prior is on the whole bound, which a tight bound
-makes likely.
+At the end of its range a parameter turns back; an angle goes on from the other end. In positions of the
+family a move is pace times epsilon_t, so that no kernel moves farther than its bound. Most of the prior is
+on the whole bound, which a tight bound makes likely.
 """
 
 from __future__ import annotations
@@ -125,11 +125,14 @@ class Movement:
         """(H, m) the hypotheses between which each one's weight is shared, and (H, m) the shares."""
         dimensions = len(self.shape)
         pace, corners = np.zeros((), dtype=np.int64), [(np.zeros((), dtype=np.int64), np.ones(()))]
-        for axis, (along, bound) in enumerate(zip(self.positions, bounds, strict=True)):
+        ranges = zip(self.positions, bounds, self.circular, strict=True)
+        for axis, (along, bound, circular) in enumerate(ranges):
             pace_axis, member_axis = axis, dimensions + axis
             shape = [1] * (2 * dimensions)
             shape[pace_axis], shape[member_axis] = len(self.paces), len(along)
-            new_pace, lower, share = (part.reshape(shape) for part in _shifted(along, self.paces * bound))
+            new_pace, lower, share = (
+                part.reshape(shape) for part in _shifted(along, self.paces * bound, circular)
+            )
             pace = pace * len(self.paces) + new_pace
             corners = [
                 (member * len(along) + lower + upper, weight * (share if upper else 1 - share))
@@ -141,12 +144,16 @@ class Movement:
         return np.stack(targets, axis=1), np.stack(shares, axis=1)
 
 
-def _shifted(along: Array, moves: Array) -> tuple[Indices, Indices, Array]:
+def _shifted(along: Array, moves: Array, circular: bool) -> tuple[Indices, Indices, Array]:
     """(n, g) pace after (n,) moves, neighbour below the new position, and the share of the one above."""
     moved = along + moves[:, None]
     below, above = moved < 0, moved > along[-1]
-    moved = np.clip(np.where(below, -moved, np.where(above, 2 * along[-1] - moved, moved)), 0, along[-1])
     index = np.arange(len(moves))[:, None]
-    pace = np.where(below | above, len(moves) - 1 - index, index)
+    if circular:
+        pace = np.broadcast_to(index, moved.shape)
+        moved = np.where(below | above, moved % along[-1], moved)
+    else:
+        pace = np.where(below | above, len(moves) - 1 - index, index)
+        moved = np.clip(np.where(below, -moved, np.where(above, 2 * along[-1] - moved, moved)), 0, along[-1])
     lower = np.clip(np.searchsorted(along, moved, side="right") - 1, 0, len(along) - 2)
     return pace, lower, (moved - along[lower]) / (along[lower + 1] - along[lower])

@@ -149,7 +149,7 @@ class ParameterEstimate:
     time: int
     """t."""
     value: float
-    """Mean, or most likely value."""
+    """Mean, of an angle the mean direction; or most likely value."""
     low: float
     """Lower end of the interval."""
     high: float
