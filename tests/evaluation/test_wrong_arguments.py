@@ -325,7 +325,7 @@ EMPTY = np.array([])
         (lambda: rollout(MISSION, "periodic", [0]), "rule must be a Rule, not 'periodic'"),
         (lambda: rollout(MISSION, Periodic, [0]), r"rule must be an instance: Periodic\(\)"),
         (lambda: rollout(MISSION, RULE, [0], trace="yes"), "trace must be a bool, not 'yes'"),
-        (lambda: rollout(MISSION, RULE, [0], motion=3), "motion must have a method step"),
+        (lambda: rollout(MISSION, RULE, [0], motion=3), "motion must be a Motion, not 3"),
         (lambda: certify(MISSION, [1, 4], tightening=True), "tightening must be a Tightening, not True"),
         (lambda: certify(MISSION, [1, 4], estimates=[KERNEL]), "estimates must be a list of KernelEst"),
         (lambda: certify_ahead(MISSION, [1, 4], known_until="x"), "known_until must be a whole number"),

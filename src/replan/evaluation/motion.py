@@ -7,7 +7,7 @@ the order of additions are those of stepping one by one, so the results are the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from replan.planning.backward_induction import GridOverTime
 from replan.skip.propagation import MapPropagation, Propagation
 
 
+@runtime_checkable
 class Motion(Protocol):
     """Moves robots by one step."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.errors import InputError, require, shown
+from replan.errors import InputError, require
 from replan.evaluation.localised import Chain
 from replan.evaluation.motion import KernelMotion, Motion, sample_walk
 from replan.evaluation.visited_steps import UpdateTimes, draws_times
@@ -86,8 +86,8 @@ def rollout(
     require_mission(mission)
     require_instance(rule)
     require(bool, trace=trace)
-    if motion is not None and not callable(getattr(motion, "step", None)):
-        raise InputError(f"motion must have a method step, not be {shown(motion)}")
+    if motion is not None:
+        require(Motion, motion=motion)
     seeds = np.atleast_1d(np.asarray(seeds))
     if not np.issubdtype(seeds.dtype, np.integer):
         raise InputError(f"seeds must be whole numbers, not {seeds.dtype}")

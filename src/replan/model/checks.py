@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.errors import InputError, require, require_whole
+from replan.model.general_kernel import row_faults
 from replan.model.kernel import Indices, Kernel
 from replan.model.reward import Reward
 from replan.model.world import CheckedKernels, World
@@ -85,16 +86,8 @@ def require_valid(world: World) -> World:
 
 def _check_kernel(kernel: Kernel, world: World, t: int) -> Iterator[Finding]:
     probabilities = kernel.general().probabilities
-    for what, wrong in (
-        ("probability is not a number", ~np.isfinite(probabilities)),
-        ("negative probability", probabilities < 0),
-    ):
-        for s, a in np.argwhere(wrong.any(axis=2)):
-            yield Finding(what, t, int(s), int(a))
-    with np.errstate(invalid="ignore"):
-        total = probabilities.sum(axis=2)
-    for s, a in np.argwhere(np.abs(total - 1) > ROW_TOLERANCE):
-        yield Finding(f"probabilities sum to {total[s, a]:.9g}, not 1,", t, int(s), int(a))
+    for what, s, a in row_faults(probabilities, least=0.0, tolerance=ROW_TOLERANCE):
+        yield Finding(what, t, s, a)
     if world.declared_successors is not None:
         yield from _check_successors(kernel, world.declared_successors, t)
     family = world.family

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Self
 
@@ -133,15 +134,7 @@ class GeneralKernel:
         sums = probabilities.sum(axis=2)
         if probabilities.min() >= -ROW_TOLERANCE and (np.abs(sums - 1.0) <= ROW_TOLERANCE).all():
             return None
-        for what, wrong in (
-            ("probability is not a number", ~np.isfinite(probabilities).all(axis=2)),
-            ("negative probability", (probabilities < -ROW_TOLERANCE).any(axis=2)),
-            ("probabilities sum to {:.9g}, not 1,", np.abs(sums - 1.0) > ROW_TOLERANCE),
-        ):
-            if wrong.any():
-                s, a = (int(index) for index in np.argwhere(wrong)[0])
-                return what.format(sums[s, a]), s, a
-        raise AssertionError("one of these is so")
+        return next(row_faults(probabilities, least=-ROW_TOLERANCE, tolerance=ROW_TOLERANCE))
 
     @property
     def is_merged(self) -> bool:
@@ -250,6 +243,19 @@ class GeneralKernel:
         successors = np.concatenate([mine.successors, theirs.successors], axis=1)
         signed = np.concatenate([mine.probabilities, -theirs.probabilities], axis=2)
         return merge_successors(successors, signed)[1]
+
+
+def row_faults(probabilities: Array, *, least: float, tolerance: float) -> Iterator[tuple[str, int, int]]:
+    """Yield each fault of the rows of (S, A, k) probabilities, with its state and action."""
+    with np.errstate(invalid="ignore"):
+        sums = probabilities.sum(axis=2)
+    for what, wrong in (
+        ("probability is not a number", ~np.isfinite(probabilities).all(axis=2)),
+        ("negative probability", (probabilities < least).any(axis=2)),
+        ("probabilities sum to {:.9g}, not 1,", np.abs(sums - 1) > tolerance),
+    ):
+        for s, a in np.argwhere(wrong):
+            yield what.format(sums[s, a]), int(s), int(a)
 
 
 def merge_successors(successors: Indices, weights: Array) -> tuple[Indices, Array]:

@@ -185,10 +185,10 @@ def _is_number(value: object) -> bool:
 def whole_numbers(times: object) -> tuple[int, ...]:
     """Return update times as plain ints. Raises `InputError` for anything else."""
     try:
-        listed = () if isinstance(times, (str, bytes)) else tuple(times)  # pyright: ignore[reportArgumentType]
+        listed = None if isinstance(times, (str, bytes)) else tuple(times)  # pyright: ignore[reportArgumentType]
     except TypeError:
         listed = None
-    if listed is None or isinstance(times, (str, bytes)):
+    if listed is None:
         raise InputError(f"update times must be a list of whole numbers, not {shown(times)}")
     return tuple(whole(t, "an update time") for t in listed)
 

@@ -26,9 +26,8 @@ from replan.study.work import Batch, Outcome, compute_batch
 # Cells run side by side, and sums come out the same whatever the number of cores.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 ENVIRONMENT = dict.fromkeys(THREADS, "1")
-GROWTH = (
-    2_000_000_000  # bytes; the C library keeps some hundreds of megabytes that were freed, for the next cell
-)
+# Bytes: the C library keeps some hundreds of megabytes that were freed, for the next cell.
+GROWTH = 2_000_000_000
 
 
 class LocalEngine:
