@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from replan import make_rule, optimum
 from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.model.checks import require_valid
+from replan.model.slip import ACTIONS
 from replan.model.world import drift_bounds
 from replan.schedule.periodic import Periodic
 from replan.worlds.settings import load_setting, make_mission
@@ -85,6 +87,67 @@ def test_patches_of_floor_have_a_slip_of_their_own(folder):
     require_valid(world)
 
 
+CLOSURES = """
+[[closures]]
+corners = [4.5, 8.0, 5.5, 9.0]
+begin = 20
+[[closures]]
+corners = [0.0, 9.0, 1.0, 10.0]
+begin = 30
+"""
+
+
+def test_a_closure_blocks_its_cells_from_its_time_on_and_no_others(folder):
+    world, cells = make_mission(setting(folder, TEXT + CLOSURES)).world, setting(folder).cells()
+    x, y = cells.positions_of(np.arange(cells.states)).T
+    door, corner = (abs(x - 5) < 0.5) & (y > 8) & (y < 9), (x < 1) & (y > 9)
+    assert door.sum() == corner.sum() == 4
+    for t in range(world.horizon):
+        blocked = cells.blocked | (door & (t >= 20)) | (corner & (t >= 30))
+        assert np.array_equal(world.kernel(t).blocked, blocked), t
+    assert world.kernel(21) is world.kernel(29)
+    require_valid(world)
+
+
+def test_the_drift_bounds_cover_what_gets_blocked(folder):
+    world = make_mission(setting(folder, TEXT + CLOSURES)).world
+    assert world.drift_bounds == pytest.approx(drift_bounds(world.kernel, world.horizon), abs=1e-12)
+    dense = [world.kernel(t).general() for t in range(world.horizon)]
+    for t, eps in enumerate(world.drift_bounds):
+        change = max(
+            float(abs(row_after - row).max())
+            for row, row_after in zip(rows(dense[t]), rows(dense[t + 1]), strict=True)
+        )
+        assert eps == pytest.approx(change, abs=1e-12), t
+    # two neighbours of a cell close: it stays there by the commanded move to one, and by a slip to either
+    assert world.drift_bounds[[19, 29]] == pytest.approx([0.93 + 2 * 0.07 / 5] * 2)
+    assert world.drift_bounds[20:29].max() == 0
+
+
+def rows(kernel):
+    """Every row of a kernel as probabilities of all states."""
+    for state, successors in enumerate(kernel.successors):
+        for probabilities in kernel.probabilities[state]:
+            row = np.zeros(kernel.states)
+            np.add.at(row, successors, probabilities)
+            yield row
+
+
+def test_a_robot_on_a_closure_may_leave_it(folder):
+    world, cells = make_mission(setting(folder, TEXT + CLOSURES)).world, setting(folder).cells()
+    inside = int(cells.states_at((4.75, 8.75)))
+    left = ACTIONS.index("left")
+    assert world.kernel(20).most_likely_of(np.array([inside]), np.array([left])) == inside - 1
+    assert world.kernel(20).most_likely_of(np.array([inside - 1]), np.array([0])) == inside - 1
+
+
+def test_a_world_with_a_closure_is_evaluated_and_bounded_like_any_other(folder):
+    mission = make_mission(setting(folder, TEXT + CLOSURES), execution="localised")
+    floor = optimum(mission).feedback_regret
+    assert floor is not None
+    assert 0 <= floor <= regret(mission, make_rule("last-moment")) + 1e-9
+
+
 def test_with_the_objective_time_a_return_counts_the_steps_off_the_goal(folder):
     made = setting(folder, TEXT.replace("cell", 'objective = "time"\ncell'))
     world, cells = make_mission(made).world, made.cells()
@@ -119,6 +182,18 @@ def test_with_the_objective_time_a_return_counts_the_steps_off_the_goal(folder):
         ("cell = 0.5", "cells = 0.5", "unknown key 'cells'"),
         ("cell = 0.5", 'objective = "speed"', "objective"),
         ("[drift]", "[[patches]]\ncorners = [1, 2]\nslip = 0.1\n[drift]", "corners"),
+        (
+            "[drift]",
+            "[[patches]]\ncorners = [11, 0, 12, 1]\nslip = 0.1\n[drift]",
+            r"'patches.0.corners' \[11.0, 0.0, 12.0, 1.0\] contain the centre of no cell",
+        ),
+        ("[drift]", "[[closures]]\ncorners = [1, 2, 3, 4]\n[drift]", "missing key 'closures.0.begin'"),
+        ("[drift]", "[[closures]]\ncorners = [1, 2, 3, 4]\nbegin = 0\n[drift]", "'closures.0.begin'"),
+        (
+            "[drift]",
+            "[[closures]]\ncorners = [-3, 0, -1, 1]\nbegin = 9\n[drift]",
+            r"'closures.0.corners' \[-3.0, 0.0, -1.0, 1.0\] contain the centre of no cell",
+        ),
     ],
 )
 def test_what_cannot_be_built_is_one_line(folder, old, new, said):

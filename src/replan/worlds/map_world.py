@@ -5,6 +5,9 @@ is -(moves to the goal) / 20 for the realised next cell, moves being counted alo
 do not hold up a short-sighted plan. With `time` it is -1 for every step that begins off the goal, plus the
 moves to the goal that the step saves: returns then differ only by the time to the goal, and a short-sighted
 plan counts the moves that are left at its end.
+
+Slip drifts on all of the floor and in patches, and cells get blocked in closures. Moves to the goal are those
+on the map without closures, so that the reward does not tell what will close.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ from replan.worlds.parameters import (
     FileParameters,
     Fraction,
     Horizon,
+    Parameters,
     Position,
+    Whole,
     WorldParameters,
     register_world,
 )
@@ -45,17 +50,28 @@ Objective = Literal["distance", "time"]
 SLACK = 1.5  # steps of a mission for each step of the path, if no horizon is given
 
 
-class FloorPatch(ChangingSlip):
-    """A part of the floor with a slip of its own."""
+class FloorArea(Parameters):
+    """A rectangle on the floor."""
 
     corners: Corners
     """x and y of two opposite corners, in metres."""
 
     def covers(self, cells: CellMap) -> np.ndarray:
-        """(S,) whether the centre of each cell lies in the patch."""
+        """(S,) whether the centre of each cell lies in the rectangle."""
         x, y = cells.positions_of(np.arange(cells.states)).T
         (left, right), (low, high) = sorted(self.corners[::2]), sorted(self.corners[1::2])
         return (left <= x) & (x <= right) & (low <= y) & (y <= high)
+
+
+class FloorPatch(FloorArea, ChangingSlip):
+    """A part of the floor with a slip of its own."""
+
+
+class Closure(FloorArea):
+    """A part of the floor that gets blocked and stays so. A robot on it may leave."""
+
+    begin: Whole
+    """Time from which its cells cannot be entered."""
 
 
 @register_world("map")
@@ -84,6 +100,8 @@ class Map(FileParameters, WorldParameters):
     """Quantity that the reward counts: `distance` from the goal (the rover's), or `time` to it in steps."""
     patches: list[FloorPatch] = Field(default=[])
     """Parts of the floor with a slip of their own, later ones over earlier ones."""
+    closures: list[Closure] = Field(default=[])
+    """Parts of the floor that get blocked."""
     drift_bound: Fraction | None = None
     """Drift bound of every step that rules are given in place of the true drift."""
 
@@ -110,6 +128,12 @@ class Map(FileParameters, WorldParameters):
     def build(self) -> World:
         """Return the world from `start` to `goal`."""
         cells = self.cells()
+        for name, areas in (("patches", self.patches), ("closures", self.closures)):
+            for number, area in enumerate(areas):
+                if not area.covers(cells).any():
+                    raise InputError(
+                        f"'{name}.{number}.corners' {list(area.corners)} contain the centre of no cell"
+                    )
         return self.world_on(
             cells, start=_state(cells, "start", self.start), goal=_state(cells, "goal", self.goal)
         )
@@ -137,6 +161,7 @@ class Map(FileParameters, WorldParameters):
             goal=goal,
             objective=self.objective,
             patches=self.patches,
+            closures=self.closures,
             stated_bounds=bounds,
         )
 
@@ -154,9 +179,13 @@ def build_on(
     goal: int,
     objective: Objective = "distance",
     patches: Sequence[FloorPatch] = (),
+    closures: Sequence[Closure] = (),
     stated_bounds: ArrayLike | None = None,
 ) -> World:
-    """Return the world of a cell map whose slip at time t is slip[t], but for patches; T is len(slip)."""
+    """Return the world of a cell map whose slip at time t is slip[t], but for patches; T is len(slip).
+
+    Cells are blocked by the map, and from its beginning on by a closure.
+    """
     slips = np.asarray(slip, dtype=float)
     distances = cells.moves_to(goal)
     if not np.isfinite(distances[start]):
@@ -164,23 +193,28 @@ def build_on(
     times = range(len(slips))
     values = np.column_stack([slips, *([patch.slip_at(t) for t in times] for patch in patches)])
     ground = _ground(cells, patches)
+    covered = np.array([closure.covers(cells) for closure in closures]).reshape(-1, cells.states)
 
     @lru_cache(maxsize=len(slips) if cells.states * len(slips) <= NUMBERS_KEPT else 2)
-    def kernel_of(slips: tuple[float, ...]) -> SlipKernel:
-        return SlipKernel(cells.shape, np.array(slips)[ground], blocked=cells.blocked)
+    def kernel_of(slips: tuple[float, ...], closed: tuple[bool, ...]) -> SlipKernel:
+        blocked = cells.blocked | covered[list(closed)].any(axis=0)
+        return SlipKernel(cells.shape, np.array(slips)[ground], blocked=blocked)
 
     def kernel(t: int) -> SlipKernel:
-        return kernel_of(tuple(values[t].tolist()))
+        return kernel_of(tuple(values[t].tolist()), tuple(closure.begin <= t for closure in closures))
+
+    if stated_bounds is None and not closures:
+        stated_bounds = _drift(cells, values, ground)
 
     return World(
         horizon=len(slips),
         kernel=kernel,
         reward=constant(_reward(objective, _within_reach(distances))),
         start=start,
-        stated_bounds=_drift(cells, values, ground) if stated_bounds is None else np.asarray(stated_bounds),
+        stated_bounds=None if stated_bounds is None else np.asarray(stated_bounds),
         start_states=np.flatnonzero(np.isfinite(distances)),
         grid=cells.shape,
-        family=None if patches else replace(Family.of_one_slip(kernel(0)), exact=False),
+        family=None if patches or closures else replace(Family.of_one_slip(kernel(0)), exact=False),
     )
 
 
