@@ -15,7 +15,14 @@ from typing import Protocol
 from numpydoc.validate import validate
 from pydantic import BaseModel
 
-PACKAGES = ("replan", "replan.suite", "replan.study", "replan.environments", "replan.robots.crazyflie")
+PACKAGES = (
+    "replan",
+    "replan.suite",
+    "replan.study",
+    "replan.environments",
+    "replan.robots",
+    "replan.robots.crazyflie",
+)
 CHECKS = {
     "GL08",  # no docstring
     "SS01",  # no summary

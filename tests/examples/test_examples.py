@@ -6,9 +6,11 @@ import runpy
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from replan import Periodic, load_setting, make_mission, regret
+from replan import Periodic, SimulatedRobot, load_setting, make_mission, regret
+from replan.robots import KnownFloor, cells_shown
 from replan.robots.ros2.scheduler_service import load_scheduler
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -60,6 +62,34 @@ def test_own_world_loads_both_worlds_and_no_rule_beats_the_best(capsys):
         assert best <= min(found["periodic"], found["lookahead"])
         assert found["lookahead, future given"] < min(found["periodic"], found["lookahead"])
     assert figures(gate)["lookahead"] > figures(gate)["periodic"]
+
+
+def test_own_map_calls_its_planner_once_at_the_start_and_once_where_a_door_shuts(capsys):
+    example = runpy.run_path(str(EXAMPLES / "own_map.py"))
+    example["main"](planner_seconds=0.08, step_seconds=0.02)
+    open_door, update, arrival, shut_door = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"there after \d+ steps, 0 updates, 1 calls of the planner", open_door)
+    assert ": update: " in update and ": arrival: " in arrival
+    assert re.fullmatch(r"there after \d+ steps, 1 updates, 2 calls of the planner", shut_door)
+
+
+def test_the_planner_of_own_map_finds_shortest_ways_and_its_costmap_shows_what_is_near():
+    example = runpy.run_path(str(EXAMPLES / "own_map.py"))
+    cells = example["hall"]()
+    mission = example["make_mission"](cells, shuts=5)
+    goal = int(cells.states_at((14.25, 0.75)))
+    actions = example["Planner"](cells, goal, seconds=0)(cells.blocked)
+    moves = cells.moves_to(goal)
+    beside = mission.world.kernel(0).destinations()[np.arange(cells.states), actions]
+    on_the_way = np.isfinite(moves) & (moves > 0)
+    assert (moves[beside][on_the_way] == moves[on_the_way] - 1).all()
+    robot, floor = SimulatedRobot(mission.world), KnownFloor(mission.world.kernel(0))
+    door = mission.world.kernel(5).blocked & ~cells.blocked
+    for column, seen in ((1, 0), (10, 1), (11, 2)):
+        robot.state, robot.time = 5 * cells.shape[1] + column, 5
+        floor.see(*cells_shown(example["costmap_at"](mission.world, cells, robot), cells))
+        assert floor.kernel.blocked[door].sum() == seen
+        assert not (floor.kernel.blocked & ~cells.blocked & ~door).any()
 
 
 def test_the_glider_surfaces_better_by_lookahead_on_cells_and_in_the_water(capsys):

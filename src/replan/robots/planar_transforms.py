@@ -73,6 +73,7 @@ def _plain(frame: str) -> str:
 
 
 INSCRIBED = 99  # cost from which the robot's centre cannot be there
+NO_PATH = np.empty((0, 2))
 
 
 def occupancy_of(message: Any, frame: PlanarPose = PlanarPose()) -> OccupancyMap:  # noqa: B008 (frozen)
@@ -88,12 +89,27 @@ def occupancy_of(message: Any, frame: PlanarPose = PlanarPose()) -> OccupancyMap
 
 
 def cells_shown(
-    costmap: OccupancyMap, cells: CellMap, path: Array, way: Indices
+    costmap: OccupancyMap, cells: CellMap, path: Array = NO_PATH, way: ArrayLike = ()
 ) -> tuple[Indices, np.ndarray]:
     """Return the cells whose centres a costmap shows, and for each whether it is blocked.
 
-    A cell is blocked if an obstacle lies in it, if its centre is too near to one, or if the map has it so. On
-    the way of the robot's (n, 2) path the points of the path count instead: it may pass an obstacle closely.
+    A cell is blocked if an obstacle lies in it, if its centre is too near to one, or if the map has it so.
+
+    Parameters
+    ----------
+    costmap : OccupancyMap
+        Costs from 0 to 100 in the frame of the map, -1 where nothing is known.
+    cells : CellMap
+        The cells of the map.
+    path : array of shape (n, 2), optional
+        Points of the robot's path, which count in place of whole cells: it may pass an obstacle closely.
+    way : array of int, optional
+        Cells of that path.
+
+    Returns
+    -------
+    tuple of ndarray
+        The states, and for each whether it is blocked.
     """
     pixels = _centres(costmap)
     under = cells.states_at(pixels)

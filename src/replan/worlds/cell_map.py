@@ -35,15 +35,16 @@ _QUANTILES = 41  # points a side by which a Gaussian is put on the cells
 class CellMap:
     """Square cells over an occupancy map; the state of cell (i, j) is i * columns + j."""
 
-    cell: float  # metres a side
-    shape: tuple[int, int]  # rows, columns
-    blocked: np.ndarray = field(repr=False)  # (S,) bool
-    origin: tuple[float, float, float] = (
-        0.0,
-        0.0,
-        0.0,
-    )  # x, y and yaw of the corner that row -1, column 0 has
+    cell: float
+    """Side of a cell in metres."""
+    shape: tuple[int, int]
+    """Rows and columns; row 0 has the greatest y."""
+    blocked: np.ndarray = field(repr=False)
+    """(S,) bool: cells that cannot be entered."""
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """x, y and yaw of the outer corner of the last row and the first column."""
     inflation: float = 0.0
+    """Metres that the centre of a free cell is away from obstacles."""
 
     @classmethod
     def cut(

@@ -22,9 +22,12 @@ _NEEDED = ("image", "resolution", "origin")
 class OccupancyMap:
     """Occupancy in percent, and the position of the map."""
 
-    occupancy: np.ndarray = field(repr=False)  # (height, width) 0 to 100, -1 unknown; row 0 is at the origin
-    resolution: float  # metres a pixel
-    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)  # x, y in metres and yaw of the first pixel's corner
+    occupancy: np.ndarray = field(repr=False)
+    """(height, width) 0 to 100, -1 where it is unknown; row 0 is at the origin."""
+    resolution: float
+    """Side of a pixel in metres."""
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """x and y in metres and yaw of the outer corner of the first pixel."""
 
     def __post_init__(self) -> None:
         if self.occupancy.ndim != 2 or not self.occupancy.size:
@@ -52,7 +55,23 @@ class OccupancyMap:
 
 
 def read_map(path: str | Path) -> OccupancyMap:
-    """Read a map server's YAML file and its image; an `InputError` of one line if either is unusable."""
+    """Read a map in the form of a map server: a YAML file, and the PGM image that it names.
+
+    Parameters
+    ----------
+    path : str or Path
+        The YAML file.
+
+    Returns
+    -------
+    OccupancyMap
+        The map.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a key is missing or wrong.
+    """
     path = Path(path)
     keys = _read_yaml(path)
     for name in _NEEDED:

@@ -154,7 +154,7 @@ class Map(FileParameters, WorldParameters):
         horizon = self.horizon or steps_for(moves if np.isfinite(moves) else 1)
         bounds = None if self.drift_bound is None else np.full(horizon - 1, self.drift_bound)
         slip = self.drift.profile(horizon)
-        return build_on(
+        return cell_world(
             cells,
             slip,
             start=start,
@@ -171,7 +171,7 @@ def steps_for(moves: float) -> int:
     return max(2, int(np.ceil(SLACK * moves)))
 
 
-def build_on(
+def cell_world(
     cells: CellMap,
     slip: ArrayLike,
     *,
@@ -182,9 +182,34 @@ def build_on(
     closures: Sequence[Closure] = (),
     stated_bounds: ArrayLike | None = None,
 ) -> World:
-    """Return the world of a cell map whose slip at time t is slip[t], but for patches; T is len(slip).
+    """Return the world of a robot that drives over the cells of a map.
 
-    Cells are blocked by the map, and from its beginning on by a closure.
+    Parameters
+    ----------
+    cells : CellMap
+        The cells; those that it has as blocked are blocked at all times.
+    slip : array of shape (T,)
+        Slip of the floor at each time.
+    start, goal : int
+        Their cells.
+    objective : {"distance", "time"}
+        Quantity that the reward counts: moves that are left to the goal, or steps to it.
+    patches : sequence of FloorPatch
+        Parts of the floor with a slip of their own.
+    closures : sequence of Closure
+        Parts of the floor that get blocked.
+    stated_bounds : array of shape (T-1,), optional
+        Drift bounds that rules are given in place of the true drift.
+
+    Returns
+    -------
+    World
+        The world of T steps.
+
+    Raises
+    ------
+    InputError
+        If the map has no way from the start to the goal.
     """
     slips = np.asarray(slip, dtype=float)
     distances = cells.moves_to(goal)

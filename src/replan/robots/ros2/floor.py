@@ -39,7 +39,13 @@ NOTICED = 0.05  # change of a cell's slip from which it is passed on
 
 
 class KnownFloor:
-    """Estimator of a grid on which cells get blocked or slippery at times and places that nobody tells."""
+    """Estimator of a grid on which cells get blocked or slippery at times and places that nobody tells.
+
+    Parameters
+    ----------
+    dry : SlipKernel
+        The floor before anything is seen or felt.
+    """
 
     def __init__(self, dry: SlipKernel) -> None:
         self.dry = dry
@@ -57,7 +63,7 @@ class KnownFloor:
         return self._kernel
 
     def see(self, states: ArrayLike, blocked: ArrayLike) -> None:
-        """Take in whether cells within the range of the sensors are blocked."""
+        """Take in whether cells within the range of the sensors are blocked (`cells_shown`)."""
         states, blocked = np.asarray(states, dtype=np.int64), np.asarray(blocked, dtype=bool)
         if (self._blocked[states] != blocked).any():
             self._blocked[states] = blocked
