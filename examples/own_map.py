@@ -30,13 +30,13 @@ def hall() -> CellMap:
 
 
 def make_mission(cells: CellMap, *, shuts: int) -> Mission:
-    """From the left end of the lower corridor to the right; updates take four steps."""
+    """From the left end of the lower corridor to the right; updates take four steps and must save one."""
     door = Closure(corners=(10.0, 0.5, 11.0, 1.0), begin=shuts)
     start, goal = (int(cells.states_at(place)) for place in ((0.75, 0.75), (14.25, 0.75)))
     slip = np.full(80, 0.05)
     world = cell_world(cells, slip, start=start, goal=goal, objective="time", closures=[door])
     robot = Robot(planning_horizon=60, execution="localised", update_steps=4)
-    return Mission(world, robot, Spending.at_most(3))
+    return Mission(world, robot, Spending.at_price(1.0, limit=3))
 
 
 class Planner:
