@@ -38,6 +38,8 @@ class PlanInForce:
     estimate: np.ndarray
     q_values: Callable[[int], np.ndarray]
     kernel: Callable[[int], np.ndarray]
+    judged: PlanInForce | None = None
+    """The best plan on the same estimate, where a worse planner made this one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +75,15 @@ def dense(kernel) -> np.ndarray:
 
 
 class LateMission:
-    """Values of a mission by following the literal robot."""
+    """Values of a mission by following the literal robot.
 
-    def __init__(self, mission: Mission) -> None:
+    `spoil` turns (S, A) values at a time into those that the robot's own planner goes by.
+    """
+
+    def __init__(
+        self, mission: Mission, spoil: Callable[[np.ndarray, int], np.ndarray] | None = None
+    ) -> None:
+        self.spoil = spoil
         self.mission, self.world, self.robot = mission, mission.world, mission.robot
         steps = mission.robot.update_steps
         self.durations = {steps: 1.0} if isinstance(steps, int) else dict(steps)
@@ -121,6 +129,13 @@ class LateMission:
         q = {t: self.best_first_step(t, kernel.__getitem__) for t in range(arrival, self.world.horizon)}
         return PlanInForce(begun, estimate, q.__getitem__, kernel.__getitem__)
 
+    def planned(self, begun: int, arrival: int, before: PlanInForce | None) -> PlanInForce:
+        """The plan that an update puts in force, by the robot's own planner."""
+        best, spoil = self.make_plan(begun, arrival, before), self.spoil
+        if spoil is None:
+            return best
+        return replace(best, q_values=lambda t: spoil(best.q_values(t), arrival), judged=best)
+
     def best_action(self, worth: np.ndarray) -> int:
         return int(np.flatnonzero(worth >= worth.max() - TIED)[0])
 
@@ -163,7 +178,7 @@ class LateMission:
         )
         if arrival >= self.world.horizon:
             return replace(robot, pending=Pending(arrival, robot.plan, robot.time, state))
-        plan = self.make_plan(robot.time, arrival, robot.plan)
+        plan = self.planned(robot.time, arrival, robot.plan)
         return self.arrived(replace(robot, pending=Pending(arrival, plan, robot.time, state)))
 
     def acted(self, robot: LateRobot) -> tuple[float, LateRobot]:
@@ -187,30 +202,38 @@ class LateMission:
         start = self.world.start
         left = self.mission.spending.limit or self.world.horizon
         places = np.eye(self.world.states)[start]
-        plan = self.make_plan(0, 0, None)
+        plan = self.planned(0, 0, None)
         return LateRobot(0, places, plan, self.certain(start), None, left, 0, start)
 
     def loss_and_gain(self, moment: Moment) -> tuple[float, float]:
-        """Loss of the old plan at the arrival, and gain of an update, of a robot that sees its state."""
-        loss = gain = 0.0
+        """Loss of the old plan at the arrival, and gain of an update, of a robot that sees its state.
+
+        Both count what the best plan on the estimate of the last update did not have already.
+        """
+        loss, gain, judged = 0.0, 0.0, moment.plan.judged
         for steps, chance in self.durations.items():
             arrival = moment.time + steps
             now = self.make_plan(moment.time, moment.time, moment.plan)
-            gone_on = self.follow(moment, None, self.world.horizon, now)
+            gone_on = self.follow(moment, None, self.world.horizon, now)[0]
+            if judged is not None:
+                better = self.follow(replace(moment, plan=judged), None, self.world.horizon, now)[0]
+                gone_on = max(gone_on, better)
             if arrival >= self.world.horizon:
                 expected = self.make_plan(moment.time, self.world.horizon - 1, moment.plan)
                 gain += chance * (
-                    self.follow(moment, None, arrival, expected, meanwhile=arrival)[0] - gone_on[0]
+                    self.follow(moment, None, arrival, expected, meanwhile=arrival)[0] - gone_on
                 )
                 continue
             new = self.make_plan(moment.time, arrival, moment.plan)
             updated = self.follow(moment, new, self.world.horizon, new, meanwhile=arrival)
-            gain += chance * (updated[0] - gone_on[0])
+            gain += chance * (updated[0] - gone_on)
             places = self.follow(moment, None, arrival, new, meanwhile=arrival)[1]
             ahead = self.following(new, arrival + 1)
             q = self.gains(arrival, new.kernel(arrival), ahead)
             for s, p in enumerate(places):
                 best, kept = (self.best_action(plan.q_values(arrival)[s]) for plan in (new, moment.plan))
+                if judged is not None and best == self.best_action(judged.q_values(arrival)[s]):
+                    continue
                 loss += chance * p * (q[s, best] - q[s, kept])
         return loss, gain
 

@@ -45,6 +45,7 @@ def test_what_differs_is_named():
     assert differences(same, agent(seed=1)) == {"seed"}
     assert differences(same, agent(spending=Spending.at_price(0.1, limit=3))) == {"spending"}
     assert differences(same, agent(planner=lambda *given: plan_by_induction(*given))) == {"planner"}
+    assert differences(same, agent(judge=lambda *given: plan_by_induction(*given))) == {"judge"}
     assert differences(same, agent(rule=FixedTimes((1, 2, 3)))) == {"rule"}
     assert differences(same, agent(forecast=Mixture())) == {"forecast"}
     assert differences(agent(forecast=Mixture()), agent(forecast=Mixture(floor=0.1))) == {"forecast"}

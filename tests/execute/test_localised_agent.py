@@ -212,8 +212,10 @@ def asked(mission):
     """The context in which the first decision is made."""
     agent, robot = started(mission)
     agent.act(robot.look())
-    running = RunningEstimate(mission.world.kernel(0), lambda steps: None, agent.task.plans_plainly)
-    progress = agent.task.beginning(mission.update(0))
+    update = mission.update(0)
+    plainly = agent.task.judges_plainly
+    running = RunningEstimate(mission.world.kernel(0), lambda steps: None, lambda: update.judged, plainly)
+    progress = agent.task.beginning(update)
     return agent.task.context(agent.rule, progress, robot.look(), 1, running)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 from tests.evaluation.test_latency import MEANWHILES, late_mission
 from tests.late_robot import LateMission
 
 from replan import InputError, Spending, evaluate, make_rule
+from replan.execute.robot import plan_by_induction
 from replan.forecast.given import Given
 from replan.forecast.trend import Trend
 from replan.schedule.last_moment import Gain, LastMoment
@@ -19,14 +21,29 @@ MARGIN = 0.05
 STEPS = (0, 1, 2, 3, {0: 0.25, 2: 0.75}, {1: 0.5, 3: 0.5})
 
 
+def wrong_in_half_the_states(kernel, reward, time, horizon, ties):
+    made = plan_by_induction(kernel, reward, time, horizon, ties)
+    other = (made.policy + 1) % kernel.actions
+    return replace(made, policy=np.where((np.arange(kernel.states) + time) % 2, made.policy, other))
+
+
+def spoiled(q_values, time):
+    """Values by which that planner is right."""
+    states, actions = q_values.shape
+    best = (q_values >= q_values.max(axis=1, keepdims=True) - 1e-9).argmax(axis=1)
+    return np.eye(actions)[np.where((np.arange(states) + time) % 2, best, (best + 1) % actions)]
+
+
+@pytest.mark.parametrize("planner", [plan_by_induction, wrong_in_half_the_states])
 @pytest.mark.parametrize(("steps", "meanwhile"), list(product(STEPS, MEANWHILES)), ids=str)
-def test_both_decide_as_they_are_defined(steps, meanwhile):
+def test_both_decide_as_they_are_defined(steps, meanwhile, planner):
+    own = planner is not plan_by_induction
     for seed, price in product(range(3), (None, 0.1)):
         spending = Spending.at_most(2) if price is None else Spending.at_price(price)
         mission = late_mission(seed, "localised", steps, meanwhile, horizon=6).with_spending(spending)
-        moving = (mission.robot.forecast, Trend(), Given(mission.world.kernel))[seed]
-        mission = replace(mission, robot=replace(mission.robot, forecast=moving))
-        literal = LateMission(mission)
+        moving = (mission.robot.forecast, Trend(), Given(mission.world.kernel))[0 if own else seed]
+        mission = replace(mission, robot=replace(mission.robot, forecast=moving, planner=planner))
+        literal = LateMission(mission, spoiled if own else None)
 
         def last(moment, literal=literal, price=price):
             loss, gain = literal.loss_and_gain(moment)

@@ -50,7 +50,7 @@ from replan.execute.identity import describe_arguments
 from replan.execute.mission import Mission, require_mission
 from replan.execute.robot import Robot
 from replan.execute.snapshot import Event, Memory
-from replan.execute.task import Task
+from replan.execute.task import Task, Update
 from replan.execute.trial import try_out
 from replan.execute.update_maker import Arrival, Late, UpdateMaker
 from replan.model.kernel import Array, Indices
@@ -202,12 +202,17 @@ class Agent:
         nominal = self.knowledge.nominal
         state = validate_number(state, nominal.states)
         self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
-        update = self._maker.following(self.task.make_update(0, nominal), policy)
+        update = self._maker.following(replace(self._free_update, cache={}), policy)
         estimate = update.propagation.begin(np.array([state]))
         self._memory = Memory(0, state, self.task.beginning(update), estimate, nominal)
         self.log = [Event(0, "start", state=state)]
         self._decision, self._warned = None, False
         self._maker.forget()
+
+    @cached_property
+    def _free_update(self) -> Update:
+        """The plan of t = 0, made once: it depends neither on the state nor on the estimator."""
+        return self.task.make_update(0, self.knowledge.nominal)
 
     @property
     def time(self) -> int:
@@ -514,5 +519,6 @@ class Agent:
         running = None
         if Need.RUNNING_ESTIMATE in self.rule.needs:
             possible = partial(self._maker.possible, now.time, now.running, now.progress.update)
-            running = RunningEstimate(now.running, possible, self.task.plans_plainly)
+            update = now.progress.update
+            running = RunningEstimate(now.running, possible, lambda: update.judged, self.task.judges_plainly)
         return named, decision_at(self.rule, context(now.time, running), named)

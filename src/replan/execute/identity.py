@@ -43,6 +43,7 @@ def describe_arguments(agent: Agent) -> dict[str, str]:
         "ties": str(robot.ties),
         "seed": str(agent.seed),
         "planner": _text(robot.planner),
+        "judge": _text(robot.judge),
         "forecast": f"{robot.forecast.name} {_digest([_text(robot.forecast), expected])}",
         "world": f"{nominal.states} states, {nominal.actions} actions, "
         f"fingerprint {_digest([nominal, rewards, known.drift.bounds])}",

@@ -129,10 +129,11 @@ class Mission:
         return self.robot.estimator or (Tracked if self.robot.sees else TrueKernel)(self.world)
 
     @cached_property
-    def _updates(self) -> Callable[[int, int, int], Update]:
-        def update(time: int, earlier: int, steps: int) -> Update:
+    def _updates(self) -> Callable[[int, int, int, bool], Update]:
+        def update(time: int, earlier: int, steps: int, judged: bool) -> Update:
             before = (earlier, self.estimate(earlier)) if earlier else None
-            return self.task.make_update(time, self.estimate(time), before, steps=steps)
+            planner = self.robot.judge if judged else None
+            return self.task.make_update(time, self.estimate(time), before, steps=steps, planner=planner)
 
         return lru_cache(maxsize=self._updates_kept)(update)
 
@@ -162,13 +163,15 @@ class Mission:
             raise InputError("estimates that depend on what was seen are sampled, not evaluated exactly")
         return self.world.kernel(max(time - 1, 0))
 
-    def update(self, time: int, earlier: int = 0, steps: int = 0) -> Update:
+    def update(self, time: int, earlier: int = 0, steps: int = 0, *, judged: bool = False) -> Update:
         """Return the update at a time in the paper's simulator (0: the free plan before the first one).
 
         `earlier` is the time of the update before, 0 if there was none; only forecasts can depend on it. With
-        `steps` it is the update once it has arrived, as `Task.make_update` returns it.
+        `steps` it is the update once it has arrived, as `Task.make_update` returns it. If it is `judged`, the
+        robot's judge makes the plan.
         """
-        return self._updates(time, earlier if self.robot.forecast.compares else 0, steps)
+        judged = judged and self.robot.judge is not self.robot.planner
+        return self._updates(time, earlier if self.robot.forecast.compares else 0, steps, judged)
 
     def delayed(self, name: PlanName, old: PlanName) -> Update:
         """Return the update of a name, during which the robot goes on from the one of another name.
@@ -247,19 +250,19 @@ class Mission:
 
         def make(steps: int) -> Update:
             if isinstance(self.estimator, Tracked):
-                return self.update(time, update.time, steps)
+                return self.update(time, update.time, steps, judged=True)
             return self._kept(time, update, steps)
 
         kernel = self.estimate(time) if isinstance(self.estimator, Tracked) else update.kernel
-        return RunningEstimate(kernel, make)
+        return RunningEstimate(kernel, make, lambda: update.judged)
 
     @cached_property
     def _kept(self) -> Callable[[int, Update, int], Update]:
-        """Plans anew on the estimate of the update in force."""
+        """Has the judge plan anew on the estimate of the update in force."""
 
         def keep(time: int, update: Update, steps: int) -> Update:
             before = (update.time, update.kernel) if update.time else None
-            return self.task.make_update(time, update.kernel, before, steps=steps)
+            return self.task.make_update(time, update.kernel, before, steps=steps, planner=self.robot.judge)
 
         return lru_cache(maxsize=4 * self.horizon)(keep)
 

@@ -63,7 +63,10 @@ class Robot:
     ties : Ties
         Which of several equally good actions a plan takes.
     planner : callable
-        (kernel, reward, time, horizon, ties) -> `Plan`, in place of backward induction.
+        (kernel, reward, time, horizon, ties) -> `Plan`, in place of backward induction. Runs in updates only.
+    judge : callable
+        A planner in place of backward induction for the decisions of `last-moment` and `gain`, which compare
+        the plan in force with the judge's plan at every step. It must be cheap.
     update_steps : int or mapping
         Steps from the beginning of an update until its plan is in force, or {steps: probability}, drawn anew
         for each update.
@@ -82,6 +85,7 @@ class Robot:
     forecast: Forecast = field(default_factory=Frozen)
     ties: Ties = field(default_factory=Ties)
     planner: Planner = field(default=plan_by_induction, repr=False)
+    judge: Planner = field(default=plan_by_induction, repr=False)
     update_steps: int | Mapping[int, float] = 0
     meanwhile: Meanwhile = "go-on"
 
@@ -109,7 +113,8 @@ class Robot:
         require(Ties, ties=self.ties)
         if self.estimator is not None:
             require_estimator(self.estimator)
-        if not callable(self.planner):
-            raise InputError(f"planner must be a function, not {self.planner!r}")
-        if self.forecast.moves and self.planner is not plan_by_induction:
-            raise InputError("a planner of your own plans on one kernel: it needs the forecast frozen")
+        for name, planner in (("planner", self.planner), ("judge", self.judge)):
+            if not callable(planner):
+                raise InputError(f"{name} must be a function, not {planner!r}")
+            if self.forecast.moves and planner is not plan_by_induction:
+                raise InputError(f"a {name} of your own plans on one kernel: it needs the forecast frozen")

@@ -24,7 +24,7 @@ from replan.schedule.spending import FIRST_UPDATE
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
 
-VERSION = 9
+VERSION = 10
 BELIEF_TOLERANCE = 1e-6
 
 
@@ -225,7 +225,9 @@ def _update(
     plan = Plan(time + planned, arrays["policy"], arrays["next_values"], kernel, reward, ties)
     before = (earlier.time, earlier.kernel) if earlier and earlier.time >= FIRST_UPDATE else None
     learned = without_prefix("then_", arrays)
-    made = agent.task.make_update(time, kernel, before, steps=planned, learned=learned, kept=plan)
+    made = agent.task.make_update(
+        time, kernel, before, steps=planned, learned=learned, planner=lambda *_: plan
+    )
     made = made if steps == planned else replace(made, steps=steps)
     return made if earlier is None else agent.task.delayed(made, earlier)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from replan.errors import InputError, require
 from replan.estimate.estimator import validate_kernel
-from replan.execute.robot import Robot, plan_by_induction
+from replan.execute.robot import Planner, Robot, plan_by_induction
 from replan.forecast.base import Evidence, Forecast, Future, KernelAt, mean_kernel, validate_futures
 from replan.model.kernel import Indices, Kernel, constant
 from replan.model.sizes import Sizes
@@ -59,6 +59,13 @@ class Update:
     """The propagation that later updates go on with until they arrive; None: `propagation`."""
     waiting: int | None = None
     """The action until the arrival; None: the old plan acts on."""
+    judge: Callable[[], Plan] | None = field(default=None, repr=False)
+    """Makes the judge's plan on the same estimate; None: the judge made `plan`."""
+
+    @cached_property
+    def judged(self) -> Plan:
+        """The judge's plan on the same estimate and for the same time as `plan`."""
+        return self.plan if self.judge is None else self.judge()
 
     @property
     def arrival(self) -> int:
@@ -191,7 +198,7 @@ class Task:
         *,
         steps: int = 0,
         learned: Learned | None = None,
-        kept: Plan | None = None,
+        planner: Planner | None = None,
     ) -> Update:
         """Forecast from an estimate, and the one before it, and plan for min(H, T - t) steps.
 
@@ -199,8 +206,7 @@ class Task:
         robot does until then. A plan that arrives after the end is never used, and made for T - 1.
 
         The same arguments make the same update: a forecast sees what was `learned` then, not what has been
-        learned since. `kept` is the plan that this made before, where it is known; on a forecast that moves
-        it is made anew.
+        learned since. `planner` is asked in place of the robot's; on a forecast that moves none is.
         """
         robot, reward = self.robot, self.knowledge.reward
         forecast, belief = self.forecast, robot.execution != "map"
@@ -209,12 +215,15 @@ class Task:
         begin = min(time + steps, self.horizon - 1)
         if not forecast.moves:
             horizon = min(robot.planning_horizon, self.horizon - begin)
-            made = kept or robot.planner(kernel, reward, begin, horizon, robot.ties)
+            planner = planner or robot.planner
+            made = planner(kernel, reward, begin, horizon, robot.ties)
             if isinstance(made, Plan) and made.kernel is not kernel:
                 validate_kernel(made.kernel, like=self.knowledge.nominal, origin="planner")
             check_plan(made, kernel, time=begin, belief=belief)
             propagation = make_propagation(robot.execution, made, kernel, sizes=self.sizes)
-            return Update(time, kernel, made, propagation, expect, steps=steps)
+            judge = partial(robot.judge, kernel, reward, begin, horizon, robot.ties)
+            judge = None if planner is robot.judge else judge
+            return Update(time, kernel, made, propagation, expect, steps=steps, judge=judge)
         expected = mean_kernel(expect(time))
         made = plan_ahead(
             expected, reward, time=begin, end=self.horizon, horizon=robot.planning_horizon, ties=robot.ties
@@ -241,16 +250,16 @@ class Task:
         )
 
     @property
-    def plans_plainly(self) -> bool:
-        """Whether plans are made at once, by backward induction on one kernel, without random ties."""
+    def judges_plainly(self) -> bool:
+        """Whether the judge plans by backward induction on one kernel, for now, without random ties."""
         robot = self.robot
-        by_induction = robot.planner is plan_by_induction and not self.forecast.moves
+        by_induction = robot.judge is plan_by_induction and not self.forecast.moves
         return by_induction and robot.ties.kind != "random" and self.latency == INSTANT
 
     def same_plan(self, made: Update, kernel: Kernel, time: int) -> bool:
-        """Return whether an update at a later time on a kernel would make the same plan again.
+        """Return whether the judge would make the same plan again at a later time on a kernel.
 
-        Both take the same number of steps.
+        Both updates take the same number of steps.
         """
         before, begin = made.plan.time, made.plan.time + time - made.time
         horizon = min(self.robot.planning_horizon, self.horizon - before)

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 def try_out(agent: Agent) -> None:
     """Make one plan, one step and one decision. Raises `InputError` if they fail."""
     task, rule, nominal = agent.task, agent.rule, agent.knowledge.nominal
+    robot = agent.robot
     prepare_kernel(nominal)
     _try_estimator(agent)
-    made = task.make_update(0, nominal)
+    made = agent._free_update
     estimate = made.propagation.begin(np.array([0]))
     made.propagation.advance(estimate, made.propagation.act(estimate, 0), 0)
     progress, first = task.beginning(made), 0
@@ -37,9 +38,14 @@ def try_out(agent: Agent) -> None:
     if progress.budget_left == 0:
         return
     context = partial(task.context, rule, progress, 0)
-    running = RunningEstimate(nominal, lambda steps: _with_other_actions(made))
+
+    def possible(steps: int) -> Update:
+        shared = robot.judge is robot.planner
+        return _with_other_actions(made if shared else task.make_update(0, nominal, planner=robot.judge))
+
+    running = RunningEstimate(nominal, possible, lambda: made.judged)
     try:
-        named = None if agent.robot.sees else named_update(rule, context(), 0, seed=agent.seed)
+        named = None if robot.sees else named_update(rule, context(), 0, seed=agent.seed)
         decision_at(rule, context(first + 1, running), named)
     except InputError:
         raise

@@ -200,7 +200,7 @@ class UpdateMaker:
         return self._workers.setdefault(work, Worker()).run(learn, make, timeout=self.time_limit)
 
     def possible(self, time: int, kernel: Kernel, before: Update, steps: int = 0) -> Update:
-        """Return the update that could be made now on the running estimate."""
+        """Return the update that could be made now on the running estimate, with the judge's plan."""
         last = self._possible.get(steps)
         if last is None or last.kernel is not kernel or last.time != time:
             if last is not None and self.task.same_plan(last, kernel, time):
@@ -208,15 +208,24 @@ class UpdateMaker:
                 last = replace(last, time=time, plan=plan, cache=dict(last.cache))
             else:
                 learned = self.estimator.save() if self.task.forecast.continues else None
-                last = self.task.make_update(time, kernel, _earlier(before), steps=steps, learned=learned)
+                last = self.task.make_update(
+                    time,
+                    kernel,
+                    _earlier(before),
+                    steps=steps,
+                    learned=learned,
+                    planner=self.task.robot.judge,
+                )
             self._possible[steps] = last
         return last
 
     def make(self, seen: Observation, now: Memory) -> Update:
         """Estimate, forecast and plan within the time limit; the estimate becomes the running one."""
-        before = now.progress.update
-        if self.learns_at_every_step:
+        before, robot = now.progress.update, self.task.robot
+        if self.learns_at_every_step and robot.planner is robot.judge:
             return self.run("update", partial(self.possible, seen.time, now.running, before))
+        if self.learns_at_every_step:
+            return self.run("plan", partial(self.task.make_update, seen.time, now.running, _earlier(before)))
 
         def make(kernel: Kernel) -> Update:
             learned = self.estimator.save() if self.task.forecast.continues else None
@@ -328,9 +337,14 @@ class UpdateMaker:
         self.forget()  # it may depend on the plan in force
         steps, plan = made.plan.time - made.time, replace(made.plan, policy=np.asarray(policy))
         changed = self.task.make_update(
-            made.time, made.kernel, made.earlier, steps=steps, learned=made.learned, kept=plan
+            made.time,
+            made.kernel,
+            made.earlier,
+            steps=steps,
+            learned=made.learned,
+            planner=lambda *_: plan,
         )
-        return replace(changed, steps=made.steps)
+        return replace(changed, steps=made.steps, judge=lambda: made.judged)
 
 
 def _earlier(before: Update) -> Earlier:

@@ -5,6 +5,9 @@ only gets better. So `last-moment` updates when, on the running estimate, the ac
 to take is worse than the new plan's by a margin. `gain` compares what both plans are worth from here on; it
 asks for an update as soon as the way ahead could be better. Where updates take time, both look at the moment
 at which the new plan would arrive, over the states in which the robot may be then.
+
+The new plan is that of the robot's judge, which is cheap, whatever planner makes the updates. Where the judge
+took the same action at the last update already, only planner and judge differ: an update would not help.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from replan.schedule.window import around
 @register
 @dataclass(frozen=True)
 class LastMoment(Rule):
-    """Update when the plan in force would now take an action that is worse than the new plan's.
+    """Update when the plan in force would now take an action that is worse than that of the judge's new plan.
 
     With a price, the gain of the new plan must be at least the price too; a robot that waits while an update
     runs must gain something, the waiting counted.
@@ -58,7 +61,7 @@ class LastMoment(Rule):
         out.
         """
         loss = 0.0
-        if not context.latency.instant or not _acts_alike(around(context, context.planning_horizon)):
+        if not context.latency.instant or not _nothing_new_here(around(context, context.planning_horizon)):
             context = around(context, context.steps_left + context.planning_horizon)
             loss = float(action_losses(context, np.array([context.state]))[0])
         state = np.array([context.state])
@@ -105,7 +108,10 @@ class LastMoment(Rule):
 @register
 @dataclass(frozen=True)
 class Gain(Rule):
-    """Update when a new plan is worth more than the plan in force, from here on, by a margin or the price."""
+    """Update when a new plan is worth more than the plan in force, from here on, by a margin or the price.
+
+    The new plan is the judge's. It must be worth as much more than the judge's plan of the last update.
+    """
 
     margin: float = 0.03
     """Gain, in units of reward, at which the rule updates where an update has no price."""
@@ -143,27 +149,34 @@ def _share_to_lose(context: Context) -> float:
     return max(moving, 1 / context.steps_left)
 
 
-def _acts_alike(context: Context) -> bool:
-    """Return whether a new plan takes the action of the plan in force in the present state."""
-    new, old = context.running.update.plan.at(context.time), context.plan.at(context.time)
-    return bool(new.policy[context.state] == old.policy[context.state])
+def _nothing_new_here(context: Context) -> bool:
+    return bool(_nothing_new(context, context.running.update, context.time, np.array([context.state]))[0])
+
+
+def _nothing_new(context: Context, update: PossibleUpdate, time: int, states: Indices) -> np.ndarray:
+    """(R,) whether a new plan takes the action of the plan in force, or that of the judge's plan before."""
+    new, old = update.plan.at(time).policy[states], context.plan.at(time).policy[states]
+    same = new == old
+    return same if same.all() else same | (new == context.running.judged().at(time).policy[states])
 
 
 def action_losses(context: Context, states: Indices) -> Array:
     """(R,) Q(s, a') - Q(s, a): what the action of the plan in force loses against that of a new plan.
 
     Q takes an action once and then follows the new plan to T, on the kernels that are expected now. With an
-    update that takes time it is the expected loss at its arrival.
+    update that takes time it is the expected loss at its arrival. Where the judge took the new action at the
+    last update already, nothing is lost.
     """
-    if context.latency.instant:
-        update, time = context.running.update, context.time
-        if (update.plan.at(time).policy[states] == context.plan.at(time).policy[states]).all():
-            return np.zeros(len(states))
+    if context.latency.instant and _nothing_new(context, context.running.update, context.time, states).all():
+        return np.zeros(len(states))
     return _mean_over_durations(context, states, _losses)
 
 
 def plan_gains(context: Context, states: Indices) -> Array:
-    """(R,) what an update gains over the plan in force from the states to T, on the kernels expected now."""
+    """(R,) what an update gains over the plan in force from the states to T, on the kernels expected now.
+
+    If the judge's plan of the last update is worth more than the plan in force, it is the gain over that.
+    """
     if context.latency.instant and _same_actions(context.running.update.plan, context.plan, context.time):
         return np.zeros(len(states))
     return _mean_over_durations(context, states, _gains)
@@ -200,17 +213,21 @@ def _losses(context: Context, update: PossibleUpdate, arrival: int) -> Array:
     states = np.arange(context.kernel.states)
     if arrival >= context.horizon:
         return np.zeros(len(states))
-    new, old = update.plan.at(arrival).policy, context.plan.at(arrival).policy
-    if (new == old).all():
+    nothing_new = _nothing_new(context, update, arrival, states)
+    if nothing_new.all():
         return np.zeros(len(states))
+    new, old = update.plan.at(arrival).policy, context.plan.at(arrival).policy
     q_values = _following(context, update, arrival)
-    return _meanwhile(context, update, q_values[states, new] - q_values[states, old], arrival)
+    losses = np.where(nothing_new, 0.0, q_values[states, new] - q_values[states, old])
+    return _meanwhile(context, update, losses, arrival)
 
 
 def _gains(context: Context, update: PossibleUpdate, arrival: int) -> Array:
     """(S,) what the new plan, after its arrival, gains over the plan in force, from each state now."""
     time, states = context.time, np.arange(context.kernel.states)
     going_on = _values_from(context, update, context.plan, time)
+    if (judged := context.running.judged()) is not context.plan:
+        going_on = np.maximum(going_on, _values_from(context, update, judged, time))
     if arrival >= context.horizon:
         arrival, new = context.horizon, np.zeros(len(states))
     else:

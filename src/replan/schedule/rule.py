@@ -28,11 +28,11 @@ from replan.skip.propagation import Execution, Propagation, make_propagation
 
 
 class PossibleUpdate(Protocol):
-    """The plan and the futures that an update made now would put in force."""
+    """The judge's plan and the futures for an update that could be made now."""
 
     @property
     def plan(self) -> Plan:
-        """The plan."""
+        """The judge's plan."""
         ...
 
     @property
@@ -48,14 +48,16 @@ class PossibleUpdate(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RunningEstimate:
-    """A localised robot's estimate of the present kernel, and the update that it could make of it."""
+    """A localised robot's estimate of the present kernel, and what its judge would do with it."""
 
     kernel: Kernel = field(repr=False)
     """The estimate, of the kernel of the step before."""
     make: Callable[[int], PossibleUpdate] = field(repr=False)
-    """Steps that an update takes -> the update that could be begun now."""
+    """Steps that an update takes -> the update that could be begun now, with the judge's plan."""
+    judged: Callable[[], Plan] = field(repr=False)
+    """The judge's plan on the estimate of the plan in force; that plan itself if the judge made it."""
     plain: bool = False
-    """Whether updates plan by backward induction on this kernel, expect it to stay and draw no ties."""
+    """Whether the judge plans by backward induction on this kernel, expects it to stay and draws no ties."""
 
     @cached_property
     def update(self) -> PossibleUpdate:

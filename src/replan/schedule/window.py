@@ -52,7 +52,7 @@ def around(context: Context, steps: int) -> Context:
 
     Its plan in force has the actions of these cells. The context is returned as it is on small maps, on maps
     that the window would nearly fill, on other kernels than slip on a grid, where updates take time, and
-    unless an update plans by backward induction on a kernel that is expected to stay.
+    unless the judge plans by backward induction on a kernel that is expected to stay.
     """
     running, reward, ties = context.running, context.reward, context.plan.ties
     kernel, sizes = running.kernel, context.sizes
@@ -74,15 +74,15 @@ def around(context: Context, steps: int) -> Context:
         made = plan(part, reward_at, time=context.time, horizon=horizon, ties=ties)
         return WindowUpdate(made, (Future("stays", 1.0, constant(part)),))
 
-    in_force = context.plan.at(context.time)
-    kept = Plan(
-        in_force.time,
-        window.cut(in_force.policy),
-        window.cut(in_force.next_values),
-        part,
-        reward_at(context.time),
-        ties,
-    )
+    def cut(whole: Plan) -> Plan:
+        now = whole.at(context.time)
+        policy, values = window.cut(now.policy), window.cut(now.next_values)
+        return Plan(now.time, policy, values, part, reward_at(context.time), ties)
+
+    def judged() -> Plan:
+        return kept if running.judged() is context.plan else cut(running.judged())
+
+    kept = cut(context.plan)
     here = int(window.inside(np.array([context.state]))[0])
-    given = {**context.given, Need.STATE: here, Need.RUNNING_ESTIMATE: RunningEstimate(part, make)}
+    given = {**context.given, Need.STATE: here, Need.RUNNING_ESTIMATE: RunningEstimate(part, make, judged)}
     return replace(context, kernel=part, plan=kept, reward=reward_at, given=given)

@@ -85,7 +85,7 @@ def robot_that_sees(robot: Robot, drive: Drive, dry: Kernel) -> Robot:
         ways = FastestWays.on(kernel, drive.goal)
         return plan_of(ways, drive.force.new_policy(ways), time, ties)
 
-    return replace(robot, estimator=drive.floor, planner=planner)
+    return replace(robot, estimator=drive.floor, planner=planner, judge=planner)
 
 
 def blind_robot(robot: Robot, drive: Drive, dry: Kernel) -> Robot:
