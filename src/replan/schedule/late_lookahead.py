@@ -120,13 +120,13 @@ def _problem(context: Context, future: Future, tolerance: float, *, told: bool) 
     Robots that are told it plan on it, others on what they see.
     """
     along = stack_world(future.kernel, context.reward, first=context.last_update, horizon=context.horizon)
-    replans = told and bool(context.plan.later)
+    replans = told and context.plans_ahead
     return LateProblem(
         along,
         acting_on_the_future(context, future) if replans else acting_on_what_is_seen(context, future, along),
         (lambda begun, t: future.kernel(t)) if replans else _seen(context, future),
         context.latency,
-        spend_all=context.price is None,
+        spend_all=context.spending.exact,
         price=context.price or 0.0,
         tolerance=tolerance,
     )

@@ -111,6 +111,7 @@ class Lookahead(Rule):
             context.last_update,
             context.surprise,
             context.price,
+            context.spending.exact,
             left is None,
             self.stride(context),
             asked.tobytes(),
@@ -185,7 +186,14 @@ class Lookahead(Rule):
 
     def _still(self, context: Context, states: Indices, budget_left: int | None) -> Candidates:
         """Return the candidates where the estimate stays, kept until the next update."""
-        key = (self, context.last_update, context.price, states.tobytes(), budget_left)
+        key = (
+            self,
+            context.last_update,
+            context.price,
+            context.spending.exact,
+            states.tobytes(),
+            budget_left,
+        )
         if key not in context.cache:
             still, stride = Future("stays", 1.0, constant(context.kernel)), self.stride(context)
             found = self._unforeseen(context, still, states, budget_left, stride, context.kernel)
@@ -244,7 +252,7 @@ class Lookahead(Rule):
         """
         begin, horizon = context.last_update, context.horizon
         along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
-        replans = told and bool(context.plan.later)  # a robot on a forecast has a plan for every step
+        replans = told and context.plans_ahead  # a robot on a forecast has a plan for every step
         if replans:
             later = acting_on_the_future(context, future)
         else:
@@ -258,7 +266,7 @@ class Lookahead(Rule):
         return Problem(
             along,
             acting_from,
-            spend_all=context.price is None,
+            spend_all=context.spending.exact,
             price=context.price or 0.0,
             shared=at_rest if same_plans else range(0),
             tolerance=self.tolerance,

@@ -154,6 +154,11 @@ class Context:
         return max(self.last_update + 1, self.arrival)
 
     @property
+    def plans_ahead(self) -> bool:
+        """Whether the plan is for every step left: the forecast moves, or one step is left."""
+        return bool(self.plan.later) or self.plan.time == self.horizon - 1
+
+    @property
     def plan_made(self) -> int:
         """Time of the update that made the plan in force."""
         return self.plan.time if self.estimated_at is None else self.estimated_at

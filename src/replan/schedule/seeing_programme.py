@@ -222,7 +222,7 @@ def _programmes(context: Context) -> list[tuple[Future, SeeingProgramme]]:
     key = gains_of_updating, context.last_update, context.surprise, context.price, limit, context.latency
     if key not in context.cache:
         futures = context.reconsidered()
-        told = len(futures) == 1 and not context.reconsiders and bool(context.plan.later)
+        told = len(futures) == 1 and not context.reconsiders and context.plans_ahead
         context.cache[key] = [
             (future, solve_seeing(_problem(context, future, begin, limit, told=told))) for future in futures
         ]
