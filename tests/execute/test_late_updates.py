@@ -299,6 +299,42 @@ def test_a_planner_that_fails_in_its_thread_leaves_the_old_plan_in_force():
     assert events(agent, "kept plan") == [3] and agent.plan.time == 0
 
 
+@pytest.mark.filterwarnings("ignore:replan")
+@pytest.mark.parametrize("ends", ["cancelled update", "kept plan"])
+@pytest.mark.parametrize("name", ["measuring-value", "accumulated-value"])
+def test_where_an_update_is_cancelled_or_fails_rules_weigh_the_plan_that_stays_in_force(name, ends):
+    def fails_later(kernel, reward, time, horizon, ties):
+        if time > 4:
+            raise ArithmeticError("no convergence")
+        return plan_by_induction(kernel, reward, time, horizon, ties)
+
+    due = 0
+    for seed, execution in product(range(10), ("map", "belief")):
+        mission = with_robot(late_mission(seed, execution, 2, "go-on", horizon=16), planner=fails_later)
+        agent = Agent.on(mission.with_spending(Spending.at_most(6)), make_rule(name), trial=False)
+        agent.start(0)
+        total = 0.0
+        for t in range(12):
+            if t in (1, 6):
+                agent.update(t % 3)
+            if t == 7 and ends == "cancelled update":
+                agent.cancel()
+            decision, belief = agent.due(), agent.estimate
+            q_values, action = agent.plan.q_values, agent.act()
+            if t >= 6 and execution == "belief":
+                value = belief @ q_values.max(axis=1) - belief @ q_values[:, action]
+                total += value
+                weighed = total if name == "accumulated-value" else value
+                if decision.reason not in ("just updated", "an update is running"):
+                    assert decision.update == (weighed >= 0.1)
+                    due += decision.update
+                    if decision.update:
+                        break
+        assert events(agent, "arrival") == [3] and len(events(agent, ends)) == 1
+        assert not events(agent, "failed rule")
+    assert due
+
+
 def test_two_robots_in_one_process_wait_for_their_own_planners():
     (first, slow), (second, quick) = begun(wakes=6), begun(wakes=1)
     for t in (1, 2):

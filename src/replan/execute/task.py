@@ -335,7 +335,7 @@ class Task:
         """
         time = progress.last_update if time is None else time
         known, robot, update = self.knowledge, self.robot, progress.update
-        surprise = progress.last_update
+        surprise, stays = progress.last_update, update.time < progress.last_update
         if robot.forecast.reconsiders:
             surprise = self._surprise(surprise, time)
         return Context(
@@ -347,7 +347,7 @@ class Task:
             last_update=progress.last_update,
             kernel=update.kernel,
             plan=update.plan,
-            propagation=update.propagation,
+            propagation=update.in_force if stays else update.propagation,
             expect=lambda now: update.expect(min(now, time)),
             surprise=surprise,
             reconsiders=robot.forecast.reconsiders,
@@ -365,7 +365,7 @@ class Task:
             },
             cache=update.cache,
             latency=self.latency,
-            arrival=progress.last_update if update.time < progress.last_update else update.arrival,
+            arrival=progress.last_update if stays else update.arrival,
             estimated_at=update.time,
         )
 
