@@ -196,6 +196,25 @@ def test_a_plan_that_comes_from_elsewhere_is_taken_when_it_is_told():
         agent.arrive()
 
 
+@pytest.mark.parametrize("spending", [Spending.exactly(4), Spending.at_most(4)], ids=["exactly", "at-most"])
+@pytest.mark.parametrize("steps", [0, 2])
+def test_random_times_after_a_plan_from_elsewhere_come_when_it_is_here(spending, steps):
+    mission = late_mission(0, "map", steps, "go-on", horizon=20).with_spending(spending)
+    for seed in range(5):
+        agent, told = Agent.on(mission, make_rule("random"), arrival="told", seed=seed), None
+        agent.start(0)
+        while not agent.done:
+            if agent.updating and agent.time == told:
+                agent.arrive()
+            if agent.due().update and agent.update(0):
+                told = agent.time + 3
+            agent.act()
+        times = events(agent, "update")
+        assert not events(agent, "failed rule")
+        assert min(np.diff(times)) >= 3
+        assert len(times) == 4 or times[-1] + 3 >= agent.horizon, "only the last plan may come too late"
+
+
 @pytest.mark.parametrize("execution", EXECUTIONS)
 def test_a_plan_on_moving_kernels_may_be_told_before_its_declared_time(execution):
     def flown(seed: int, *, declared: int, told: int | None) -> tuple[list[int], list]:

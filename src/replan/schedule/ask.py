@@ -175,7 +175,7 @@ def _named(rule: Rule, at_update: Context, states: Indices) -> Array | Indices |
     if named.shape == (len(states),) and np.issubdtype(named.dtype, np.integer):
         return np.clip(named, first, latest)
     if named.shape == (len(states), horizon + 1):
-        if at_update.spending.spacing > 1:
+        if at_update.spending.spacing > 1 or first > last + 1:
             named = _moved(named, first, latest)
         _check_probabilities(rule, named, first, latest)
         return named
