@@ -78,6 +78,14 @@ def test_what_could_not_work_is_refused_at_construction(mission, arguments, name
         agent_without_a_world(mission, **arguments)
 
 
+@pytest.mark.parametrize("trial", [True, False])
+def test_a_budget_that_the_rule_cannot_spend_is_refused_at_construction(trial):
+    robot = {"execution": "localised", "update_steps": 17}
+    mission = make_mission(load_setting("two-burst"), **robot)
+    with pytest.raises(InputError, match="budget 4 does not fit: updates of 17 steps leave room for 3 in 50"):
+        Agent.on(mission, Periodic(), trial=trial)
+
+
 def test_an_agent_without_a_world_flies_as_one_on_a_mission(mission):
     alone, on_mission = agent_without_a_world(mission), Agent.on(mission, Periodic())
     for agent in (alone, on_mission):
@@ -211,9 +219,12 @@ def test_what_is_not_a_state_is_refused_and_costs_nothing(mission, state):
 def test_an_engineer_may_update_before_the_rule_says_so(mission):
     agent = Agent.on(mission, Periodic())
     state = fly(agent, mission, until=5)
-    assert not agent.due().update
+    against = agent.due()
+    assert not against.update
     assert agent.update(state)
     assert agent.budget_left == 2
+    assert agent.log[-1].what == "update" and agent.log[-1].decision == against
+    assert agent.log[-1].why == "made by the caller, though none was due"
 
 
 def test_misuse_is_said_plainly(mission):

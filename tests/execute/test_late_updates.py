@@ -318,6 +318,34 @@ def test_a_planner_that_fails_in_its_thread_leaves_the_old_plan_in_force():
     assert events(agent, "kept plan") == [3] and agent.plan.time == 0
 
 
+def test_an_estimator_that_cannot_be_saved_leaves_the_old_plan_in_force():
+    robot = Robot(planning_horizon=4, update_steps=2)
+    mission = Mission(rover(4, np.full(12, 0.2)), robot, Spending.at_most(3))
+
+    class FullDisk(PooledSlip):
+        full = False
+
+        def save(self):
+            if self.full:
+                raise OSError("no space left")
+            return super().save()
+
+    estimator = FullDisk(SlipKernel((4, 4), 0.05), 0.005)
+    agent = Agent.on(mission, FixedTimes((1, 5)), estimator=estimator)
+    agent.start(0)
+    agent.act()
+    estimator.full = True
+    with pytest.warns(UserWarning, match="no space left"):
+        assert agent.update(1) is False
+    assert not agent.updating and agent.budget_left == 2 and agent.log[-1].what == "kept plan"
+    estimator.full = False
+    while not agent.done:
+        if agent.due().update:
+            assert agent.update(1)
+        agent.act()
+    assert events(agent, "update") == [5] and events(agent, "arrival") == [7]
+
+
 @pytest.mark.filterwarnings("ignore:replan")
 @pytest.mark.parametrize("ends", ["cancelled update", "kept plan"])
 @pytest.mark.parametrize("name", ["measuring-value", "accumulated-value"])

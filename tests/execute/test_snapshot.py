@@ -144,6 +144,16 @@ def test_an_agent_of_another_world_or_estimator_is_refused(mission, tmp_path):
     Agent.on(again, Periodic()).restore(tmp_path / "agent.npz")
 
 
+def test_values_that_cannot_be_attached_are_said_in_one_line_and_leave_no_file(mission, tmp_path):
+    agent, path, around = Agent.on(mission, Periodic()), tmp_path / "agent.npz", []
+    agent.start(mission.world.start)
+    around.append(around)
+    for attached in ({("a", 1): 2}, {"ring": around}):
+        with pytest.raises(InputError, match=r"agent\.npz: cannot be written \(.*(tuple|[Cc]ircular)"):
+            agent.save(path, attached=attached)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
 def test_a_half_written_file_is_said_plainly(mission, tmp_path, share):
     path = tmp_path / "agent.npz"

@@ -131,7 +131,11 @@ class Agent:
         require_instance(rule)
         task.require(rule)
         self.task = task
-        _ = knowledge.drift, task.forecast  # computed here, not in the loop
+        _ = (
+            knowledge.drift,
+            task.forecast,
+            task.spending_for(rule),
+        )  # computed or refused here, not in the loop
         self.rule, self.seed, self.log_length = rule, seed, log_length
         self._unlearned = {name: np.array(array) for name, array in self.estimator.save().items()}
         self.log: list[Event] = []
@@ -297,8 +301,7 @@ class Agent:
         decision, trouble = self.due(), None
         seen = now.observation(state, previous)
         if self._maker.takes_time:
-            now.pending = self._maker.start(seen, belief, policy, now)
-            now.progress = now.progress.keeping(now.time)
+            trouble = self._begin(seen, belief, policy)
         else:
             trouble = self._update_at_once(seen, policy)
         now.named_update, now.named = None, False
@@ -309,7 +312,8 @@ class Agent:
                 now.estimate = belief[None, :]
         self._decision = None
         what = "update" if trouble is None else "kept plan"
-        self._record(what, trouble or decision.reason, state, decision=decision)
+        reason = decision.reason if decision.update else "made by the caller, though none was due"
+        self._record(what, trouble or reason, state, decision=decision)
         return trouble is None
 
     def arrive(self, policy: Indices | None = None) -> None:
@@ -451,6 +455,17 @@ class Agent:
         except Exception as error:
             now.progress = now.progress.keeping(now.time)
             return f"{described(error)}: the last plan stays in force"
+        return None
+
+    def _begin(self, seen: Observation, belief: Array | None, policy: Indices | None) -> str | None:
+        """Begin an update that takes time. Return why it has failed at once, if it has."""
+        now = self._now
+        try:
+            now.pending = self._maker.start(seen, belief, policy, now)
+        except Exception as error:
+            return f"{described(error)}: the last plan stays in force"
+        finally:
+            now.progress = now.progress.keeping(now.time)
         return None
 
     def _arrive(self) -> None:

@@ -108,12 +108,16 @@ def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = N
             arrays |= {f"{prefix}policy": plan.policy, f"{prefix}next_values": plan.next_values}
             arrays |= _prefixed(f"{prefix}kernel_", kernel_arrays(update.kernel))
             arrays |= _prefixed(f"{prefix}then_", update.learned)
+    try:
+        text = json.dumps(header, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path}: cannot be written ({error})") from None
     unfinished = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: not a plain file")
         with unfinished.open("wb") as file:
-            np.savez(file, header=np.array(json.dumps(header, default=_plain)), **arrays)
+            np.savez(file, header=np.array(text), **arrays)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
