@@ -8,9 +8,24 @@ from hypothesis import given
 from tests.execute.loop import Faulty
 from tests.tiny_worlds import tiny_missions
 
-from replan import Agent, FixedTimes, GeneralKernel, Mission, Reward, Robot, SlipKernel, Spending, Ties, World
+from replan import (
+    Agent,
+    Archive,
+    FixedTimes,
+    GeneralKernel,
+    InputError,
+    Mission,
+    RecordedKernels,
+    Reward,
+    Robot,
+    SlipKernel,
+    Spending,
+    Ties,
+    World,
+)
 from replan.execute.identity import _sampled_times, describe_arguments, kernel_arrays, kernel_from, options
 from replan.execute.robot import plan_by_induction
+from replan.forecast.base import Frozen
 from replan.forecast.given import ForecastFault, Given
 from replan.forecast.mixture import Mixture
 from replan.schedule.periodic import Periodic
@@ -60,6 +75,39 @@ def test_forecasts_are_told_apart_by_the_kernels_that_they_foretell():
     assert differences(foretelling(0.2), foretelling(0.2)) == set()
     for other in (foretelling(0.3), foretelling(0.2, late=1)):
         assert differences(foretelling(0.2), other) == {"forecast"}
+
+
+def test_archives_are_told_apart_by_each_of_their_records():
+    slips = np.linspace(0.05, 0.3, 12)
+
+    def remembering(slips, period=1):
+        past = RecordedKernels([SlipKernel((3, 3), slip).general() for slip in slips], period)
+        return agent(forecast=Archive(past=past))
+
+    same = remembering(slips)
+    assert differences(same, remembering(slips.copy())) == set()
+    for record in range(12):
+        assert differences(same, remembering(slips + 0.01 * (np.arange(12) == record))) == {"forecast"}
+    assert differences(same, remembering(slips, period=3)) == {"forecast"}
+    assert differences(same, remembering(slips[:-1])) == {"forecast"}
+    mirrored = 0.2 - slips[:3]  # as far from the nominal slip of .1 as they are, on the other side
+    assert differences(remembering([*slips[:3], *slips]), remembering([*mirrored, *slips])) == {"forecast"}
+
+
+def test_another_past_of_the_world_is_refused_where_the_forecast_remembers_it(tmp_path):
+    def made(slip, forecast):
+        world = World(HORIZON, lambda t: SlipKernel((3, 3), 0.1), lambda t: Reward(next_state=TO_GOAL))
+        world = replace(world, past=RecordedKernels([SlipKernel((3, 3), slip).general()] * 12))
+        return Agent.on(Mission(world, Robot(planning_horizon=2, forecast=forecast), THREE), Periodic())
+
+    for forecast in (Frozen(), Archive()):
+        saved = made(0.1, forecast)
+        saved.start(0)
+        saved.save(tmp_path / forecast.name)
+        made(0.1, forecast).restore(tmp_path / forecast.name)
+    made(0.2, Frozen()).restore(tmp_path / "frozen")
+    with pytest.raises(InputError, match="saved with forecast archive"):
+        made(0.2, Archive()).restore(tmp_path / "archive")
 
 
 @pytest.mark.parametrize(("part", "value"), [("slip", 0.1), ("last_reward", 0.0), ("bound", 0.0)])

@@ -14,6 +14,7 @@ import numpy as np
 from replan.model.flow_kernel import FlowKernel
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
+from replan.model.past import Past
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.world import World
@@ -33,7 +34,8 @@ def describe_arguments(agent: Agent) -> dict[str, str]:
     known, robot, rule = agent.knowledge, agent.robot, agent.rule
     rewards = _distinct(known.reward(t) for t in _sampled_times(known.horizon))
     expected = _distinct(agent.task.forecast.sources(known.horizon) or ())
-    nominal = known.nominal
+    nominal, past = known.nominal, getattr(agent.task.forecast, "past", None)
+    records = None if past is None else _records(past, nominal, known.horizon)
     return {
         "horizon": str(known.horizon),
         "planning_horizon": str(robot.planning_horizon),
@@ -44,7 +46,7 @@ def describe_arguments(agent: Agent) -> dict[str, str]:
         "seed": str(agent.seed),
         "planner": _text(robot.planner),
         "judge": _text(robot.judge),
-        "forecast": f"{robot.forecast.name} {_digest([_text(robot.forecast), expected])}",
+        "forecast": f"{robot.forecast.name} {_digest([_text(robot.forecast), expected, records])}",
         "world": f"{nominal.states} states, {nominal.actions} actions, "
         f"fingerprint {_digest([nominal, rewards, known.drift.bounds])}",
         "rule": _described(rule, {each.name: vars(rule)[each.name] for each in _fields(rule)}),
@@ -86,6 +88,12 @@ def kernel_from(arrays: dict[str, np.ndarray]) -> Kernel:
 def _sampled_times(horizon: int) -> range:
     """Times whose kernels and rewards are told apart: all, or evenly spaced ones of a long horizon."""
     return range(0, horizon, max(1, horizon // SAMPLED_TIMES))
+
+
+def _records(past: Past, nominal: Kernel, horizon: int) -> list[Any]:
+    """Return how far each record is from the nominal kernel, and how the first ones would change it."""
+    apart = np.array([past.distance(nominal, start) for start in range(past.length)])
+    return [past.period, apart, *(past.changed(nominal, 0, steps) for steps in range(1, horizon))]
 
 
 def _described(made: Any, arguments: dict[str, Any]) -> str:
