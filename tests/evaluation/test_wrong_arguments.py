@@ -334,7 +334,7 @@ EMPTY = np.array([])
         (lambda: PathExpired(10**400), "share must be finite, not 1"),
         (lambda: ForecastFault(error=10**400), "the error of a forecast must be finite, not 1"),
         (lambda: Agent.on(MISSION, RULE, trial=EMPTY), "trial must be a bool, not array"),
-        (lambda: Agent.on(MISSION, RULE, late=EMPTY), "late must be .*, not array"),
+        (lambda: Agent.on(MISSION, RULE, arrival=EMPTY), "arrival must be .*, not array"),
     ],
 )
 def test_what_once_was_another_error_of_python_is_one_line(wrong, named):

@@ -132,11 +132,11 @@ def test_an_agent_that_is_killed_in_the_middle_of_an_update_goes_on_with_the_sam
         number += 1
 
 
-def begun(*, arrival="declared", late="take", execution="map", steps=2, wakes=0):
+def begun(*, arrival="declared", execution="map", steps=2, wakes=0):
     """An agent whose update has begun at 1, and its clock."""
     mission = late_mission(0, execution, steps, "go-on")
     clock = SimulatedClock(wakes=wakes)
-    agent = on_a_clock(mission, FixedTimes((1,)), clock, arrival=arrival, late=late)
+    agent = on_a_clock(mission, FixedTimes((1,)), clock, arrival=arrival)
     agent.start(0)
     agent.act()
     assert agent.due().update and agent.update(1)
@@ -158,9 +158,8 @@ def test_a_plan_is_in_force_from_its_declared_arrival_on():
     assert not agent.updating and agent.plan is not old and agent.plan.time == 3
 
 
-@pytest.mark.parametrize(("late", "ending"), [("take", "arrival"), ("drop", "dropped plan")])
-def test_a_plan_that_comes_too_late_is_taken_or_dropped_as_declared(late, ending):
-    agent, clock = begun(late=late, wakes=6)
+def test_a_plan_that_comes_too_late_is_taken_when_it_is_done():
+    agent, clock = begun(wakes=6)
     old = agent.plan
     for t in (1, 2, 3, 4, 5):
         clock.advance(t, agent)
@@ -169,19 +168,8 @@ def test_a_plan_that_comes_too_late_is_taken_or_dropped_as_declared(late, ending
     assert events(agent, "late plan") == [4], "told once, when its time has passed"
     clock.advance(6, agent)
     agent.act()
-    assert events(agent, ending) == [6]
-    assert (agent.plan is old) == (late == "drop") and agent.budget_left == 1
-
-
-def test_a_plan_whose_time_is_not_declared_is_taken_when_it_is_done():
-    agent, clock = begun(arrival="done", steps=0, wakes=3)
-    for t in (1, 2):
-        clock.advance(t, agent)
-        agent.act()
-        assert agent.updating
-    clock.advance(3, agent)
-    agent.act()
-    assert events(agent, "arrival") == [3] and agent.plan.time == 1
+    assert events(agent, "arrival") == [6]
+    assert agent.plan is not old and agent.budget_left == 1
 
 
 def test_a_plan_that_comes_from_elsewhere_is_taken_when_it_is_told():
@@ -236,21 +224,20 @@ def test_a_plan_on_moving_kernels_may_be_told_before_its_declared_time(execution
         assert flown(seed, declared=5, told=2) == flown(seed, declared=6, told=2) == expected
 
 
-@pytest.mark.parametrize(("execution", "arrival"), list(product(EXECUTIONS, ("done", "told"))))
-def test_a_robot_that_waits_does_so_for_a_plan_whose_time_is_not_declared(execution, arrival):
+@pytest.mark.parametrize("execution", EXECUTIONS)
+def test_a_robot_that_waits_does_so_for_a_plan_whose_time_is_not_declared(execution):
     mission, clock = late_mission(0, execution, 0, "wait"), SimulatedClock(wakes=4)
-    agent = on_a_clock(mission, FixedTimes((1,)), clock, arrival=arrival)
+    agent = on_a_clock(mission, FixedTimes((1,)), clock, arrival="told")
     agent.start(0)
     agent.act()
     agent.update(2)
     assert [agent.act() for _ in range(3)] == [mission.world.waiting] * 3
     clock.advance(4, agent)
-    if arrival == "told":
-        agent.arrive()
+    agent.arrive()
     assert not agent.updating
     with pytest.raises(InputError, match="action that stays"):
         still = replace(mission, world=replace(mission.world, waiting=None))
-        on_a_clock(still, FixedTimes((1,)), clock, arrival=arrival)
+        on_a_clock(still, FixedTimes((1,)), clock, arrival="told")
 
 
 @pytest.mark.parametrize("steps", [1, 2, {1: 0.5, 3: 0.5}], ids=str)
@@ -430,6 +417,5 @@ def test_what_could_not_work_is_refused_at_construction():
     mission = late_mission(0, "map", {1: 0.5, 3: 0.5}, "go-on")
     with pytest.raises(InputError, match="give a seed, or a time limit"):
         Agent.on(mission, FixedTimes((1,)))
-    for wrong in ({"arrival": "soon"}, {"late": "wait"}):
-        with pytest.raises(InputError, match=next(iter(wrong))):
-            Agent.on(replace(mission), FixedTimes((1,)), seed=0, **wrong)
+    with pytest.raises(InputError, match="arrival"):
+        Agent.on(replace(mission), FixedTimes((1,)), seed=0, arrival="done")

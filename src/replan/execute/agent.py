@@ -52,7 +52,7 @@ from replan.execute.robot import Robot
 from replan.execute.snapshot import Event, Memory
 from replan.execute.task import Task, Update
 from replan.execute.trial import try_out
-from replan.execute.update_maker import Arrival, Late, UpdateMaker
+from replan.execute.update_maker import Arrival, UpdateMaker
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
@@ -84,11 +84,9 @@ class Agent:
         Events kept in the log and in saved files, the newest; None keeps all.
     sizes : Sizes, optional
         Sizes from which work is done in another way.
-    arrival : {"declared", "done", "told"}
-        When a new plan comes in force: after the steps that the robot declares, when its work is done, or
-        when `arrive` is called.
-    late : {"take", "drop"}
-        What becomes of a plan that is done after the declared steps: taken at once, or dropped.
+    arrival : {"declared", "told"}
+        When a new plan comes in force: after the steps that the robot declares, or as soon as it is done if
+        that is later; or when `arrive` is called.
     trial : bool
         Make one estimate, one plan and one decision at construction, so that whatever cannot work is refused
         there. The estimator forgets the estimate (`Estimator.restore`).
@@ -111,7 +109,6 @@ class Agent:
         log_length: int | None = None,
         sizes: Sizes | None = None,
         arrival: Arrival = "declared",
-        late: Late = "take",
         trial: bool = True,
     ) -> None:
         sizes = Sizes() if sizes is None else sizes
@@ -141,9 +138,7 @@ class Agent:
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
-        self._maker = UpdateMaker(
-            task, self.estimator, time_limit=time_limit, arrival=arrival, late=late, seed=seed
-        )
+        self._maker = UpdateMaker(task, self.estimator, time_limit=time_limit, arrival=arrival, seed=seed)
         self._warned = False
         if trial:
             try_out(self)
@@ -180,11 +175,6 @@ class Agent:
     def arrival(self) -> Arrival:
         """When new plans come in force."""
         return self._maker.arrival
-
-    @property
-    def late(self) -> Late:
-        """Whether plans that come too late are taken or dropped."""
-        return self._maker.late
 
     @property
     def time_limit(self) -> float | None:

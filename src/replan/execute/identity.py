@@ -41,7 +41,7 @@ def describe_arguments(agent: Agent) -> dict[str, str]:
         "planning_horizon": str(robot.planning_horizon),
         "spending": str(agent.spending),
         "execution": robot.execution,
-        "updates": f"of {robot.update_steps} steps, {robot.meanwhile}, {agent.arrival}, {agent.late}",
+        "updates": f"of {robot.update_steps} steps, {robot.meanwhile}, {agent.arrival}",
         "ties": str(robot.ties),
         "seed": str(agent.seed),
         "planner": _text(robot.planner),

@@ -35,7 +35,7 @@ class Event:
     time: int
     what: str
     """start, act, update, kept plan, refused update, failed rule, kept estimate, state missing or, of updates
-    that take time, arrival, late plan, dropped plan or cancelled update."""
+    that take time, arrival, late plan or cancelled update."""
     why: str = ""
     state: int | None = None
     action: int | None = None

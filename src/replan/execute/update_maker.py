@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from replan.execute.snapshot import Memory
 
 
-Arrival = Literal["declared", "done", "told"]
-"""When a plan comes in force: after the declared steps, when its work is done, or when `arrive` says so."""
-Late = Literal["take", "drop"]
-"""A plan that comes too late is taken at once, its first steps skipped, or dropped."""
+Arrival = Literal["declared", "told"]
+"""When a plan comes in force: after the declared steps, or later once it is done; or when it is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +68,8 @@ class RunningUpdate:
         elapsed, steps = time - self.begun.time, self.begun.steps
         if not self.job.done:
             return None
-        if arrival != "declared":
-            return durations[0] if arrival == "done" or self.told else None
+        if arrival == "told":
+            return durations[0] if self.told else None
         if steps is not None:
             return steps if elapsed >= steps else None
         if elapsed > durations[-1]:
@@ -143,12 +141,6 @@ def without_prefix(prefix: str, entries: Mapping[str, Any]) -> dict[str, Any]:
     return {name.removeprefix(prefix): each for name, each in entries.items() if name.startswith(prefix)}
 
 
-def check_arrival(arrival: object, late: object) -> None:
-    """Raise `InputError` if there is no such arrival, or treatment of late plans."""
-    require_word(get_args(Arrival), arrival=arrival)
-    require_word(get_args(Late), late=late)
-
-
 class UpdateMaker:
     """Estimates and plans for an agent, in threads of its own if there is a time limit."""
 
@@ -159,13 +151,11 @@ class UpdateMaker:
         *,
         time_limit: float | None,
         arrival: Arrival,
-        late: Late,
         seed: int | None,
     ) -> None:
-        check_arrival(arrival, late)
+        require_word(get_args(Arrival), arrival=arrival)
         self.task, self.estimator, self.time_limit, self.seed = task, estimator, time_limit, seed
         self.arrival: Arrival = arrival
-        self.late: Late = late
         self.durations = tuple(steps for steps, _ in task.latency.durations)
         self.waiting = task.waiting if self.takes_time else None  # refused here where there is no such action
         if arrival == "declared" and len(self.durations) > 1 and time_limit is None and seed is None:
@@ -237,7 +227,7 @@ class UpdateMaker:
     @property
     def takes_time(self) -> bool:
         """Whether updates are not done in the step in which they begin."""
-        return self.arrival != "declared" or not self.task.latency.instant
+        return self.arrival == "told" or not self.task.latency.instant
 
     def start(
         self, seen: Observation, belief: Array | None, policy: Indices | None, now: Memory
@@ -264,7 +254,7 @@ class UpdateMaker:
         """Begin the work of an update, for the first time or again after a restart."""
         durations = self.durations if begun.steps is None else (begun.steps,)
         learn = partial(self._estimated, begun)
-        make = partial(self._plans, begun, before, durations[:1] if self.arrival != "declared" else durations)
+        make = partial(self._plans, begun, before, durations[:1] if self.arrival == "told" else durations)
         if self.time_limit is None:
             job = BackgroundWork(learn, make)
             job.run()
@@ -288,7 +278,7 @@ class UpdateMaker:
         if self.task.forecast.continues:
             learned = begun.learned if begun.seen is None else self.estimator.save()
         make = partial(self.task.make_update, begun.time, kernel, _earlier(before), learned=learned)
-        if self.arrival != "declared" and self.task.forecast.moves:
+        if self.arrival == "told" and self.task.forecast.moves:
             return {durations[0]: make()}  # it has a plan for every step at which it may arrive
         return {steps: make(steps=steps) for steps in durations}
 
@@ -308,8 +298,6 @@ class UpdateMaker:
         if steps is None:
             return None
         begun = pending.begun
-        if self.is_late(now) and self.late == "drop":
-            return "dropped plan", f"done {now.time - begun.time} steps after its beginning"
         try:
             made = self.following(pending.job.outcome()[steps], pending.policy)
         except Exception as error:
