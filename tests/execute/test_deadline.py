@@ -1,8 +1,10 @@
 """Late work: nobody waits for it, it is never joined by more of the same, and nothing it learns is lost."""
 
 import threading
+import warnings
 from dataclasses import dataclass, field
 from threading import Event as Signal
+from time import sleep
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from replan import (
     World,
 )
 from replan.execute.deadline import DeadlineExceeded, Worker
+from replan.execute.robot import plan_by_induction
 from replan.model.kernel import constant
 from replan.schedule.rule import Decision, Rule
 
@@ -93,6 +96,37 @@ def test_an_estimator_is_asked_for_one_update_at_a_time_and_learns_them_in_order
     estimator.released.set()
     assert agent.update(state)
     assert estimator.learned == [1, 2, 3]
+
+
+@pytest.mark.parametrize("late", [(1, 3), (1, 2, 3), (1, 2, 4, 5), (2, 3, 4, 5)])
+def test_what_to_do_about_a_planner_that_is_too_slow_twice_in_a_row_is_said_once(late):
+    world = World(8, constant(SlipKernel((1, 2), 0.1)), constant(Reward(next_state=np.array([0.0, 1.0]))))
+    released = Signal()
+
+    def planner(kernel, reward, time, horizon, ties):
+        assert time not in late or released.wait(PATIENCE)
+        return plan_by_induction(kernel, reward, time, horizon, ties)
+
+    mission = Mission(world, Robot(planning_horizon=2, planner=planner), Spending.at_most(6))
+    agent = Agent.on(mission, FixedTimes((1, 2, 3, 4, 5, 6)), trial=False)
+    agent.start(0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        while not agent.done:
+            if agent.due().update:
+                released.clear()
+                agent.time_limit = AT_ONCE if agent.time in late else PATIENCE
+                agent.update(0)
+                agent.time_limit = PATIENCE
+                released.set()
+            while agent.busy:
+                sleep(AT_ONCE)
+            agent.act()
+    assert events(agent, "kept plan") == list(late)
+    advice = [each for each in caught if "update_steps" in str(each.message)]
+    assert len(advice) == (late != (1, 3))
+    assert all("the last 2 updates took longer than time_limit=0.01 s" in str(each) for each in advice)
+    assert all(each.filename == __file__ for each in advice), "it points to the caller's line"
 
 
 def test_an_agent_is_saved_and_restored_at_rest_only(mission, tmp_path):

@@ -61,6 +61,9 @@ from replan.schedule.ask import decision_at, forced, named_update, settled
 from replan.schedule.rule import Decision, Need, Rule, RunningEstimate, require_instance
 from replan.schedule.spending import Spending
 
+LATE_UPDATES = 2
+"""Updates in a row that take longer than the time limit, after which the agent says what to do."""
+
 
 class Agent:
     """Says at every step whether to update, what to do, and why.
@@ -139,7 +142,7 @@ class Agent:
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
         self._maker = UpdateMaker(task, self.estimator, time_limit=time_limit, arrival=arrival, seed=seed)
-        self._warned = False
+        self._warned, self._late_updates = False, 0
         if trial:
             try_out(self)
 
@@ -200,7 +203,7 @@ class Agent:
         estimate = update.propagation.begin(np.array([state]))
         self._memory = Memory(0, state, self.task.beginning(update), estimate, nominal)
         self.log = [Event(0, "start", state=state)]
-        self._decision, self._warned = None, False
+        self._decision, self._warned, self._late_updates = None, False, 0
         self._maker.forget()
 
     @cached_property
@@ -444,8 +447,23 @@ class Agent:
             now.progress = now.progress.after(self._maker.following(made, policy))
         except Exception as error:
             now.progress = now.progress.keeping(now.time)
+            self._count_late(isinstance(error, DeadlineExceeded))
             return f"{described(error)}: the last plan stays in force"
+        self._count_late(False)
         return None
+
+    def _count_late(self, late: bool) -> None:
+        """Say once in a mission what to do about a planner that takes longer than the time limit."""
+        if self._late_updates == LATE_UPDATES:
+            return
+        self._late_updates = self._late_updates + 1 if late else 0
+        if self._late_updates == LATE_UPDATES:
+            warnings.warn(
+                f"replan: the last {LATE_UPDATES} updates took longer than time_limit={self.time_limit} s "
+                "and their plans were lost: give a longer time_limit, or a robot with update_steps, "
+                "the steps that an update takes, which goes on while its planner works",
+                stacklevel=4,
+            )
 
     def _begin(self, seen: Observation, belief: Array | None, policy: Indices | None) -> str | None:
         """Begin an update that takes time. Return why it has failed at once, if it has."""
