@@ -3,14 +3,15 @@
 import ast
 import re
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from replan import Periodic, SimulatedRobot, load_setting, make_mission, regret
-from replan.robots import KnownFloor, cells_shown
+from replan import Periodic, SimulatedRobot, Spending, load_setting, make_mission, regret
+from replan.robots import CellMap, Closure, KnownFloor, cell_world, cells_shown
 from replan.robots.ros2.scheduler_service import load_scheduler
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -182,3 +183,23 @@ def test_a_robot_on_a_large_map_drives_through_its_loop_on_a_smaller_one():
     seconds = example["drive"](example["make_mission"](side=200))
     assert len(seconds["update"]) == 4
     assert len(seconds["step"]) == len(seconds["act"]) == 50
+
+
+@pytest.mark.parametrize(("shuts", "updates"), [(79, 0), (5, 1)])
+def test_a_planner_that_prefers_other_ways_than_the_judge_is_called_for_what_has_changed_alone(
+    shuts, updates
+):
+    example = runpy.run_path(str(EXAMPLES / "own_map.py"))
+    walls = np.ones((9, 30), dtype=bool)  # corridors two cells wide: there are many shortest ways
+    walls[1:3, 1:29] = walls[6:8, 1:29] = walls[1:8, 12:14] = walls[1:8, 27:29] = False
+    cells = CellMap(0.5, walls.shape, walls.reshape(-1))
+    mission = example["make_mission"](cells, shuts=shuts)
+    door = Closure(corners=(10.0, 0.5, 11.0, 1.5), begin=shuts)
+    start, goal = mission.world.start, int(cells.states_at((14.25, 0.75)))
+    slip = np.full(80, 0.05)
+    world = cell_world(cells, slip, start=start, goal=goal, objective="time", closures=[door])
+    mission = replace(mission, world=world, spending=Spending.at_most(3))
+    planner = example["Planner"](cells, goal, seconds=0.04)
+    agent = example["drive"](mission, cells, planner, step_seconds=0.01)
+    assert agent.time < 80, "it arrives"
+    assert planner.calls == updates + 1 == 3 - agent.budget_left + 1

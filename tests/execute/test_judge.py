@@ -157,7 +157,7 @@ def test_a_planner_slower_than_the_limit_does_not_stop_the_rule(rule):
 
 def test_a_slow_planner_in_the_background_gets_its_plan_in_force():
     planner = Planner(seconds=0.5)
-    agent, _ = fly(a_mission(planner=planner), time_limit=0.2, arrival="done", wait=True)
+    agent, _ = fly(with_robot(a_mission(planner=planner), update_steps=1), time_limit=0.2, wait=True)
     assert events(agent, "failed rule") == [] == events(agent, "kept plan")
     assert len(planner.times) == len(events(agent, "update")) + 1 == len(events(agent, "arrival")) + 1 >= 2
 
