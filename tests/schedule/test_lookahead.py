@@ -19,11 +19,8 @@ from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 from replan.model import drift
-from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import constant
-from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
-from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.update_programme import solve
@@ -105,45 +102,14 @@ def test_shared_segments_give_the_same_answers_as_separate_ones(execution, ties)
     np.testing.assert_array_equal(shared.next_times, separate.next_times)
 
 
-@given(tiny_missions(min_horizon=6, max_horizon=10, executions=("map",)), st.sampled_from([1e-4, 1e-3, 9e-3]))
-def test_pruning_changes_values_by_no_more_than_stated(mission, tolerance):
-    if mission.spending.limit == 1:
-        mission = replace(mission, spending=Spending.exactly(2))
-    exact, pruned = Lookahead(**EXACT), Lookahead(tolerance=tolerance, effort=1e30)
-    left, state = mission.spending.limit - 1, np.array([0])
-    context = at_update(mission, exact)
-    truth = exact.solve(context, context.futures[0], state, left).best[0]
-    solution = solve_with_error(pruned, context, state, left)
-    for updates in range(left + 1):
-        assert abs(solution.best[0, updates] - truth[updates]) <= solution.error[0, updates] + 1e-12
-
-
-def test_the_stated_error_on_a_grid_is_small_and_true():
+def test_dropping_masses_on_a_grid_leaves_states_out_and_changes_values_little():
     mission = small_grid(n=7, horizon=30)
     exact, pruned = Lookahead(**EXACT), Lookahead(tolerance=1e-6)
     context, state = at_update(mission, exact), np.array([0])
     truth = exact.solve(context, context.futures[0], state, 3).best[0, 3]
-    solution = solve_with_error(pruned, context, state, 3)
-    assert 0 < solution.error[0, 3] < 0.05
-    assert abs(solution.best[0, 3] - truth) <= solution.error[0, 3]
+    solution = pruned.solve(context, context.futures[0], state, 3)
+    assert abs(solution.best[0, 3] - truth) < 1e-4
     assert (solution.values[..., -1].sum(axis=1) < 49).any()
-
-
-def test_the_stated_error_by_hand():
-    """Paths of 0.005 are pruned: 0 to 2 in two steps, and 0 to 1 to 2 with looks at 2 and 3.
-
-    Rewards of the steps from 1, 2 and 3 differ by up to 2, 4 and 8.
-    """
-    kernel = GeneralKernel.from_dense([[[0.95, 0.05, 0]], [[0, 0.9, 0.1]], [[0, 0, 1]]])
-    rewards = [Reward(next_state=np.array([0.0, 0.0, high])) for high in (1, 2, 4, 8)]
-    mission = Mission(
-        World(4, constant(kernel), rewards.__getitem__), Robot(planning_horizon=1), Spending.exactly(3)
-    )
-    rule = Lookahead(tolerance=0.009, effort=1e30)
-    solution = solve_with_error(rule, at_update(mission, rule), np.array([0]), 2)
-    # none left: 0.005 are missing in the steps from 2 and 3; one, at 3: in that from 2 and all that follows;
-    # both: at 3 a tenth of the 5 % in state 1 is in state 2, which no look sees: its value may be off by 8
-    assert solution.error[0] == pytest.approx([0.005 * (4 + 8), 0.005 * (4 + 8), 0.05 * 0.1 * 8])
 
 
 def test_times_between_the_coarse_ones_may_be_chosen_too_and_are_worth_about_as_much():
@@ -157,12 +123,6 @@ def test_times_between_the_coarse_ones_may_be_chosen_too_and_are_worth_about_as_
     assert worth[2:15] == pytest.approx(
         exact[2:15], abs=0.03
     )  # most states are known at one coarse time alone
-
-
-def solve_with_error(rule, context, states, left):
-    return solve(
-        rule.problem(context, context.futures[0]), context.last_update, states, left, with_error=True
-    )
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])

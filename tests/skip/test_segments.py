@@ -55,7 +55,6 @@ def test_segments_equal_pushing_dense_distributions(mission, time, moving, mixed
         np.testing.assert_allclose(parts.gained[:, k], gained, atol=1e-12)
         for row in states:
             np.testing.assert_allclose(distribution(parts, row, k, len(states)), step.after[row], atol=1e-12)
-    assert not parts.lost.any()
 
 
 @given(tiny_missions(), st.integers(0, 2))
@@ -77,18 +76,6 @@ def test_distributions_are_kept_for_the_steps_asked_for_alone(mission, every):
         for k in range(1, whole.gained.shape[1]):
             expected = distribution(whole, row, k, states) if k % every == 0 else np.zeros(states)
             np.testing.assert_array_equal(distribution(some, row, k, states), expected)
-
-
-@given(tiny_missions(executions=("map",)), st.sampled_from([0.05, 0.2, 0.4]))
-def test_pruned_distributions_stay_within_the_mass_that_was_lost(mission, tolerance):
-    exact, pruned = made(mission, 1), made(mission, 1, tolerance=tolerance)
-    states = mission.world.states
-    for row in range(states):
-        for k in range(1, exact.gained.shape[1]):
-            after = distribution(pruned, row, k, states)
-            apart = 0.5 * np.abs(after - distribution(exact, row, k, states)).sum()
-            assert abs(after.sum() - 1) < 1e-12
-            assert apart <= pruned.lost[row, k] + 1e-12
 
 
 def pruned(masses, tolerance):
@@ -126,17 +113,15 @@ def test_a_stack_is_made_without_the_times_before_its_first(mission, first):
     assert len(along.successors) == world.horizon - first
 
 
-@given(tiny_missions(), st.integers(0, 2), st.booleans())
-def test_a_stack_has_the_kernel_and_the_range_of_rewards_of_each_time(mission, first, mixed):
-    world = rewards_of_both_kinds(mission.world) if mixed else mission.world
+@given(tiny_missions(), st.integers(0, 2))
+def test_a_stack_has_the_kernel_of_each_time(mission, first):
+    world = mission.world
     along = stack_world(world.kernel, world.reward, first=first, horizon=world.horizon)
-    transitions = np.indices((world.states, world.actions, world.states)).reshape(3, -1)
     for t in range(first, world.horizon):
         (successors,), (probabilities,) = along.kernel_lists(t)
         dense = np.zeros((world.states, world.actions, world.states))
         np.add.at(dense, (*np.indices(dense.shape[:2])[..., None], successors), probabilities)
         np.testing.assert_array_equal(dense, world.kernel(t).general().dense())
-        assert along.reward_range[t] == np.ptp(world.reward(t).realised(*transitions))
 
 
 @given(tiny_missions(), st.integers(1, 4))

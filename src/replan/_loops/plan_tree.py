@@ -38,7 +38,7 @@ def walk(
 
     Plans that have taken the same actions share their distributions. `actions` are (P, S, L), or empty where
     they follow from (S, P * A) `q_values` of the belief. Plan p takes lengths[p] steps. Return (P, R, L + 1)
-    nodes and, by node, gained and lost, offsets, cells and masses; empty nodes if there would be more than
+    nodes and, by node, gained, offsets, cells and masses; empty nodes if there would be more than
     `most` masses.
     """
     states, count_actions = successors.shape[0], successors.shape[1]
@@ -48,7 +48,7 @@ def walk(
     mass, ahead = np.zeros(states), np.zeros(states)
     here, there = np.empty(states + 1, dtype=PLACE), np.empty(states + 1, dtype=PLACE)
     values, chosen = np.empty((plans, count_actions)), np.empty(plans, dtype=np.int64)
-    gained, lost = np.zeros(1024), np.zeros(1024)
+    gained = np.zeros(1024)
     offsets = np.zeros(1025, dtype=np.int64)
     cells, masses = np.empty(1 << 16, dtype=np.int32), np.empty(1 << 16)
     made, used = 0, 0
@@ -57,9 +57,8 @@ def walk(
         used += 1
         nodes[:, s, 0] = made
         if made + 2 > gained.size:
-            gained, lost = np.concatenate((gained, gained)), np.concatenate((lost, lost))
-            offsets = np.concatenate((offsets, offsets))
-        gained[made], lost[made] = 0.0, 0.0
+            gained, offsets = np.concatenate((gained, gained)), np.concatenate((offsets, offsets))
+        gained[made] = 0.0
         made += 1
         offsets[made] = used
         for k in range(steps):
@@ -97,16 +96,15 @@ def walk(
                     if state_action.size:
                         total += now * state_action[place, a]
                 count = _push(successors, probabilities, a, mass, here, count, ahead, there)
-                count, dropped, paid = _prune(tolerance, next_state, ahead, there, count)
+                count, paid = _prune(tolerance, next_state, ahead, there, count)
                 if used + count > most:
-                    return np.zeros((0, 0, 0), dtype=np.int64), gained, lost, offsets, cells, masses
+                    return np.zeros((0, 0, 0), dtype=np.int64), gained, offsets, cells, masses
                 while used + count + 1 > cells.size:
                     cells, masses = np.concatenate((cells, cells)), np.concatenate((masses, masses))
                 if made + 2 > gained.size:
-                    gained, lost = np.concatenate((gained, gained)), np.concatenate((lost, lost))
+                    gained = np.concatenate((gained, gained))
                     offsets = np.concatenate((offsets, offsets))
                 gained[made] = gained[node] + total + paid
-                lost[made] = min(1.0, lost[node] + dropped)
                 for i in range(count):
                     cells[used], masses[used] = there[i], ahead[there[i]]
                     ahead[there[i]] = 0.0
@@ -114,4 +112,4 @@ def walk(
                 nodes[p, s, k + 1] = made
                 made += 1
                 offsets[made] = used
-    return nodes, gained[:made], lost[:made], offsets[: made + 1], cells[:used], masses[:used]
+    return nodes, gained[:made], offsets[: made + 1], cells[:used], masses[:used]

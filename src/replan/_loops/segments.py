@@ -48,7 +48,7 @@ def _push(successors, probabilities, action, mass, here, count, ahead, there):
 def _prune(tolerance, reward, mass, here, count):
     """Drop masses below the tolerance, unless all are, and scale up the rest.
 
-    Return the number of states kept, the mass removed, and its mean `reward` before (0 for an empty reward).
+    Return the number of states kept, and the mean `reward` before (0 for an empty reward).
     """
     if count * tolerance > 0.5:
         largest = 0.0
@@ -72,7 +72,7 @@ def _prune(tolerance, reward, mass, here, count):
         scale = 1.0 / (1.0 - dropped)
         for i in range(kept):
             mass[here[i]] *= scale
-    return kept, dropped, total
+    return kept, total
 
 
 @jit
@@ -123,7 +123,7 @@ def belief_commands(
             count = _push(
                 successors[kernel], probabilities[kernel], out[row, k], mass, here, count, ahead, there
             )
-            count, _, _ = _prune(tolerance, nothing, ahead, there, count)
+            count, _ = _prune(tolerance, nothing, ahead, there, count)
             mass, ahead = ahead, mass
             here, there = there, here
         for i in range(count):
@@ -154,7 +154,7 @@ def push_rows(
     with_action = state_action.shape[1] > 0
     mass, ahead = np.zeros(size), np.zeros(size)
     here, there = np.empty(size + 1, dtype=PLACE), np.empty(size + 1, dtype=PLACE)
-    gained, lost = np.zeros((rows, steps + 1)), np.zeros((rows, steps + 1))
+    gained = np.zeros((rows, steps + 1))
     offsets = np.zeros(rows * (steps + 1) + 1, dtype=np.int64)
     guess = min(rows * steps * min(size, 64) + 1024, 1 << 22)  # room that is not used costs no memory
     cells, masses = np.empty(guess, dtype=np.int32), np.empty(guess)
@@ -171,11 +171,10 @@ def push_rows(
                 for i in range(count):
                     total += mass[here[i]] * state_action[reward, here[i], a]
             count = _push(successors[kernel], probabilities[kernel], a, mass, here, count, ahead, there)
-            count, dropped, paid = _prune(tolerance, next_state[reward], ahead, there, count)
+            count, paid = _prune(tolerance, next_state[reward], ahead, there, count)
             mass, ahead = ahead, mass
             here, there = there, here
             gained[row, k] = gained[row, k - 1] + total + paid
-            lost[row, k] = min(1.0, lost[row, k - 1] + dropped)
             if keep[k]:
                 if used + count > cells.size:
                     cells = np.concatenate((cells, np.empty(cells.size + count, dtype=np.int32)))
@@ -187,7 +186,7 @@ def push_rows(
             offsets[row * (steps + 1) + k + 1] = used
         for i in range(count):
             mass[here[i]] = 0.0
-    return gained, lost, offsets, cells[:used], masses[:used]
+    return gained, offsets, cells[:used], masses[:used]
 
 
 @jit

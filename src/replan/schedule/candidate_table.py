@@ -106,18 +106,13 @@ class CandidateTable:
         reached: np.ndarray,
         *,
         unlimited: bool,
-        with_error: bool = False,
         later: Indices | None = None,
-    ) -> tuple[Array, Array | None]:
-        """Return `Programme.values` of the (T + 1, S) `reached` states and, if asked for, their errors.
-
-        `later` is filled with the times behind the values.
-        """
+    ) -> Array:
+        """Return `Programme.values` of the (T + 1, S) `reached` states; fill `later` with their times."""
         columns, first = len(self.latest), int(unlimited)
         shape = (*reached.shape, columns + 1)
         require_memory(2 * prod(shape), "the value of every update time, state and budget")
         values = np.zeros(shape)
-        errors = _unknown_errors(self.problem, shape) if with_error else None
         for u in self.times[::-1] if columns else []:
             seen = np.flatnonzero(reached[u])
             value, at = self.best_next(u, seen, values, columns - 1 + first)
@@ -125,10 +120,8 @@ class CandidateTable:
             values[u, seen, -1] = 1.0
             if later is not None:
                 later[u, seen] = at[:, first:]
-            if errors is not None:
-                errors[u, seen, :-1] = self.errors(u, seen, errors, columns - 1)
         self.fill_in(values)
-        return values, errors
+        return values
 
     def fill_in(self, values: Array) -> None:
         """Interpolate values at the times in between, or copy the only known neighbour."""
@@ -172,24 +165,8 @@ class CandidateTable:
             best[places, 0] = block.gained[rows, horizon - time]
             if not self.problem.spend_all:
                 best[places, 1:] = best[places, :1]
-            self._improve(block, rows, places, time, block.gained, values, best, chosen)
+            self._improve(block, rows, places, time, values, best, chosen)
         return best, chosen
-
-    def errors(self, time: int, states: Indices, errors: Array, columns: int) -> Array:
-        """(R, columns + 1) by how much V(time, b, s) can be wrong."""
-        ranges = self.problem.along.reward_range
-        still = np.concatenate([np.cumsum(ranges[::-1])[::-1], [0.0]])  # (T + 1,) span of any value from t on
-        worst = np.zeros((len(states), columns + 1))
-        chosen = np.zeros((len(states), columns + 1), dtype=np.int64)
-        for block, rows, places in self.blocks(time, states):
-            steps = self.problem.horizon - time
-            lost = block.lost[:, : steps + 1]
-            missed = np.zeros_like(block.lost)
-            missed[:, 1 : steps + 1] = np.cumsum(lost[:, 1:] * ranges[time:], axis=1)
-            missed[:, : steps + 1] += lost * still[time:]
-            worst[places, 0] = missed[rows, steps]
-            self._improve(block, rows, places, time, missed, errors, worst, chosen)
-        return worst
 
     def blocks(self, time: int, states: Indices) -> Iterator[tuple[Segments, Indices, Indices]]:
         """Yield blocks of segments from `time`, some of their rows, and the places of these in `states`."""
@@ -248,15 +225,13 @@ class CandidateTable:
             problem.acting_from(begin), states, begin=begin, steps=steps, tolerance=problem.tolerance
         )
 
-    def _improve(
-        self, block: Segments, rows, places, time: int, gained: Array, ahead: Array, best, chosen
-    ) -> None:
+    def _improve(self, block: Segments, rows, places, time: int, ahead: Array, best, chosen) -> None:
         """Raise (R, B + 1) `best` where a candidate for the next update is better."""
         value, at = best[places, 1:], chosen[places, 1:]
         if value.size:
             _loops.segments.best_next(
-                time, rows, gained, block.nodes, block.offsets, block.cells, block.masses, self.candidate,
-                self.latest, self.problem.price, ahead, value, at,
+                time, rows, block.gained, block.nodes, block.offsets, block.cells, block.masses,
+                self.candidate, self.latest, self.problem.price, ahead, value, at,
             )  # fmt: skip
             best[places, 1:], chosen[places, 1:] = value, at
 
@@ -278,11 +253,3 @@ def _possible(along: WorldStack, begin: int, states: Indices) -> np.ndarray:
         likely = along.probabilities[kernel, here] > 0
         possible[t + 1, along.successors[kernel, here][likely]] = True
     return possible
-
-
-def _unknown_errors(problem: Problem, shape: tuple[int, ...]) -> Array:
-    """(T + 1, S, B + 1) errors of unknown values: their whole span. The last column is 1, as in `values`."""
-    spans = np.concatenate([np.cumsum(problem.along.reward_range[::-1])[::-1], [0.0]])
-    errors = np.broadcast_to(spans[:, None, None], shape).copy()
-    errors[:, :, -1] = 1.0
-    return errors

@@ -7,7 +7,7 @@ depend on b. The look-ahead rule solves this in its forecast, and
 `replan.evaluation.optimal_schedule` in the world itself.
 
 With a tolerance, masses below it are dropped from every D, and states that no update sees with at least this
-probability are left out; what remains is scaled up. `Programme.error` bounds what that can change.
+probability are left out; what remains is scaled up.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ class Programme:
     """(R, B + 1) value of the best next update."""
     values: Array = field(repr=False)
     """(T + 1, S, B + 1) V of later updates; the last column is 1 where V is known."""
-    error: Array | None = field(repr=False)
-    """(R, B + 1) bound on the error of `best`; None where it was not asked for."""
     table: CandidateTable = field(repr=False)
     """The segments that the programme was solved with."""
     later: Indices | None = field(default=None, repr=False)
@@ -69,15 +67,13 @@ def solve(
     budget_left: int | None,
     *,
     stride: int = 1,
-    with_error: bool = False,
     with_later: bool = False,
 ) -> Programme:
     """Return the best next update after one at `begin`, for every number of updates left up to `budget_left`.
 
     With a `stride`, later updates are placed only at every so many times from begin + 1 on, and values in
-    between are interpolated, so that the next update can still be at any time. `with_error` asks for a bound
-    on what pruning changes: it holds for `map` execution (a pruned belief can also choose another action),
-    without a price. `budget_left` None sets no limit; then there is one column, the last one.
+    between are interpolated, so that the next update can still be at any time. `budget_left` None sets no
+    limit; then there is one column, the last one.
     """
     states = np.asarray(states, dtype=np.int64)
     columns = 1 if budget_left is None else budget_left
@@ -86,12 +82,9 @@ def solve(
         table.grow_tree()
     reached = table.reached(states)
     later = np.full((*reached.shape, columns), problem.horizon) if with_later else None
-    values, errors = table.solve_later(
-        reached, unlimited=budget_left is None, with_error=with_error, later=later
-    )
+    values = table.solve_later(reached, unlimited=budget_left is None, later=later)
     best, chosen = table.best_next(begin, states, values, columns)
-    error = None if errors is None else table.errors(begin, states, errors, columns)
-    return Programme(states, chosen, best, values, error, table, later)
+    return Programme(states, chosen, best, values, table, later)
 
 
 def solve_between(problem: Problem, begin: int, values: Array, budget_left: int) -> Programme:
@@ -99,7 +92,7 @@ def solve_between(problem: Problem, begin: int, values: Array, budget_left: int)
     everyone = np.arange(problem.along.states)
     table = CandidateTable(problem, begin, 1, budget_left)
     best, chosen = table.best_next(begin, everyone, values, budget_left)
-    return Programme(everyone, chosen, best, values, None, table, None)
+    return Programme(everyone, chosen, best, values, table, None)
 
 
 def later_values(problem: Problem, begin: int, budget_left: int | None, *, stride: int) -> Array:
@@ -107,8 +100,7 @@ def later_values(problem: Problem, begin: int, budget_left: int | None, *, strid
     table = CandidateTable(problem, begin, stride, 1 if budget_left is None else budget_left)
     table.grow_tree()
     shape = (problem.horizon + 1, problem.along.states)
-    values, _ = table.solve_later(np.ones(shape, dtype=bool), unlimited=budget_left is None)
-    return values
+    return table.solve_later(np.ones(shape, dtype=bool), unlimited=budget_left is None)
 
 
 def candidates_of_all(

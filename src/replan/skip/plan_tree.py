@@ -31,15 +31,13 @@ class PlanTree:
     """(P, S, L + 1) distribution of each plan and state after k steps."""
     gained: Array = field(repr=False)
     """(n,) expected reward by node."""
-    lost: Array = field(repr=False)
-    """(n,) mass pruned by node."""
     lists: tuple[Indices, Indices, Array] = field(repr=False)
     """Offsets, cells and masses as in `Segments`."""
 
     def segments(self, time: int) -> Segments:
         """Return the segments of all states from an update at `time`."""
         nodes = self.nodes[self.plan_of[time], :, : self.horizon - time + 1]
-        return Segments(np.arange(len(nodes)), self.gained[nodes], self.lost[nodes], nodes, *self.lists)
+        return Segments(np.arange(len(nodes)), self.gained[nodes], nodes, *self.lists)
 
 
 def plan_tree(
@@ -72,15 +70,13 @@ def plan_tree(
         )  # fmt: skip
 
     bands = band_results(walk, along.states, serial=along.states * lengths.sum() < SERIAL_BELOW)
-    nodes, gained, lost, *lists = zip(*bands, strict=True)
+    nodes, gained, *lists = zip(*bands, strict=True)
     if not all(each.size for each in nodes):
         return None
     before = np.cumsum([0, *(len(each) for each in gained)])
     joined = np.concatenate([each + more for each, more in zip(nodes, before, strict=False)], axis=1)
     index = {time: _place(each, distinct) for time, each in propagations.items()}
-    return PlanTree(
-        index, along.horizon, joined, np.concatenate(gained), np.concatenate(lost), join_lists(*lists)
-    )
+    return PlanTree(index, along.horizon, joined, np.concatenate(gained), join_lists(*lists))
 
 
 def _believes(propagation: Propagation, along: WorldStack) -> bool:

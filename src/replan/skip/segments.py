@@ -43,8 +43,6 @@ class WorldStack:
     """(M, S) rewards of the next state, or (1, 0) where no reward has this part."""
     reward_of: Indices = field(repr=False)
     """(T,) index of the reward of each time."""
-    reward_range: Array = field(repr=False)
-    """(T,) greatest minus least reward of one step."""
 
     @property
     def states(self) -> int:
@@ -78,10 +76,7 @@ def stack_world(
     states, actions = probabilities.shape[1:3]
     state_action = _stacked([one.state_action for one in rewards], (states, actions))
     next_state = _stacked([one.next_state for one in rewards], (states,))
-    ranges = np.array([high - low for low, high in (one.bounds() for one in rewards)])
-    return WorldStack(
-        horizon, successors, probabilities, kernel_of, state_action, next_state, reward_of, ranges[reward_of]
-    )
+    return WorldStack(horizon, successors, probabilities, kernel_of, state_action, next_state, reward_of)
 
 
 @dataclass(frozen=True)
@@ -92,8 +87,6 @@ class Segments:
     """(R,) states seen at the update."""
     gained: Array
     """(R, L + 1) expected reward of the first k steps."""
-    lost: Array
-    """(R, L + 1) mass pruned by then, a bound on the total variation to the exact distribution."""
     nodes: Indices
     """(R, L + 1) the distribution of each row after k steps; rows of several segments can share them."""
     offsets: Indices
@@ -126,9 +119,9 @@ def walk_segments(
         )  # fmt: skip
 
     bands = band_results(push, len(states), serial=actions.size < SERIAL_BELOW)
-    gained, lost, *lists = zip(*bands, strict=True)
+    gained, *lists = zip(*bands, strict=True)
     nodes = np.arange(actions.size + len(states)).reshape(len(states), -1)
-    return Segments(states, np.concatenate(gained), np.concatenate(lost), nodes, *join_lists(*lists))
+    return Segments(states, np.concatenate(gained), nodes, *join_lists(*lists))
 
 
 def join_lists(
