@@ -52,7 +52,6 @@ LONGEST = [
     "report/test_figures.py",
     "suite/test_verify.py",
     "suite/test_benchmark.py",
-    "suite/test_fresh_check.py",
     "estimate/test_family_filter.py",
     "estimate/test_drift_bounded_mle.py",
 ]

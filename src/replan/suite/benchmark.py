@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
+from replan.evaluation.rule_checks import check_rule
 from replan.evaluation.visited_steps import UpdateTimes
 from replan.execute.mission import Mission
 from replan.results.run import Run
@@ -36,8 +37,7 @@ from replan.suite.catalogue import (
     suite_executions,
     worlds_with_room,
 )
-from replan.suite.families import require_weather
-from replan.suite.fresh_check import check_missions, first_fault
+from replan.suite.families import FAMILIES, require_weather
 from replan.suite.score import Regrets, mean_score, score_matrix
 
 Compute = Callable[[Study], Run]
@@ -73,10 +73,10 @@ def make_card(
     executions = applicable(rule, executions)
     if not check_missions(robot, executions):
         raise InputError(f"no drawn world of the suite has room for updates of {robot.latency}")
-    require_no_fault(source, rule, robot, executions)
+    require_no_fault(rule, robot, executions)
     if tune:
         rule, tuning = tuned(source, rule, compute, robot, executions)
-        require_no_fault(source, rule, robot, executions)
+        require_no_fault(rule, robot, executions)
     chosen = parameters(rule)
     regrets = measured(source.name, chosen, tuning, compute, robot, executions)
     return Card(
@@ -128,11 +128,31 @@ def shown_name(source: RuleSource) -> str:
     return f"{Path(place).name}{colon}{name}" if source.in_file else source.name
 
 
-def require_no_fault(
-    source: RuleSource, rule: Rule, robot: SuiteRobot, executions: Sequence[Execution]
-) -> None:
+def check_missions(robot: SuiteRobot, executions: Sequence[Execution]) -> list[Mission]:
+    """Return the smallest world of each drawn family of the test part, with the executions in turn.
+
+    Worlds in which the robot's updates have no room are left out.
+    """
+    missions, possible = [], worlds_with_room("test", robot)
+    for index, family in enumerate(FAMILIES):
+        found = (world for world in possible if world.family == family)
+        if worlds := [world.mission(executions[index % len(executions)], robot) for world in found]:
+            missions.append(min(worlds, key=lambda mission: mission.world.states * mission.horizon))
+    return missions
+
+
+def first_fault(rule: Rule, robot: SuiteRobot, executions: Sequence[Execution]) -> str | None:
+    """Return the first fault of a rule on worlds of the suite, None if none shows."""
+    try:
+        found = check_rule(rule, *check_missions(robot, executions), most=1)
+    except InputError as error:
+        return str(error)
+    return str(found[0]) if found else None
+
+
+def require_no_fault(rule: Rule, robot: SuiteRobot, executions: Sequence[Execution]) -> None:
     """Raise `InputError` that names the first fault of a rule, if the check finds one."""
-    if fault := first_fault(source, set_values(parameters(rule)), robot, executions):
+    if fault := first_fault(rule, robot, executions):
         raise InputError(f"{rule.name}: {fault}")
 
 

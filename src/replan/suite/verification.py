@@ -18,11 +18,18 @@ from replan.schedule.rule import Rule
 from replan.study.cells import source_digest
 from replan.study.protocol import parameters
 from replan.study.rule_source import RuleSource, find_rule
-from replan.suite.benchmark import Compute, card_name, measured, own_tuning, require_own_name, set_values
+from replan.suite.benchmark import (
+    Compute,
+    card_name,
+    first_fault,
+    measured,
+    own_tuning,
+    require_own_name,
+    set_values,
+)
 from replan.suite.cards import OWN_WORLD, TOLERANCE, Card, Tuning, expected_entries
 from replan.suite.catalogue import FIRST_VERSION, VERSIONS, suite_executions, suite_hash
 from replan.suite.families import require_weather
-from replan.suite.fresh_check import first_fault
 
 
 def verify_card(
@@ -140,7 +147,7 @@ def _untrue_tuning(tuning: Tuning | None, rule: Rule) -> str | None:
 
 def _recomputed(card: Card, source: RuleSource, compute: Compute) -> Iterator[str]:
     """Yield the differences between what the rule does on this machine and the card."""
-    if fault := first_fault(source, set_values(card.parameters), card.robot, card.executions):
+    if fault := first_fault(source.make(**set_values(card.parameters)), card.robot, card.executions):
         yield f"check_rule: {fault}"
         return
     tuning = card.stated_by_author.tuning
