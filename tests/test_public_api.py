@@ -49,7 +49,7 @@ def test_every_exported_name_exists_and_dir_shows_it(package):
 
 def test_the_top_level_offers_what_a_user_needs_first():
     first = "RegretGuided Lookahead Periodic make_rule load_setting make_mission evaluate optimum decompose"
-    first += " check_rule Agent Mission plan oracle rollout certify promise World Reward Ties InputError"
+    first += " check_rule Agent Mission plan oracle rollout certify World Reward Ties InputError"
     assert set(first.split()) <= set(replan.__all__)
 
 

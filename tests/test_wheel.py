@@ -21,7 +21,7 @@ TIMEOUT = 900
 
 FURTHER = (
     "replan benchmark lookahead",
-    "replan certify two-burst --promise 1.0",
+    "replan certify two-burst --times 1,17,33,49",
     "replan list",
     "replan ros robot.toml",
     "replan fly --density dense --layout 3 --rule lookahead",

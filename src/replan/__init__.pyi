@@ -1,6 +1,5 @@
 from .certificates.certificate import certify as certify
 from .certificates.in_advance import certify_ahead as certify_ahead
-from .certificates.promised_budget import promise as promise
 from .certificates.regret_bound import theorem as theorem
 from .errors import InputError as InputError
 from .estimate.drift_bounded_mle import DriftBoundedMLE as DriftBoundedMLE

@@ -34,7 +34,7 @@ COMMANDS = {
     "benchmark": ("benchmark:app", "Score a rule on the frozen suite; verify and rank cards."),
     "budget": ("budget:budget", "Regret of a rule for every budget, and the worth of one more update."),
     "explain": ("regret:explain", "Regret split by cause: the state, the plan, the model, lateness."),
-    "certify": ("certify:certify", "Bounds on the regret of a schedule, or the budget of a promise."),
+    "certify": ("certify:certify", "Bounds on the regret of a schedule."),
     "estimate": ("estimate:estimate", "Kernels from observations, or a world from a robot's log."),
     "reproduce": ("reproduce:reproduce", "Tables and figures of the paper, and further studies."),
     "fly": ("fly:fly", "One Crazyflie flight, simulated or real."),

@@ -12,7 +12,6 @@ from tests.certificates.drifting_worlds import general_cases, slip_cases
 
 from replan import Robot, Spending
 from replan.certificates.certificate import Tightening, certify
-from replan.certificates.certified import Certified
 from replan.certificates.in_advance import certify_ahead
 from replan.errors import InputError
 from replan.evaluation.exact import all_returns
@@ -25,6 +24,8 @@ from replan.model.reward import Reward
 from replan.model.world import World
 from replan.planning.backward_induction import oracle
 from replan.schedule.fixed import FixedTimes, Random
+from replan.schedule.lookahead import Lookahead
+from replan.schedule.measuring_value import MeasuringValue
 from replan.schedule.periodic import Periodic, periodic_times
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.slip_grid import rover
@@ -145,7 +146,7 @@ def test_an_estimate_outside_the_declared_successors_is_named():
 @settings(max_examples=30)
 @given(
     slip_cases(),
-    st.sampled_from([Certified(1e-9), Certified(0.1), Certified(0.5), Random()]),
+    st.sampled_from([MeasuringValue(1e-9), MeasuringValue(0.1), Lookahead(), Random()]),
     st.integers(0, 9),
 )
 def test_a_rule_is_certified_by_the_times_that_one_mission_takes(case, rule, seed):

@@ -14,7 +14,6 @@ from tests.certificates.test_certificate import regrets
 from replan import Robot, Spending
 from replan.certificates.certificate import Tightening, certify
 from replan.certificates.in_advance import certify_ahead
-from replan.certificates.promised_budget import promise
 from replan.errors import InputError
 from replan.execute.mission import Mission
 from replan.model.checks import check_world
@@ -44,14 +43,6 @@ def test_a_row_of_walls_that_opens_is_covered(times, regret):
     assert true[0] == pytest.approx(regret, abs=1e-3)
     for found in (certify(mission, times), certify_ahead(mission, times)):
         assert (true <= found.from_starts + 1e-9).all()
-
-
-def test_nothing_small_is_promised_where_walls_may_open_and_the_search_ends_early():
-    tried = []
-    with pytest.raises(InputError, match="no family of kernels") as refusal:
-        promise(opening(4, 0.1, range(4, 8)), 0.1, progress=lambda budget, value: tried.append(budget))
-    assert max(tried) < 9
-    assert f"up to {max(tried)}" in str(refusal.value)
 
 
 def test_ways_into_cells_that_are_blocked_at_first_are_possible():

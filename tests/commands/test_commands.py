@@ -306,31 +306,6 @@ def test_a_certificate_without_the_structure_is_looser_and_says_what_it_assumes(
     assert not any("one slip" in line for line in boxes["assumed"])
 
 
-def test_the_price_of_a_promise(answer, replan, small_setting):
-    found = answer("certify", small_setting, "--promise", "0.05")
-    assert found["certificate"] <= 0.05 and len(found["times"]) == found["budget"]
-    assert all(found["tried"][b] > 0.05 for b in found["tried"] if int(b) < found["budget"])
-    boxes = answer("certify", small_setting, "--promise", "0.6", "--boxes")
-    assert boxes["certificate"] <= 0.6 and not any("one slip" in line for line in boxes["assumed"])
-    _, out, err = replan("certify", small_setting, "--promise", "0.05")
-    assert "the smallest budget found" in out
-    assert f"tried a budget of {found['budget']}: at most {found['certificate']:.4f}\n" in err
-
-
-@pytest.mark.parametrize(
-    "option", [("--rule", "periodic"), ("--times", "1,3"), ("--set", "x=1"), ("--seed", "1")]
-)
-def test_a_promise_takes_no_schedule_and_no_draws(replan, small_setting, option):
-    status, _, err = replan("certify", small_setting, "--promise", "1", *option)
-    assert status == 2 and "finds its own schedule" in err
-
-
-def test_a_promise_that_cannot_be_had_ends_with_what_is_left_open(replan, small_setting):
-    status, out, err = replan("certify", small_setting, "--promise", "1e-9", "--boxes", "--json")
-    assert (status, out) == (2, "")
-    assert "no family of kernels" in err and len(err.splitlines()) == 1
-
-
 def test_a_robot_that_learns_is_certified_from_its_observations(answer, replan, small_setting, tmp_path):
     seen = tmp_path / "seen.csv"
     seen.write_text("t,s,a,next\n" + "0,0,0,1\n" * 400)
@@ -340,12 +315,6 @@ def test_a_robot_that_learns_is_certified_from_its_observations(answer, replan, 
     assert found["certificate"] >= found["regret"] > 0
     for wrong in (("--times", "1,5", "--delta", "0.1"), ("--rule", "periodic", "--observations", str(seen))):
         assert replan("certify", small_setting, *wrong)[0] == 2
-
-
-@pytest.mark.parametrize("amount", ["nan", "-1"])
-def test_an_amount_that_no_regret_can_meet_is_refused(replan, small_setting, amount):
-    status, _, err = replan("certify", small_setting, f"--promise={amount}")
-    assert status == 2 and "must be a number and not negative" in err
 
 
 def test_estimate(answer, replan, tmp_path):

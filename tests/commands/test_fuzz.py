@@ -157,7 +157,7 @@ OPTIONS = {
     "regret": ("--times", "--rule", "--set", "--execution", "--rollouts", "--seed"),
     "schedule": ("--times", "--rule", "--set", "--execution", "--seed"),
     "explain": ("--times", "--rule", "--set", "--execution"),
-    "certify": ("--times", "--rule", "--set", "--promise"),
+    "certify": ("--times", "--rule", "--set"),
     "optimum": ("--execution",),
     "list": (),
 }

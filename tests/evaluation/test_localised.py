@@ -257,7 +257,7 @@ def test_rules_that_need_another_robot_are_refused_in_one_line():
     with pytest.raises(InputError, match="last-moment is for localised robots"):
         evaluate(mission, LastMoment())
     seeing = make_mission(load_setting("two-burst"), execution="localised")
-    for name in ("measuring-value", "accumulated-value", "certified"):
+    for name in ("measuring-value", "accumulated-value"):
         with pytest.raises(InputError, match=f"{name} weighs the loss of not seeing the state"):
             evaluate(seeing, make_rule(name))
     with pytest.raises(InputError, match="margin must be above 0"):

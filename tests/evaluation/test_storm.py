@@ -25,7 +25,7 @@ from tiny_worlds import random_times, random_world
 pytest.importorskip("stormpy", reason="stormpy has no wheel for this machine")
 from storm_chains import boxed_steps, chain_of, oracle_of
 
-BLIND_ONLY = {"accumulated-value", "certified", "measuring-value"}
+BLIND_ONLY = {"accumulated-value", "measuring-value"}
 LOCALISED_ONLY = {"gain", "last-moment"}
 FEW, ALL = range(6), range(6, 200)
 

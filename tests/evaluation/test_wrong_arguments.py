@@ -55,7 +55,6 @@ from replan import (
     oracle,
     piecewise,
     plan,
-    promise,
     regret,
     rollout,
     rover,
@@ -113,8 +112,6 @@ def test_a_robot_of_names_in_place_of_parts_is_refused_when_it_is_made(wrong, li
 def test_words_in_place_of_numbers_and_unknown_ties_are_one_line():
     with pytest.raises(InputError, match="drift bounds must be 7 numbers"):
         replace(WORLD, stated_bounds="large")
-    with pytest.raises(InputError, match="must be a number and not negative"):
-        promise(MISSION, "little")
     with pytest.raises(InputError, match="ties must be"):
         Ties("any")
 

@@ -40,12 +40,6 @@ def test_a_class_is_registered_by_its_name():
         assert make_rule("mine") == Mine()
 
 
-def test_certificates_register_their_rule():
-    from replan.certificates.certified import Certified
-
-    assert make_rule("certified", amount="0.3") == Certified(0.3)
-
-
 def test_text_is_read_as_what_the_parameter_takes():
     given = parse_parameters(
         ["score=gap", "alpha=0.9", "m = 3", "weights=1,0,2", "threshold=none", "phi=sqrt"]

@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 from replan import Robot, Spending, rollout
-from replan.certificates.certified import Certified, given_away
 from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.execute.mission import Mission
 from replan.model.drift import piecewise
-from replan.model.kernel import constant
-from replan.model.reward import Reward
-from replan.model.slip import SlipKernel
-from replan.model.world import World
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.periodic import BestOffset, Periodic
 from replan.schedule.registry import RULES
@@ -22,7 +17,6 @@ from replan.schedule.regret_guided import CHOSEN_FAMILIES, RegretGuided
 from replan.study.candidates import (
     EQUAL_COUNT,
     candidates,
-    certified_amounts,
     distinct_schedules,
     drift_thresholds,
     lazy_scores,
@@ -83,7 +77,6 @@ def test_the_papers_sets(mission):
     # best-offset: q = 7, and its last offset is the uniform schedule
     assert sizes["best-offset"] == 7
     assert sizes["regret-guided"] == EQUAL_COUNT == 3 * 7 * 5 * 9 - 34
-    assert sizes["certified"] == 6
     assert sizes["periodic"] == sizes["random"] == sizes["front-loaded"] == sizes["back-loaded"] == 1
 
 
@@ -163,23 +156,11 @@ def test_rules_that_make_the_same_updates_whatever_the_drawn_steps_are_measured_
     assert choice.validation_regret == min(validation_regret(Bench(drawn), rule) for rule in rules)
 
 
-def test_certified_amounts_are_reached_after_multiples_of_the_even_interval(mission):
-    # T = 16, B = 3: an update every 5 steps; 0.25 to 1.5 times that are 1, 2, 4, 5, 6 and 8 steps
-    context = mission.context(Certified(), mission.progress(1, 1), mission.world.start)
-    reached = [given_away(context, steps)[mission.world.start] for steps in (1, 2, 4, 5, 6, 8)]
-    assert certified_amounts(mission) == reached
-
-
-def test_a_world_in_which_nothing_can_be_lost_has_the_fallback_amount():
-    world = World(6, constant(SlipKernel((2, 2), 0.1)), constant(Reward(next_state=np.zeros(4))))
-    assert certified_amounts(Mission(world, Robot(planning_horizon=2), Spending.exactly(2))) == [1e-3]
-
-
 def test_a_rule_that_depends_on_the_state_is_chosen_on_the_validation_seeds(mission):
     bench = Bench(mission)
-    chosen = choose(bench, "certified")
-    assert (chosen.candidates, chosen.distinct_schedules) == (6, 6)
-    regrets = {rule: validation_regret(bench, rule) for rule in candidates("certified", mission)}
+    chosen = choose(bench, "measuring-value")
+    assert (chosen.candidates, chosen.distinct_schedules) == (17, 17)
+    regrets = {rule: validation_regret(bench, rule) for rule in candidates("measuring-value", mission)}
     assert chosen.validation_regret == min(regrets.values()) == regrets[chosen.rule]
 
 

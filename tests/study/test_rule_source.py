@@ -69,9 +69,8 @@ def file(tmp_path, monkeypatch):
     return tmp_path / "own.py"
 
 
-def test_a_registered_name_the_one_of_certificates_included(file):
+def test_a_registered_name(file):
     assert make_rule("periodic") == Periodic()
-    assert find_rule("certified").kind.name == "certified"
     assert find_rule("periodic").text is None and find_rule("periodic").digest is None
 
 

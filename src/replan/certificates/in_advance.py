@@ -98,7 +98,7 @@ class Rest:
 
 
 class Ahead:
-    """Certificates in advance of one mission. Results are shared between schedules."""
+    """Certificates in advance of one mission."""
 
     def __init__(self, mission: Mission, made: tuple[int, ...], tightening: Tightening) -> None:
         if mission.robot.execution != "map":
@@ -221,21 +221,18 @@ def worst_leg(
     cost: Callable[[int], Array],
     arrival: Callable[[int], Array | None] = lambda t: None,
     limit: Callable[[int], Array] | None = None,
-    everywhere: bool = False,
 ) -> Iterator[Array]:
     """Yield for t = end-1..begin the greatest total of costs, (X, S) from a believed and a true state on.
 
     `after` (S,) is the total from `end` on. Pairs of states that cannot come about after the update are left
-    out, unless `everywhere`.
+    out.
     """
-    states = len(after)
-    ahead = np.tile(after, (states, 1))
-    where = None if everywhere else may.reached(end - begin)
+    ahead = np.tile(after, (len(after), 1))
+    where = may.reached(end - begin)
     for t in range(end - 1, begin - 1, -1):
         extra = arrival(t)
         ahead = ahead if extra is None else ahead + extra
-        pairs = np.ones((states, states), dtype=bool) if where is None else where[t - begin]
-        ahead = _step(uncertain, t, may, cost(t), ahead, pairs)
+        ahead = _step(uncertain, t, may, cost(t), ahead, where[t - begin])
         if limit is not None:
             ahead = np.minimum(ahead, limit(t))
         yield ahead

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +10,10 @@ import typer
 
 from replan.certificates.certificate import Certificate, Tightening
 from replan.certificates.certificate import certify as certified_regret
-from replan.certificates.in_advance import ADVANCE
 from replan.certificates.legs import OnEstimates
 from replan.certificates.premises import learned_estimates
-from replan.certificates.promised_budget import promise as find_promise
 from replan.certificates.regret_bound import Theorem, theorem
-from replan.commands import CommandAnswer, Output, PlainAnswer
+from replan.commands import CommandAnswer, Output
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import RobotOptions, RuleOptions, SettingArgument, VerboseOption
 from replan.errors import InputError
@@ -93,9 +91,6 @@ def certify(
     robot: RobotOptions,
     rule: RuleOptions,
     output: Output,
-    promise: Annotated[
-        float | None, typer.Option(help="Find a small budget that certifies in advance at most this regret.")
-    ] = None,
     boxes: Annotated[
         bool, typer.Option("--boxes", help="Assume no structure: rows of the kernel drift by themselves.")
     ] = False,
@@ -108,16 +103,10 @@ def certify(
     ] = None,
     verbose: VerboseOption = False,
 ) -> CommandAnswer:
-    """Print the certificate of a schedule or rule with the paper's bound, or the budget of a promise."""
+    """Print the certificate of a schedule or rule with the paper's bound."""
     named = NamedMission.of(setting, robot)
     if delta is not None and observations is None:
         raise InputError("--delta belongs to --observations")
-    if promise is not None:
-        if rule != RuleOptions() or observations is not None:
-            raise InputError(
-                "--promise finds its own schedule: leave --times, --rule, --set, --seed, --observations out"
-            )
-        return _promise(named, promise, boxes=boxes, quiet=output.as_json)
     with output.waiting() as doing:
         doing("choosing the rule's parameters")
         chosen, seed = ChosenRule.from_options(rule, named.mission), rule.seed
@@ -144,29 +133,3 @@ def _on_observations(mission: Mission, rule: Rule, path: Path, delta: float | No
     failing = 0.05 if delta is None else delta
     estimates = learned_estimates(read_transitions(path), mission.world, rule.times, delta=failing)
     return OnEstimates.of(mission, estimates), estimates
-
-
-def _promise(named: NamedMission, amount: float, *, boxes: bool, quiet: bool) -> PlainAnswer:
-    def tell(budget: int, value: float) -> None:
-        if not quiet:
-            typer.echo(f"tried a budget of {budget}: at most {value:z.4f}", err=True)
-
-    tightening = replace(ADVANCE, structure=False if boxes else None)
-    promised = find_promise(named.mission, amount, tightening=tightening, progress=tell)
-    certificate, times = promised.certificate, ", ".join(map(str, promised.times))
-    facts = {
-        **named.record(),
-        "promise": amount,
-        "budget": promised.budget,
-        "times": promised.times,
-        "certificate": certificate.value,
-        "when": certificate.when,
-        "assumed": certificate.assumed,
-        "tried": promised.tried,
-    }
-    lines = [
-        f"{promised.budget} updates at {times}, the smallest budget found,",
-        f"certify, {certificate.when}, that regret is at most {certificate.value:z.4f}",
-        *(f"assumed: {assumed}" for assumed in certificate.assumed),
-    ]
-    return PlainAnswer(facts, [*lines, *named.lines()])

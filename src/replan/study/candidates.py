@@ -17,7 +17,6 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from replan.certificates.certified import Certified, given_away
 from replan.errors import InputError
 from replan.evaluation.exact import reachable_updates
 from replan.evaluation.visited_steps import UpdateTimes
@@ -31,11 +30,10 @@ from replan.schedule.periodic import BestOffset, offset_candidates, periodic_tim
 from replan.schedule.registry import make_rule, registered_rule
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Need, Rule
-from replan.schedule.spending import FIRST_UPDATE
 
 Search = Literal["paper", "equal", "exact"]
 
-MULTIPLIERS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)  # of the base threshold; for `certified` of even intervals
+MULTIPLIERS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)  # of the base threshold
 PERCENTILES = (0, 20, 40, 60, 80, 100)  # of lazy-value's positive scores
 FALLBACK_THRESHOLD = 1e-3  # where nothing drifts
 
@@ -87,15 +85,6 @@ def lazy_thresholds(scores: Array) -> list[float]:
     if positive.size == 0:
         return [FALLBACK_THRESHOLD]
     return sorted({float(threshold) for threshold in np.percentile(positive, PERCENTILES)})
-
-
-def certified_amounts(mission: Mission) -> list[float]:
-    """Return amounts that may be given away, ascending: those of multiples of the even interval."""
-    context = mission.context(Certified(), mission.progress(FIRST_UPDATE, 1), mission.world.start)
-    even = (mission.horizon - 1) / mission.limit
-    lengths = (min(max(round(multiplier * even), 1), mission.horizon - 1) for multiplier in MULTIPLIERS)
-    found = {float(given_away(context, length)[mission.world.start]) for length in lengths}
-    return sorted(amount for amount in found if amount > 0) or [FALLBACK_THRESHOLD]
 
 
 def log_thresholds(paper: Iterable[float], low: float, high: float, count: int) -> list[float]:
@@ -189,10 +178,6 @@ def _lazy_value(mission: Mission, search: Search) -> list[Rule]:
     return [LazyValue(threshold) for threshold in thresholds]
 
 
-def _certified(mission: Mission, search: Search) -> list[Rule]:
-    return [Certified(amount) for amount in certified_amounts(mission)]
-
-
 def _fixed_rate(mission: Mission, search: Search) -> list[Rule]:
     return [FixedRate(every) for every in range(1, round(mission.horizon / mission.limit) + 3)]
 
@@ -210,6 +195,5 @@ _CANDIDATES: dict[str, Callable[[Mission, Search], list[Rule]]] = {
     "drift-threshold": _drift_threshold,
     "self-triggered": _self_triggered,
     "lazy-value": _lazy_value,
-    "certified": _certified,
     "fixed-rate": _fixed_rate,
 }

@@ -18,7 +18,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import replan.certificates.certified  # noqa: F401  (registers `certified`)
 from replan.errors import InputError, did_you_mean, require
 from replan.schedule.registry import RULES, build_rule, registered_rule
 from replan.schedule.rule import Rule
