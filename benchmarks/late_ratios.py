@@ -19,7 +19,7 @@ from replan.execute.mission import Mission
 from replan.schedule.last_moment import LastMoment
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.rule import Rule
-from replan.schedule.unaware import Unaware
+from replan.study.study_rules import Unaware
 from replan.suite import SuiteWorld, suite_worlds
 from replan.suite.catalogue import FIRST_VERSION, SuiteRobot
 

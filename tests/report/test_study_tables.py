@@ -8,13 +8,13 @@ import pytest
 
 from replan.cli import run as replan
 from replan.errors import InputError
-from replan.evaluation.placement import measure_placement
 from replan.report.page.run_page import sentence
 from replan.report.study_tables import pooled_placement, regret_tables, write_study_tables
 from replan.results.run import read_run
 from replan.results.store import Store
 from replan.study.cells import entries, settings_rows
 from replan.study.definition import parse_study
+from replan.study.placement import measure_placement
 from replan.study.work import Failure, Result, outcome_rows
 from study_runs import computed
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from replan import Reward, World, constant, load_setting, make_mission, rover
-from replan.evaluation.placement import fast_drift_intervals
 from replan.explore import model, panels
 from replan.report.page.setting_view import Shown, setting_view
 from replan.report.world_drawing import CELL, LOOKS, GridDrawing
 from replan.schedule.periodic import Periodic
+from replan.study.placement import fast_drift_intervals
 from replan.worlds.flow_grid import FlowGrid, goal_distance
 
 

@@ -10,12 +10,11 @@ import pytest
 from tests.evaluation.test_latency import MEANWHILES, late_mission
 from tests.late_robot import LateMission
 
-from replan import InputError, Spending, evaluate, make_rule
+from replan import Spending, evaluate
 from replan.execute.robot import plan_by_induction
 from replan.forecast.given import Given
 from replan.forecast.trend import Trend
 from replan.schedule.last_moment import Gain, LastMoment
-from replan.schedule.unaware import Unaware
 
 MARGIN = 0.05
 STEPS = (0, 1, 2, 3, {0: 0.25, 2: 0.75}, {1: 0.5, 3: 0.5})
@@ -57,14 +56,3 @@ def test_both_decide_as_they_are_defined(steps, meanwhile, planner):
         for rule, due in ((LastMoment(MARGIN, pace=False), last), (Gain(MARGIN), gaining)):
             expected = literal.value(due, price=price or 0.0)
             assert evaluate(mission, rule).objective == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize(("name", "execution"), [("lookahead", "belief"), ("last-moment", "localised")])
-def test_a_rule_that_is_unaware_decides_as_if_updates_took_no_time(name, execution):
-    mission = late_mission(1, execution, 0, "go-on")
-    aware, unaware = make_rule(name), Unaware(name)
-    assert evaluate(mission, unaware).regret == evaluate(mission, aware).regret
-    late = [late_mission(seed, execution, 3, "go-on", horizon=12) for seed in range(4)]
-    assert any(evaluate(each, unaware).regret != evaluate(each, aware).regret for each in late)
-    with pytest.raises(InputError, match="unknown rule"):
-        Unaware("nothing")

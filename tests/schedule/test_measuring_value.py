@@ -14,7 +14,8 @@ from replan.forecast.given import Given
 from replan.model.kernel import constant
 from replan.planning.backward_induction import oracle
 from replan.schedule.ask import decision_at
-from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue, measuring_values
+from replan.schedule.measuring_value import MeasuringValue, measuring_values
+from replan.study.study_rules import AccumulatedValue
 from replan.worlds.settings import load_setting, make_mission
 from tiny_worlds import tiny_missions
 
@@ -70,14 +71,6 @@ def test_the_time_named_at_an_update_is_the_first_at_which_the_rule_says_yes(kin
         asked = (mission.context(rule, progress, int(state), t) for t in range(2, mission.horizon))
         yes = [c.time for c in asked if decision_at(rule, c, None).update]
         assert time == (yes[0] if yes else mission.horizon)
-
-
-def test_the_accumulated_value_is_the_sum_since_the_last_update():
-    mission = make_mission(load_setting("two-burst"))
-    contexts = [mission.context(MeasuringValue(), mission.progress(5, 2), 0, t) for t in (6, 7, 8, 9)]
-    scores = [MeasuringValue().decide(context).score for context in contexts]
-    assert AccumulatedValue().decide(contexts[-1]).score == pytest.approx(sum(scores))
-    assert scores[-1] > 0
 
 
 @pytest.mark.parametrize("kind", [MeasuringValue, AccumulatedValue])

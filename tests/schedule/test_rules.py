@@ -13,10 +13,11 @@ from replan.schedule.ask import decision_at, named_update
 from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
 from replan.schedule.fixed import BackLoaded, FrontLoaded, Random
 from replan.schedule.lazy_value import LazyValue, lazy_score
-from replan.schedule.measuring_value import AccumulatedValue, MeasuringValue
+from replan.schedule.measuring_value import MeasuringValue
 from replan.schedule.periodic import BestOffset, offset_candidates, offset_times, periodic_times
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.score import pacing_limit
+from replan.study.study_rules import AccumulatedValue
 
 
 @pytest.mark.parametrize(("time", "left", "limit"), [(2, 3, 3), (2, 4, 3), (5, 2, 3), (6, 2, 3), (10, 1, 1)])

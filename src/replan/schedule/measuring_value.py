@@ -1,13 +1,12 @@
-"""`measuring-value` and `accumulated-value`: look when knowing the state is worth a price.
+"""`measuring-value`: look when knowing the state is worth a price.
 
 The rule of Act-Then-Measure (Krale, Simao and Jansen, ICAPS 2023). The measuring value at t is
 
     MV_t = E_b max_a Q(s, a) - E_b Q(s, a_t),
 
 where Q belongs to the plan in force, b is the robot's own belief (propagated from the state seen at the last
-update with the estimated kernel) and a_t is the action that the robot is about to take. `accumulated-value`
-adds the measuring values up since the last update. Both price looks and know no budget; here they are held to
-one.
+update with the estimated kernel) and a_t is the action that the robot is about to take. The rule prices looks
+and knows no budget; here it is held to one.
 """
 
 from __future__ import annotations
@@ -65,16 +64,6 @@ class MeasuringValue(Rule):
         """(R,) first times after the last update at which the score reaches the threshold; T: never."""
         due = self.scores(_values(context, states))[:, 1:] >= self.threshold - TRIGGER_TOLERANCE
         return np.where(due.any(axis=1), context.last_update + 1 + due.argmax(axis=1), context.horizon)
-
-
-@register
-@dataclass(frozen=True)
-class AccumulatedValue(MeasuringValue):
-    """Update when the measuring values since the last update add up to the threshold."""
-
-    def scores(self, values: Array) -> Array:
-        """(R, L) sums of the measuring values (R, L) up to each time."""
-        return values.cumsum(axis=1)
 
 
 def measuring_values(context: Context, states: Indices) -> Array:

@@ -19,7 +19,6 @@ from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import all_returns, evaluate
 from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import has_optimum, optimum
-from replan.evaluation.placement import Interval, measure_placement, top_quartile_intervals
 from replan.evaluation.rollouts import Rollouts, rollout, sampled_regret
 from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import Array, Indices
@@ -27,6 +26,7 @@ from replan.results.measure import CellMeasure, Measure
 from replan.schedule.rule import Decision, Need, Rule
 from replan.study.candidates import distinct_schedules
 from replan.study.estimators import ESTIMATORS, EXACT_ESTIMATORS
+from replan.study.placement import Interval, measure_placement, top_quartile_intervals
 from replan.study.protocol import Stage, bootstrap_interval
 from replan.worlds.mars_rover import PiecewiseDrift, Rover
 from replan.worlds.settings import Setting

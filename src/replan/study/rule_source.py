@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import replan.study.study_rules  # noqa: F401  (registers `accumulated-value`)
 from replan.errors import InputError, did_you_mean, require
 from replan.schedule.registry import RULES, build_rule, registered_rule
 from replan.schedule.rule import Rule

@@ -11,7 +11,6 @@ from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import feedback_regrets, has_optimum
-from replan.evaluation.placement import fast_drift_intervals
 from replan.evaluation.scale import never_updating
 from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
@@ -23,6 +22,7 @@ from replan.schedule.rule import Decision, Rule
 from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution
 from replan.study.estimators import ESTIMATORS, EXACT_ESTIMATORS, TRUE_KERNEL
+from replan.study.placement import fast_drift_intervals
 from replan.worlds.mars_rover import Rover
 from replan.worlds.settings import Setting, make_mission
 

@@ -1,4 +1,4 @@
-"""A rule that does not know that updates take time, to compare with the same rule that does."""
+"""Rules that studies compare with others: `accumulated-value`, and rules unaware that updates take time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,26 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices
-from replan.schedule.rule import RULES, Context, Decision, Rule
+from replan.schedule.measuring_value import MeasuringValue
+from replan.schedule.rule import RULES, Context, Decision, Rule, register
 from replan.skip.latency import INSTANT
+
+
+@register
+@dataclass(frozen=True)
+class AccumulatedValue(MeasuringValue):
+    """Update when the measuring values since the last update add up to the threshold."""
+
+    def scores(self, values: Array) -> Array:
+        """(R, L) sums of the measuring values (R, L) up to each time."""
+        return values.cumsum(axis=1)
 
 
 @dataclass(frozen=True)
 class Unaware(Rule):
     """A registered rule that decides as if every update were done in the step in which it begins.
 
-    It is not registered itself: name it `replan.schedule.unaware:Unaware` with `of` set.
+    It is not registered itself: name it `replan.study.study_rules:Unaware` with `of` set.
     """
 
     of: str = "lookahead"

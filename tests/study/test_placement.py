@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replan.evaluation.placement import (
+from replan.study.placement import (
     fast_drift_intervals,
     measure_placement,
     stale_drifts,
