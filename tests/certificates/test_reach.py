@@ -110,7 +110,7 @@ def test_estimates_that_contradict_each_other_far_away_are_noticed(structure):
 
 
 def test_too_many_pairs_are_refused_with_the_number_that_would_fit(monkeypatch):
-    monkeypatch.setattr("replan.model.sizes.free_bytes", lambda: 1e9)
+    monkeypatch.setattr("replan.model.sizes.memory_bytes", lambda: 1e9)
     mission = Mission(
         rover(300, np.full(90, 0.1), start=(150, 150)), Robot(planning_horizon=2), Spending.exactly(1)
     )

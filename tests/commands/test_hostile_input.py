@@ -11,7 +11,7 @@ import pytest
 from replan.cli import run
 from replan.errors import InputError
 from replan.model import sizes as machine
-from replan.model.sizes import free_bytes, require_memory
+from replan.model.sizes import memory_bytes, require_memory
 
 FULL = Path("/dev/full")
 ROVER = """world = "rover"
@@ -69,15 +69,15 @@ def test_a_world_that_does_not_fit_into_memory_is_refused_before_it_is_computed(
 ARRAYS = 'world = "arrays"\nfile = "world.npz"\nhorizon = 5\nplanning_horizon = 2\nbudget = 1\n'
 
 
-def test_more_memory_than_there_is_free_is_refused():
+def test_more_memory_than_the_machine_has_is_refused():
     require_memory(1, "a number")
     with pytest.raises(InputError, match="needs about"):
-        require_memory(free_bytes(), "eight times the free memory")
+        require_memory(memory_bytes(), "eight times the memory")
 
 
 def test_an_archive_that_unpacks_to_more_than_there_is(capsys, setting, tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "world.npz", rewards=np.zeros(10**6))
-    monkeypatch.setattr(machine, "free_bytes", lambda: 1e6)
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 1e6)
     assert "16 MB" in refused(capsys, "regret", setting(ARRAYS), "--rule", "periodic")
 
 

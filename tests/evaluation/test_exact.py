@@ -209,7 +209,7 @@ def test_memory_is_asked_for_before_it_is_needed(n, horizon, beside, needed, mon
     """Five arrays of at most 512 distributions: of all states, or on large grids of those within reach."""
     mission = Mission(rover(n, np.full(horizon, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
     require_room(mission, beside=beside)
-    monkeypatch.setattr(machine, "free_bytes", lambda: 1e6)
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 1e6)
     with pytest.raises(InputError, match=f"^exact evaluation needs about {needed}"):
         require_room(mission, beside=beside)
 

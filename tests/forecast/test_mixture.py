@@ -167,8 +167,7 @@ def test_impossible_parameters_are_refused(wrong):
 
 
 def test_a_family_that_does_not_fit_into_memory_is_refused_and_not_left_out(monkeypatch):
-    monkeypatch.setattr("replan.model.sizes.LITTLE", 0)
-    monkeypatch.setattr("replan.model.sizes.free_bytes", lambda: 50_000.0)
+    monkeypatch.setattr("replan.model.sizes.memory_bytes", lambda: 50_000.0)
     family = Family.of_one_slip(GRID)
     with pytest.raises(InputError, match="of memory"):
         Mixture(family=family).futures(seen(0.1))

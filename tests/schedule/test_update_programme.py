@@ -94,8 +94,7 @@ def test_values_that_do_not_fit_into_memory_are_refused(monkeypatch):
     )
     context = mission.context(rule, mission.progress(1, 2), 0)
     problem = rule.problem(context, context.futures[0])
-    monkeypatch.setattr("replan.model.sizes.LITTLE", 0)
-    monkeypatch.setattr("replan.model.sizes.free_bytes", lambda: 8 * 13 * 16 * 3)
+    monkeypatch.setattr("replan.model.sizes.memory_bytes", lambda: 8 * 13 * 16 * 3)
     with pytest.raises(InputError, match="the value of every update time, state and budget needs"):
         solve(problem, 1, np.arange(16), 2)
 

@@ -1,19 +1,16 @@
-"""Sizes from which work is done in parts, otherwise or not at all; and the memory that is free for it."""
+"""Sizes from which work is done in parts, otherwise or not at all; and the memory that there is for it."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 from replan.errors import InputError, require_numbers
 
 SHARE = 0.9
-"""Share of the free memory that one piece of work may take."""
+"""Share of the memory that one piece of work may take."""
 NUMBER = 8
 """Bytes of a float or an index."""
-LITTLE = 1e7
-"""Work of fewer bytes is done without asking how many are free."""
 
 
 @dataclass(frozen=True)
@@ -89,61 +86,31 @@ DEFAULT_SIZES = Sizes()
 
 
 def require_memory(numbers: float, purpose: str, instead: str = "") -> None:
-    """Raise `InputError` if that many floats and indices do not fit into free memory.
+    """Raise `InputError` if that many floats and indices do not fit into memory.
 
     The message ends with `instead`, which names work that would fit.
     """
     needed = NUMBER * numbers
-    if needed > LITTLE and needed > SHARE * (free := free_bytes()):
+    if needed > SHARE * (there := memory_bytes()):
         raise InputError(
-            f"{purpose} needs about {_shown(needed)} of memory, and {_shown(free)} are free{instead}"
+            f"{purpose} needs about {_shown(needed)} of memory, and this machine has {_shown(there)}{instead}"
         )
 
 
 def require_pairs(states: int, tables: float, purpose: str) -> None:
     """Raise `InputError` if that many tables of all pairs of states do not fit into memory."""
-    fit = int((SHARE * free_bytes() / NUMBER / tables) ** 0.5)
+    fit = int((SHARE * memory_bytes() / NUMBER / tables) ** 0.5)
     require_memory(
         tables * states**2, f"{purpose}, all pairs of {states} states,", f": about {fit} states would fit"
     )
 
 
-def free_bytes() -> float:
-    """Return the memory that is free: that of the machine, of the container and of the process limit."""
-    return min(_machine(), _container(), _process())
-
-
-def _machine() -> float:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        pass
+def memory_bytes() -> float:
+    """Return the memory of this machine."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):
+    except (ValueError, OSError, AttributeError):  # not told on this system
         return float("inf")
-
-
-def _container() -> float:
-    folder = Path("/sys/fs/cgroup")
-    try:
-        limit = (folder / "memory.max").read_text().strip()
-        used = (folder / "memory.current").read_text().strip()
-        return float("inf") if limit == "max" else float(limit) - float(used)
-    except (OSError, ValueError):
-        return float("inf")
-
-
-def _process() -> float:
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (ImportError, OSError, ValueError):
-        return float("inf")
-    return float("inf") if limit == resource.RLIM_INFINITY else float(limit - used)
 
 
 def _shown(size: float) -> str:
