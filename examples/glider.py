@@ -58,7 +58,7 @@ def main() -> None:
         regret = evaluate(mission, rule).regret
         water = world.simulated_regret(mission, rule, SEEDS)
         print(
-            f"{rule.name:<10} regret {regret:.3f} on cells, {water.regret:.3f} +- {water.standard_error:.3f} "
+            f"{rule.name:<10} regret {regret:.3f} on cells, {water.regret:.3f} +- {water.margin:.3f} "
             f"in the water; surfaces at {surfacings(mission, rule)}"
         )
     print(f"{'best':<10} regret {optimum(mission).feedback_regret:.3f} with 3 surfacings")

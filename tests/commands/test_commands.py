@@ -4,17 +4,22 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from replan import evaluate, load_setting, make_mission
 from replan.cli import run
 from replan.commands.budget import OptimumAnswer
 from replan.commands.missions import NamedMission
 from replan.commands.options import RobotOptions
 from replan.evaluation.optimal_schedule import Optimum
+from replan.evaluation.rollouts import sampled_regret
 from replan.evaluation.scale import RegretScale
+from replan.planning.ties import Ties
 from replan.report.reports import paper_rules
+from replan.schedule.periodic import Periodic
 from replan.worlds.settings import PAPER_SETTINGS
 from study_runs import computed
 
@@ -61,6 +66,51 @@ def test_regret_by_rollouts(answer):
     sampled = found["rollouts"]
     assert sampled["n"] == 400
     assert abs(sampled["regret"] - found["regret"]) < 4 * sampled["standard_error"]
+
+
+def test_the_figure_after_the_sign_is_half_a_95_percent_interval(answer, replan):
+    """In 4,000 samples of 50 numbers the true mean lies within it as often as it should."""
+    arguments = "regret", "two-burst", "--times", "1,17,33,49", "--rollouts", "400"
+    sampled = answer(*arguments)["rollouts"]
+    (line,) = (line for line in replan(*arguments)[1].splitlines() if line.startswith("sampled"))
+    shown = f"{sampled['regret']:.4f} +- {1.96 * sampled['standard_error']:.4f}"
+    assert line.split(maxsplit=1)[1] == f"{shown}   (mean of 400 rollouts, 95 % interval)"
+    draws = np.random.default_rng(0).normal(size=(4_000, 50))
+    means = [sampled_regret(row, np.zeros(50)) for row in draws]
+    assert np.mean([abs(each.regret) < each.margin for each in means]) == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("regret", "--rule", "periodic"),
+        ("schedule", "--rule", "periodic"),
+        ("explain", "--rule", "periodic"),
+        ("budget", "--rule", "periodic", "--most", "2"),
+        ("optimum",),
+        ("certify", "--rule", "periodic"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_that_runs_a_mission_takes_a_tie_rule(answer, replan, command):
+    name, *options = command
+    assert answer(name, "nsbridge-05", *options)["ties"] == "first"
+    assert answer(name, "nsbridge-05", *options, "--ties", "last")["ties"] == "last"
+    assert answer(name, "nsbridge-05", *options, "--ties", "random")["ties"] == "random(0)"
+    status, out, err = replan(name, "nsbridge-05", *options, "--ties", "stay")
+    assert (status, out) == (2, "") and 'ties must be "first", "last" or "random(SEED)"' in err
+
+
+def test_a_tie_rule_on_the_command_line_is_that_of_a_setting(answer, tmp_path):
+    asked = answer("regret", "two-burst", "--rule", "periodic", "--ties", "last")["regret"]
+    robot = make_mission(load_setting("two-burst")).robot
+    mission = replace(make_mission(load_setting("two-burst")), robot=replace(robot, ties=Ties("last")))
+    assert asked == pytest.approx(evaluate(mission, Periodic()).regret) == pytest.approx(1.3442, abs=5e-5)
+    compared = answer(
+        "compare", "periodic", "--settings", "two-burst", "--ties", "last", "--out", str(tmp_path)
+    )
+    (row,) = compared["settings"]
+    assert row["ties"] == "last" and row["results"][0]["regret"] == pytest.approx(asked)
 
 
 def test_regret_of_a_rule_is_chosen_by_validation_and_says_so(answer):

@@ -45,6 +45,7 @@ class NamedMission:
             loaded,
             execution=robot.execution,
             forecast=robot.forecast_parameters(),
+            ties=robot.ties,
             **robot.latency(),
             **({} if spending is None else spending.given()),
         )

@@ -42,9 +42,12 @@ VerboseOption = Annotated[
 
 @dataclass(frozen=True)
 class RobotOptions:
-    """Options that describe the robot: its execution and its forecast."""
+    """Options that describe the robot."""
 
     execution: ExecutionOption = "map"
+    ties: Annotated[
+        str | None, typer.Option(help="Which of equally good actions it takes: first, last or random(SEED).")
+    ] = None
     forecast: Annotated[ForecastKind | None, typer.Option(help="What the robot expects.")] = None
     forecast_file: Annotated[
         str | None, typer.Option(help="An .npz file with the kernels of the given forecast.")

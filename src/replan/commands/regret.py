@@ -77,8 +77,8 @@ class RegretAnswer(CommandAnswer):
             *(self._further() if self.verbose else []),
         ]
         if self.sampled is not None:
-            deviation = f"{self.sampled.regret:z.4f} +- {self.sampled.standard_error:.4f}"
-            lines.append(f"sampled         {deviation}   ({self.sampled.n} rollouts)")
+            sampled = f"{self.sampled.regret:z.4f} +- {self.sampled.margin:.4f}"
+            lines.append(f"sampled         {sampled}   (mean of {self.sampled.n} rollouts, 95 % interval)")
         return [*lines, *self.named.lines()]
 
     def _further(self) -> list[str]:

@@ -134,7 +134,9 @@ def compare(
     names = _names(settings)
     _require_rules(rules, load_setting(names[0]), robot)
     output_folder(out)  # before anything is computed
-    forecast, vary = robot.forecast_parameters(), {key: [value] for key, value in spending.given().items()}
+    forecast = robot.forecast_parameters()
+    given = spending.given() | ({} if robot.ties is None else {"ties": robot.ties})
+    vary = {key: [value] for key, value in given.items()}
     study = definition.parse_study(
         {
             "name": "compare",

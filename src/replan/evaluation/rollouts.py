@@ -29,6 +29,9 @@ from replan.schedule.ask import draw
 from replan.schedule.rule import Need, Rule, require_instance
 from replan.skip.propagation import Propagation, likeliest
 
+HALF_INTERVAL = 1.96
+"""Standard errors in half of a 95 % interval of a mean."""
+
 
 @dataclass(frozen=True)
 class Rollouts:
@@ -58,6 +61,11 @@ class SampledRegret:
     """Mean regret."""
     standard_error: float
     """Standard error of the mean; not a number for one seed."""
+
+    @property
+    def margin(self) -> float:
+        """Half of the 95 % interval of the mean: the figure after a `±`."""
+        return HALF_INTERVAL * self.standard_error
 
 
 def rollout(

@@ -248,6 +248,7 @@ def make_mission(
     execution: Execution = "map",
     forecast: Forecast | ForecastParameters | ForecastKind | None = None,
     world: World | None = None,
+    ties: str | None = None,
     update_steps: int | Mapping[int, float] | None = None,
     meanwhile: Meanwhile | None = None,
     **spending: Any,
@@ -264,6 +265,8 @@ def make_mission(
         What the robot expects, in place of the setting's forecast.
     world : World, optional
         A world in place of the setting's.
+    ties : str, optional
+        Action taken among tied ones, in place of the setting's: "first", "last" or "random(SEED)".
     update_steps : int or mapping, optional
         Steps that an update takes, or {steps: probability}, in place of the setting's.
     meanwhile : {"go-on", "wait"}, optional
@@ -297,7 +300,7 @@ def make_mission(
         forecast = forecast.build(world, partial(_world_with, setting))
     robot = Robot(
         planning_horizon=setting.planning_horizon,
-        ties=Ties.parse(setting.ties),
+        ties=Ties.parse(setting.ties if ties is None else ties),
         execution=execution,
         forecast=forecast,
         **setting.latency | {name: value for name, value in latency.items() if value is not None},

@@ -83,16 +83,29 @@ def test_table_1_shows_the_papers_figure_ours_sampled_ours_exact_and_the_ties(ru
 def test_table_1_ends_with_look_ahead_the_best_possible_and_acting_on_the_belief(run, past):
     table = table_1(replace(run, beside=past))
     assert list(table.columns[-2:]) == ["lookahead", "best possible"]
-    rows = {row[1].text: row for row in table.cells[4:8]}
-    assert list(rows) == ["paper", "sampled", "exact", "belief"] and rows["paper"][0].text.startswith(
-        "two-burst"
-    )
+    rows = {row[1].text: row for row in table.cells[5:10]}
+    assert list(rows) == ["paper", "sampled", "exact", "ties last", "belief"] and rows["paper"][
+        0
+    ].text.startswith("two-burst")
     for label, execution in (("exact", "map"), ("belief", "belief")):
         mission = make_mission(load_setting("two-burst"), execution=execution)
         assert rows[label][-1].text == f"{optimum(mission).feedback_regret:.3f}"
         assert rows[label][-2].text == f"{regret(mission, Lookahead()):.3f}" and rows[label][-2].best
         assert rows[label][3].text == f"{regret(mission, Periodic()):.3f}"
     assert [cell.text for cell in rows["belief"][4:-2]] == [""] * 7
+
+
+def test_table_1_has_every_rule_under_the_second_tie_rule(run, past):
+    """`last` takes `stay` at the goal, where `first` pushes right: about twice the regret."""
+    table = table_1(replace(run, beside=past))
+    for index, name in enumerate(run.settings):
+        row = table.cells[5 * index + 3]
+        last = make_mission(load_setting(name), ties="last")
+        assert row[1].text == "ties last" and "" not in [cell.text for cell in row[2:]]
+        assert row[3].text == f"{regret(last, Periodic()):.3f}"
+        assert row[-1].text == f"{optimum(last).feedback_regret:.3f}"
+        both = zip(row[2:], table.cells[5 * index + 2][2:], strict=True)
+        assert all(tied.value > first.value for tied, first in both)
 
 
 def test_page_and_docs_say_the_same_numbers_as_the_table(run, past, tmp_path):

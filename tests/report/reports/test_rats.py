@@ -26,7 +26,7 @@ SMALL = {
 def test_all_ten_published_means_stand_beside_exact_values():
     table = published_table()
     assert [row[0] for row in table.rows] == ["0", "0.25", "0.5", "0.75", "1"]
-    assert table.rows[2][1:5] == ("-0.077 ± 0.018", "-0.053", "-0.463 ± 0.023", "-0.450")
+    assert table.rows[2][1:5] == ("-0.077 ± 0.035", "-0.053", "-0.463 ± 0.045", "-0.450")
     assert "10 of 10" in table.notes[0]
 
 

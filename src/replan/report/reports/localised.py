@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from replan.evaluation.rollouts import HALF_INTERVAL
 from replan.report.reports import REPORTS, table_of
 from replan.report.style import BLUE, QUIET, VERMILLION, arrange, new_figure, save, style
 from replan.results.key import BEST_POSSIBLE, Record
@@ -203,9 +204,9 @@ def learned_table(run: Run) -> Table:
             np.mean([[each[column] for each in pair] for pair in pairs], axis=0)
             for column in ("sampled_regret", "mean_updates")
         )
-        error = more.std(ddof=1) / np.sqrt(len(more))
+        margin = HALF_INTERVAL * more.std(ddof=1) / np.sqrt(len(more))
         figures = (f"{each:z.3f}" for each in (*regrets, *updates))
-        rows.append((*key, str(len(pairs)), str(len(more)), *figures, f"{more.mean():z.3f} ± {error:.3f}"))
+        rows.append((*key, str(len(pairs)), str(len(more)), *figures, f"{more.mean():z.3f} ± {margin:.2f}"))
     return Table(
         title="Robots that know where they are: what they learn on the way",
         columns=(
@@ -216,7 +217,7 @@ def learned_table(run: Run) -> Table:
         rows=rows,
         notes=(
             "Means over missions of suite v1's test part, as many in each world of a family, last-moment; "
-            "± the standard error of the paired difference. tracked: the true kernel of the step before; "
+            "± half the 95 % interval of the paired difference. tracked: the true kernel of the step before; "
             "model-family: one wind, one slip, or the parameters of the ice or of patches of ground, learned "
             "from every step; nearby: the true kernel within so many cells, elsewhere as last seen.",
         ),
