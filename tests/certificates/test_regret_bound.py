@@ -13,7 +13,6 @@ from replan.certificates.lemmas import (
     error_propagation,
     optimal_policies,
     printed_bound,
-    reward_range,
 )
 from replan.certificates.mixing import Chains, diameter, overlap
 from replan.certificates.regret_bound import skipped, supported_overlap, supported_terms, theorem
@@ -21,7 +20,7 @@ from replan.evaluation.exact import all_returns, regret
 from replan.execute.mission import Mission
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import constant
-from replan.model.reward import Reward
+from replan.model.reward import Reward, reward_range
 from replan.model.world import World
 from replan.planning.backward_induction import oracle
 from replan.schedule.fixed import FixedTimes

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -111,6 +112,48 @@ def test_a_tie_rule_on_the_command_line_is_that_of_a_setting(answer, tmp_path):
     )
     (row,) = compared["settings"]
     assert row["ties"] == "last" and row["results"][0]["regret"] == pytest.approx(asked)
+
+
+SAME = "replanning makes no difference here (never updating loses 2e-06)"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("regret", "--rule", "last-moment"),
+        ("schedule", "--rule", "last-moment"),
+        ("explain", "--rule", "last-moment"),
+        ("budget", "--rule", "last-moment", "--most", "2"),
+        ("optimum",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_an_answer_on_a_mission_where_never_updating_loses_nothing_says_so(answer, replan, command):
+    name, *options = command
+    asked = name, "alternating", *options, "--execution", "localised"
+    assert answer(*asked)["makes_a_difference"] is False
+    out = replan(*asked)[1]
+    assert SAME in out and "%" not in out
+    asked = name, "alternating", *(["--rule", "periodic"] if options else [])  # a blind robot
+    assert answer(*asked)["makes_a_difference"] is True and "no difference" not in replan(*asked)[1]
+
+
+def test_a_comparison_marks_no_winner_where_never_updating_loses_nothing(answer, replan, tmp_path):
+    asked = "compare", "last-moment", "even", "--execution", "localised", "--out", str(tmp_path)
+    found = answer(*asked, "--settings", "alternating,thin-ice-mild")
+    assert [row["makes_a_difference"] for row in found["settings"]] == [False, True]
+    assert [row["results"][0]["regret_share"] is None for row in found["settings"]] == [True, False]
+    out = replan(*asked, "--settings", "alternating,thin-ice-mild")[1]
+    (same,) = (line for line in out.splitlines() if line.startswith("│ alternating"))
+    (other,) = (line for line in out.splitlines() if line.startswith("│ thin-ice-mild"))
+    assert "**" not in same and "**" in other and "No winner is marked where" in out
+    page = (tmp_path / "report.html").read_text()
+    assert "in 1 of 2 settings" in page and "No winner is marked where" in page
+    assert replan(*asked, "--settings", "alternating")[0] == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "Replanning makes no difference here: no rule loses anything worth counting." in page
+    (table,) = re.findall(r'<table id="regrets".*?</table>', page, re.DOTALL)
+    assert "<strong>" not in table
 
 
 def test_regret_of_a_rule_is_chosen_by_validation_and_says_so(answer):
@@ -289,7 +332,7 @@ def test_optimum(answer):
 def test_no_regret_is_printed_as_zero_without_a_sign():
     named = NamedMission.of("two-burst", RobotOptions())
     nothing = Optimum(-1.0, (1, 2), -1e-16, True, -1e-16, 2.0, named.mission.spending)
-    out = "\n".join(OptimumAnswer(named, nothing, RegretScale(1.0, None, None)).lines())
+    out = "\n".join(OptimumAnswer(named, nothing, RegretScale(1.0, least=0.1)).lines())
     assert out.count(" 0.0000 ") == 2 and "-0.0" not in out
 
 

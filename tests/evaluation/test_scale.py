@@ -21,7 +21,6 @@ from replan import (
     rover,
 )
 from replan.evaluation.scale import (
-    LEAST,
     RegretScale,
     best_objective,
     is_cheap,
@@ -30,7 +29,11 @@ from replan.evaluation.scale import (
 )
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
+from replan.model.general_kernel import GeneralKernel
+from replan.model.kernel import constant
+from replan.model.reward import Reward
 from replan.model.sizes import Sizes
+from replan.model.world import World
 from replan.report.regret_words import scale_words
 from tiny_worlds import tiny_missions
 
@@ -69,6 +72,7 @@ def test_the_scale_holds_the_floor_and_even_spacing(mission):
         "best_possible": scale.best_possible,
         "evenly_spaced": scale.even,
         "never_updating": scale.never,
+        "makes_a_difference": True,
         "regret_share": pytest.approx(scale.even / scale.never),
     }
 
@@ -103,12 +107,32 @@ def test_a_world_is_cheap_up_to_so_many_states_times_steps():
     )
 
 
-def test_no_share_where_never_updating_loses_nothing():
-    scale = RegretScale(never=1e-10, even=0.0, best_possible=0.0)
-    assert scale.share(0.5) is None and scale.record(0.5)["regret_share"] is None
-    assert "never updates loses nothing" in scale_words(0.5, scale)
-    assert RegretScale(never=2.0, even=1.0, best_possible=0.5).share(0.5) == 0.25
-    assert RegretScale(never=LEAST, even=0.0, best_possible=0.0).share(LEAST) == 1.0
+def test_no_share_where_replanning_makes_no_difference():
+    scale = RegretScale(never=3.2e-6, least=1e-4, even=1e-6, best_possible=0.0)
+    assert scale.share(1e-6) is None and scale.record(1e-6)["regret_share"] is None
+    assert scale_words(1e-6, scale) == "replanning makes no difference here (never updating loses 3e-06)"
+    assert "never updates loses nothing worth counting" in scale_words(0.5, scale)  # updates can harm
+    assert RegretScale(never=2.0, least=1e-4).share(0.5) == 0.25
+    assert RegretScale(never=1e-4, least=1e-4).share(1e-4) == 1.0
+
+
+@pytest.mark.parametrize("loss", [0.99e-4, 1.01e-4])
+def test_never_updating_makes_a_difference_from_a_share_of_the_span_of_the_rewards_on(loss):
+    """One state, two actions, rewards 0 to 7 in the first step; in the last the better action has changed."""
+    rewards = [
+        Reward(state_action=np.array([[0.0, 7.0]])),
+        Reward(state_action=np.array([[7 * loss, 0.0]])),
+    ]
+    world = World(
+        horizon=2,
+        kernel=constant(GeneralKernel.from_dense(np.ones((1, 2, 1)))),
+        reward=rewards.__getitem__,
+        start=0,
+    )
+    mission = Mission(world, Robot(planning_horizon=1), Spending.exactly(1))
+    scale = regret_scale(mission)
+    assert scale.never == pytest.approx(7 * loss) and scale.least == pytest.approx(7e-4)
+    assert scale.makes_a_difference == (loss > 1e-4)
 
 
 def test_a_large_world_has_the_share_alone():

@@ -10,14 +10,13 @@ P_{t+j}; and with N = T - t - 1 steps left the exponents are floor(N / m). Paper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices, Kernel
-from replan.model.reward import Reward
 from replan.planning.backward_induction import Oracle
 
 
@@ -32,12 +31,6 @@ def error_propagation(errors: Sequence[float], at_end: float, *, alpha: float, m
     for block in range(blocks):
         total += 2 * alpha**block * sum(errors[block * m : (block + 1) * m])
     return total
-
-
-def reward_range(reward: Callable[[int], Reward], horizon: int) -> float:
-    """The greatest minus the least reward of any single step."""
-    bounds = np.array([reward(t).bounds() for t in range(horizon)])
-    return float(bounds[:, 1].max() - bounds[:, 0].min())
 
 
 class Lemmas:

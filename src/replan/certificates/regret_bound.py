@@ -16,10 +16,11 @@ from typing import Literal
 import numpy as np
 
 from replan.certificates.legs import budgeted_times, require_frozen
-from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, printed_bound, reward_range
+from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, printed_bound
 from replan.certificates.mixing import Chains, diameter, overlap, overlap_profile
 from replan.execute.mission import Mission, require_mission
 from replan.model.kernel import Indices
+from replan.model.reward import reward_range
 from replan.planning.backward_induction import Oracle, oracle
 
 NO_OVERLAP = "eta = 0 for every m: the theorem promises nothing"

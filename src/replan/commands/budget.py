@@ -27,14 +27,12 @@ from replan.evaluation.scale import (
     BudgetCurve,
     RegretScale,
     budget_curve,
-    never_updating,
     regret_scale,
-    regret_share,
 )
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.planning.backward_induction import oracle
-from replan.report.regret_words import scale_words
+from replan.report.regret_words import no_difference, scale_words
 from replan.schedule.registry import parse_parameters
 from replan.schedule.rule import Rule
 from replan.skip.latency import as_durations
@@ -100,7 +98,7 @@ class BudgetAnswer(CommandAnswer):
 
     named: NamedMission
     curve: BudgetCurve
-    never: float
+    scale: RegretScale
     regret: float | None
     """The regret that was asked for."""
     price: float | None
@@ -116,7 +114,7 @@ class BudgetAnswer(CommandAnswer):
     @property
     def budget_at_price(self) -> int | None:
         """The best budget at the price asked for."""
-        return None if self.price is None else self.curve.budget_at_price(self.price, never=self.never)
+        return None if self.price is None else self.curve.budget_at_price(self.price, never=self.scale.never)
 
     def budgets(self) -> list[dict[str, Any]]:
         """Return one row for each budget."""
@@ -128,7 +126,7 @@ class BudgetAnswer(CommandAnswer):
                 "budget": budget,
                 "regret": value,
                 "floor": floor,
-                "regret_share": regret_share(value, self.never),
+                "regret_share": self.scale.share(value),
                 "worth": None if isnan(worth) else worth,
                 "parameters": parameters(rule),
             }
@@ -139,7 +137,8 @@ class BudgetAnswer(CommandAnswer):
         record = {
             **self.named.record(self.curve.rules[0]),
             "rule": self.curve.rules[0].name,
-            "never_updating": self.never,
+            "never_updating": self.scale.never,
+            "makes_a_difference": self.scale.makes_a_difference,
             "budgets": self.budgets(),
         }
         if self.regret is not None:
@@ -162,6 +161,8 @@ class BudgetAnswer(CommandAnswer):
             share = "" if row["regret_share"] is None else f"{row['regret_share']:.0%}"
             figures = f"{row['regret']:>z16.4f}  {share:>17}  {floor:>13}  {worth:>17}"
             lines.append(f"{row['budget']:>6}  {figures}".rstrip())
+        if not self.scale.makes_a_difference:
+            lines.append(no_difference(self.scale))
         if self.regret is not None:
             found = self.smallest_budget
             least = f"more than {len(self.curve.rules)} updates" if found is None else _updates(found)
@@ -229,7 +230,8 @@ def budget(
 
         curve = curve_of(mission, most)
         delayed = {steps: curve_of(each, min(most, room)) for steps, each, room in taking}
-    answer = BudgetAnswer(named, curve, never_updating(mission, best=best), regret, price, delayed)
+    scale = RegretScale.of_never_updating(mission, best=best)
+    answer = BudgetAnswer(named, curve, scale, regret, price, delayed)
     if out is not None:
         _draw(answer, out)
     return answer

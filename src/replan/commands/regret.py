@@ -154,13 +154,16 @@ class Explanation(CommandAnswer):
         return [
             *self.chosen.lines(verbose=self.verbose),
             f"regret          {parts.regret:z.4f}: {scale_words(parts.regret, self.scale)}",
-            "of which",
-            *(
-                f"  {part:>z8.4f}  {parts.shares[name]:6.1%}  {PARTS[name]}"
-                for name, part in parts.parts.items()
-            ),
+            *(self._causes() if self.scale.share(parts.regret) is not None else []),
             *self.named.lines(),
         ]
+
+    def _causes(self) -> list[str]:
+        parts = self.parts
+        rows = (
+            f"  {part:>z8.4f}  {parts.shares[name]:6.1%}  {PARTS[name]}" for name, part in parts.parts.items()
+        )
+        return ["of which", *rows]
 
 
 def explain(

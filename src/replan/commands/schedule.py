@@ -16,7 +16,10 @@ from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
+from replan.evaluation.scale import RegretScale, is_cheap
 from replan.execute.mission import Timeline, make_timeline
+from replan.planning.backward_induction import oracle
+from replan.report.regret_words import no_difference
 from replan.results.table import write_csv, write_whole
 from replan.schedule.rule import Decision, Need
 
@@ -34,6 +37,8 @@ class ScheduleAnswer(CommandAnswer):
     named: NamedMission
     chosen: ChosenRule
     trace: AgentRun | Timeline
+    scale: RegretScale | None
+    """None where never updating takes long to compute."""
     listed: bool
     """Whether decisions against an update are listed too."""
     out: Path | None
@@ -56,7 +61,9 @@ class ScheduleAnswer(CommandAnswer):
 
     def head(self) -> dict[str, Any]:
         """Return the answer without its decisions."""
-        return {**self.named.record(self.chosen.rule), **self.chosen.record, "times": list(self.trace.times)}
+        scale = {} if self.scale is None else {"makes_a_difference": self.scale.makes_a_difference}
+        times = {"times": list(self.trace.times)}
+        return {**self.named.record(self.chosen.rule), **self.chosen.record, **scale, **times}
 
     def record(self) -> dict[str, Any]:
         return {**self.head(), "decisions": self.decisions()}
@@ -91,6 +98,7 @@ class ScheduleAnswer(CommandAnswer):
                 for t, decision in self.trace.decisions
                 if decision.update or self.verbose
             ),
+            *([] if self.scale is None or self.scale.makes_a_difference else [no_difference(self.scale)]),
             *([] if self.out is None else [f"wrote {self.out}{self._layout()}"]),
             *self.named.lines(),
         ]
@@ -125,7 +133,10 @@ def schedule(
                 trace = run_agent(named.mission, chosen.rule, seed=rule.seed)
         else:
             trace = make_timeline(named.mission, chosen.rule, seed=rule.seed, only_updates=True)
-    answer = ScheduleAnswer(named, chosen, trace, listed, out, verbose)
+        scale = None
+        if listed and is_cheap(named.mission):
+            scale = RegretScale.of_never_updating(named.mission, best=oracle(named.mission.world))
+    answer = ScheduleAnswer(named, chosen, trace, scale, listed, out, verbose)
     answer.write()
     return answer
 

@@ -188,6 +188,7 @@ def _row(run: Run, setting: str, records: list[Record]) -> dict[str, Any]:
         "setting": setting,
         "ties": run.settings[setting].ties,
         "best_possible": best["exact_regret"],
+        "makes_a_difference": best["makes_a_difference"],
         **{f"best_{key}": value for key, value in _spent(best).items()},
         "results": [_result(record) for record in records if record is not best],
     }

@@ -7,7 +7,7 @@ evenly spaced updates.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,14 +15,17 @@ from replan.evaluation.exact import reach_and_oracle, regret
 from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value, has_optimum
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
+from replan.model.reward import reward_range
 from replan.planning.backward_induction import Oracle, oracle
 from replan.planning.followed import policy_values
 from replan.schedule.periodic import Even, Periodic
 from replan.schedule.rule import Rule
 from replan.skip.propagation import skip_interval
 
-LEAST = 1e-9
-"""Regret of never updating below which nothing is divided by it."""
+NEXT_TO_NOTHING = 1e-4
+"""Share of the span of the rewards: where never updating loses less, replanning makes no difference."""
+ROUNDING = 1e-9
+"""Regret that rounding can make."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +34,27 @@ class RegretScale:
 
     never: float
     """Regret of a robot that keeps its plan of t = 0 and never updates."""
-    even: float | None
+    least: float
+    """Regret that is worth counting: `NEXT_TO_NOTHING` of the span of the rewards."""
+    even: float | None = None
     """Regret of updates at even distances; None where it takes long to compute."""
-    best_possible: float | None
+    best_possible: float | None = None
     """The least that any rule can have; None where it takes long to compute."""
 
+    @classmethod
+    def of_never_updating(cls, mission: Mission, *, best: Oracle) -> RegretScale:
+        """Return the scale with never updating alone."""
+        span = reward_range(mission.world.reward, mission.horizon)
+        return cls(never_updating(mission, best=best), max(NEXT_TO_NOTHING * span, ROUNDING))
+
+    @property
+    def makes_a_difference(self) -> bool:
+        """Whether replanning makes a difference: never updating loses something that is worth counting."""
+        return self.never >= self.least
+
     def share(self, regret: float) -> float | None:
-        """Return the `regret_share` of a regret."""
-        return regret_share(regret, self.never)
+        """Return regret over that of never updating: 0 is the oracle, 1 not updating; None if equal."""
+        return regret / self.never if self.makes_a_difference else None
 
     def record(self, regret: float) -> dict[str, float | None]:
         """Return the scale of one regret as plain data."""
@@ -46,13 +62,9 @@ class RegretScale:
             "best_possible": self.best_possible,
             "evenly_spaced": self.even,
             "never_updating": self.never,
+            "makes_a_difference": self.makes_a_difference,
             "regret_share": self.share(regret),
         }
-
-
-def regret_share(regret: float, never: float) -> float | None:
-    """Return regret over that of never updating: 0 is the oracle, 1 is not updating; None for no divisor."""
-    return regret / never if never >= LEAST else None
 
 
 def regret_scale(
@@ -68,13 +80,13 @@ def regret_scale(
     best possible is not computed either.
     """
     mission, best = reach_and_oracle(mission, best)
-    never = never_updating(mission, best=best)
+    scale = RegretScale.of_never_updating(mission, best=best)
     if mission.spending.price is not None or not is_cheap(mission):
-        return RegretScale(never, None, best_possible)
+        return replace(scale, best_possible=best_possible)
     if floor and best_possible is None:
         best_possible = float(feedback_regrets(mission, mission.limit)[-1])
     evenly = Even() if mission.robot.sees else Periodic()
-    return RegretScale(never, regret(mission, evenly, best=best), best_possible)
+    return replace(scale, even=regret(mission, evenly, best=best), best_possible=best_possible)
 
 
 def is_cheap(mission: Mission) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,3 +106,9 @@ class Reward:
         """Return the least and the greatest reward of a single step."""
         parts = [part for part in (self.state_action, self.next_state) if part is not None]
         return sum(float(part.min()) for part in parts), sum(float(part.max()) for part in parts)
+
+
+def reward_range(reward: Callable[[int], Reward], horizon: int) -> float:
+    """Return the greatest minus the least reward of any single step."""
+    bounds = np.array([reward(t).bounds() for t in range(horizon)])
+    return float(bounds[:, 1].max() - bounds[:, 0].min())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
@@ -30,8 +30,10 @@ RIVALS = ("best-offset", "drift-threshold")
 def scale_words(regret: float, scale: RegretScale) -> str:
     """Return one line that compares a regret with never updating, the best possible and even spacing."""
     share = scale.share(regret)
+    if not scale.makes_a_difference and regret < scale.least:
+        return no_difference(scale)
     if share is None:
-        first = "a robot that never updates loses nothing here"
+        first = "a robot that never updates loses nothing worth counting here"
     else:
         first = f"{share:.0%} of what a robot that never updates loses"
     others = {"best possible": scale.best_possible, "evenly spaced": scale.even}
@@ -41,6 +43,11 @@ def scale_words(regret: float, scale: RegretScale) -> str:
         if value is not None and abs(value - regret) > SAME
     )
     return f"{first} ({compared})" if compared else first
+
+
+def no_difference(scale: RegretScale) -> str:
+    """Return that replanning makes no difference on a mission, and what never updating loses there."""
+    return f"replanning makes no difference here (never updating loses {max(scale.never, 0.0):.1g})"
 
 
 def acting_words(mission: Mission) -> str:
@@ -71,19 +78,24 @@ def headline(
     floors: Mapping[str, float] | None = None,
     priced: bool = False,
     sees: bool = False,
+    same: Collection[str] = (),
 ) -> str:
     """Return one sentence on rules that act alike; `floors` are the least possible regrets by setting.
 
     `belief` are the regrets of rules that act on the whole belief where the others do not. Regrets that
     are `priced` have the price of the updates added. A robot that `sees` its state may leave updates over.
+    In the settings `same` replanning makes no difference, and nothing is compared.
     """
+    if regrets and set(regrets) <= set(same):
+        return "Replanning makes no difference here: no rule loses anything worth counting."
     spending = "With the same number of updates"
     spending = "With at most the same number of updates" if sees else spending
     spending = "With the price of updates added" if priced else spending
     even = EVEN_IF_SEEN if sees else EVEN
-    compared = {name: rules for name, rules in regrets.items() if rules.get(even, 0) > SAME}
+    differing = {name: rules for name, rules in regrets.items() if name not in same}
+    compared = {name: rules for name, rules in differing.items() if rules.get(even, 0) > SAME}
     if not compared:
-        return _most_wins(regrets, priced=priced)
+        return _most_wins(differing, priced=priced)
     ratios = _mean_ratios(compared, compared, even)
     winner = _least(ratios, even)
     where = _where(len(compared), len(regrets))

@@ -5,12 +5,13 @@ The files come from the store only and hold no times, so that the same results g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import Any
 
+from replan.evaluation.scale import NEXT_TO_NOTHING
 from replan.report.regret_words import Regrets
 from replan.report.reports import csv_line
 from replan.results.key import BEST_POSSIBLE, Record, Variant, differing
@@ -24,6 +25,10 @@ MEASURED = {
     "sampled_regret": "sampled regret",
     "priced_regret": "exact regret plus the price of the updates",
 }
+NO_WINNER = (
+    "No winner is marked where replanning makes no difference: where never updating loses less than "
+    f"{NEXT_TO_NOTHING:g} of the span of the rewards."
+)
 SETTINGS_SHOWN = 300  # at most, so that the page of a large run stays quick
 CELLS_SHOWN = 500
 FIRST = ("setting", "rule", "label", "exact_regret", "regret_share", "sampled_regret", "dynamic_regret")
@@ -65,12 +70,24 @@ def _regret_table(title: str, records: Sequence[Record], key: str) -> Table:
         notes.append("`failed`: see the failures of the run.")
     if any(len(each) > 1 for each in found.records.values()):
         notes.append("Of a rule with a grid the least value of the grid is shown, with its size.")
-    rows = [(setting, *_row(found, setting, rules, lost)) for setting in settings]
+    same = idle_settings(records)
+    notes += [NO_WINNER] if same else []
+    rows = [(setting, *_row(found, setting, rules, lost, marked=setting not in same)) for setting in settings]
     return Table(title, ("setting", *rules), rows, notes)
 
 
-def _row(found: Pivot, setting: str, rules: Sequence[str], lost: set[tuple[str, str]]) -> list[TableCell]:
-    """Return one setting: a rule's value, or the least of its grid; the least of all rules in bold."""
+def idle_settings(records: Iterable[Record]) -> set[str]:
+    """Return the settings in which replanning makes no difference to any robot of the records."""
+    found = group(records, "setting")
+    return {
+        name for (name,), each in found.items() if all(r.get("makes_a_difference") is False for r in each)
+    }
+
+
+def _row(
+    found: Pivot, setting: str, rules: Sequence[str], lost: set[tuple[str, str]], *, marked: bool
+) -> list[TableCell]:
+    """Return one setting: a rule's value, or the least of its grid; if `marked`, the least of all in bold."""
     values = [found[(setting,), rule] for rule in rules]
     cells = least_in_bold(
         [None if rule == BEST_POSSIBLE else value for rule, value in zip(rules, values, strict=True)], ".4f"
@@ -82,7 +99,7 @@ def _row(found: Pivot, setting: str, rules: Sequence[str], lost: set[tuple[str, 
         row.append(
             TableCell("failed" if (setting, rule) in lost else "")
             if value is None
-            else TableCell(shown, best=cell.best)
+            else TableCell(shown, best=cell.best and marked)
         )
     return row
 
@@ -111,8 +128,13 @@ def pooled_placement(cells: Sequence[Record]) -> tuple[float, float, float, floa
     )
 
 
-def rule_table(regrets: Regrets, *, printed: Regrets, notes: Sequence[str] = ()) -> Table:
-    """Return one line for each setting, one column for each rule; printed figures stand small beside ours."""
+def rule_table(
+    regrets: Regrets, *, printed: Regrets, notes: Sequence[str] = (), same: Collection[str] = ()
+) -> Table:
+    """Return one line for each setting, one column for each rule; printed figures stand small beside ours.
+
+    In the settings `same` replanning makes no difference and no rule is marked.
+    """
     rules = list(dict.fromkeys(rule for row in regrets.values() for rule in row))
     rules.sort(key=lambda rule: rule.startswith(BEST_POSSIBLE))
     compared = [rule for rule in rules if not rule.startswith(BEST_POSSIBLE)]
@@ -121,7 +143,11 @@ def rule_table(regrets: Regrets, *, printed: Regrets, notes: Sequence[str] = ())
         cells = least_in_bold([row.get(rule) for rule in compared])
         paper = printed.get(setting, {})
         marked = [
-            replace(cell, beside=f"paper {paper[rule]:.2f}" if rule in paper else "")
+            replace(
+                cell,
+                beside=f"paper {paper[rule]:.2f}" if rule in paper else "",
+                best=cell.best and setting not in same,
+            )
             for cell, rule in zip(cells, compared, strict=True)
         ]
         rows.append((setting, *marked, *(number(row.get(rule)) for rule in rules[len(compared) :])))
@@ -129,7 +155,8 @@ def rule_table(regrets: Regrets, *, printed: Regrets, notes: Sequence[str] = ())
     if printed:
         legend += " In small print: the paper's figure, a mean over missions."
     cut = [f"The first {len(rows)} of {len(regrets)} settings."] if len(rows) < len(regrets) else []
-    return Table("Regret of each rule", ("setting", *rules), rows, (legend, *cut, *notes), name="regrets")
+    notes = (legend, *([NO_WINNER] if same else []), *cut, *notes)
+    return Table("Regret of each rule", ("setting", *rules), rows, notes, name="regrets")
 
 
 def cells_table(best: Sequence[Record], *, total: int) -> Table:

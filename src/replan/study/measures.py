@@ -106,10 +106,11 @@ class RuleColumns(Measure):
 
 @dataclass(frozen=True)
 class Scale(Measure):
-    """The oracle's return, and the regret as a share of that of never updating."""
+    """The oracle's return, the regret as a share of that of never updating, and whether updates matter."""
 
     oracle_return: float | None = None
     regret_share: float | None = None
+    makes_a_difference: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from replan.estimate.drift_bounds import MISSPECIFICATIONS
 from replan.evaluation.exact import priced_regret
 from replan.evaluation.rollouts import oracle_rollout, rollout
-from replan.evaluation.scale import never_updating
+from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Oracle, oracle
@@ -93,9 +93,9 @@ class Stage(Bench):
         return lru_cache(maxsize=2)(lambda first, count: self.oracle_returns(np.arange(first, first + count)))
 
     @cached_property
-    def never(self) -> float:
-        """The regret of a robot that never updates."""
-        return never_updating(self.mission, best=self.best)
+    def scale(self) -> RegretScale:
+        """The regret of a robot that never updates, and whether it is worth counting."""
+        return RegretScale.of_never_updating(self.mission, best=self.best)
 
     @cached_property
     def stated(self) -> Callable[[str], Mission]:

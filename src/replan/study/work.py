@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluation.scale import regret_share
 from replan.model.kernel import Array, Indices
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.measure import CellMeasure, JointMeasure, Measure, canonical
@@ -105,7 +104,7 @@ def _compute(cell: Cell) -> dict[str, Any]:
     stage = stage_of(cell.setting, cell.execution)
     if cell.rule == BEST_POSSIBLE:
         best = BestPossible.of(stage)
-        return {"values": _columns(best, Scale(best.oracle_return, _share(best.row(), stage)))}
+        return {"values": _columns(best, _scale(best.row(), best.oracle_return, stage))}
     chosen = _chosen(cell, stage)
     mission = stage.stated(cell.stated_bounds)
     if cell.estimator in EXACT_ESTIMATORS:
@@ -119,7 +118,7 @@ def _compute(cell: Cell) -> dict[str, Any]:
         times = None
     values = _columns(*(measure.of(trial) for measure in cell.measure if issubclass(measure, CellMeasure)))
     oracle_return = float(stage.best.values[0][stage.mission.world.start])
-    values |= _columns(_rule_columns(cell, chosen, times), Scale(oracle_return, _share(values, stage)))
+    values |= _columns(_rule_columns(cell, chosen, times), _scale(values, oracle_return, stage))
     if "sampled" in cell.measured:
         found |= {"seeds": trial.seeds, "returns": trial.returns, "regrets": trial.regrets}
     return {**found, "values": values}
@@ -129,10 +128,11 @@ def _columns(*measures: Measure) -> dict[str, Any]:
     return {name: value for measure in measures for name, value in measure.row().items()}
 
 
-def _share(values: Mapping[str, Any], stage: Stage) -> float | None:
-    """Return the exact regret, else the sampled one, as a share of the regret of never updating."""
+def _scale(values: Mapping[str, Any], oracle_return: float | None, stage: Stage) -> Scale:
+    """Return the exact regret, else the sampled one, on the scale of the mission."""
     regret = values.get("exact_regret", values.get("sampled_regret"))
-    return None if regret is None else regret_share(regret, stage.never)
+    share = None if regret is None else stage.scale.share(regret)
+    return Scale(oracle_return, share, stage.scale.makes_a_difference)
 
 
 def _chosen(cell: Cell, stage: Stage) -> Choice:

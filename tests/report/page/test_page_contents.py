@@ -194,6 +194,14 @@ def test_the_sentence_of_robots_that_see_compares_with_even_spacing():
     assert "above" not in headline(regrets, floors=dict.fromkeys(regrets, 1e-6), sees=True)
 
 
+def test_settings_in_which_replanning_makes_no_difference_are_not_compared():
+    regrets = {"a": {"even": 1.0, "mine": 0.2}, "b": {"even": 1e-6, "mine": 3e-6}}
+    said = headline(regrets, sees=True, same={"b"})
+    assert "mine loses least of 2 rules: 80% less than evenly spaced updates in 1 of 2 settings." in said
+    same = headline({"b": regrets["b"]}, sees=True, same={"b"})
+    assert same == "Replanning makes no difference here: no rule loses anything worth counting."
+
+
 def test_a_rule_that_ran_on_some_settings_only_is_not_the_winner():
     regrets = {"a": {"periodic": 1.0, "mine": 0.1}, "b": {"periodic": 1.0, "other": 0.9}}
     assert "no rule loses less than evenly spaced" in headline(regrets)

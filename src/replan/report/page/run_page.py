@@ -15,7 +15,7 @@ from replan.report.regret_words import ACTING, headline
 from replan.report.reports import beyond as beyond_report
 from replan.report.reports import paper_regrets, reference
 from replan.report.reports.paper import comparisons, table_2
-from replan.report.study_tables import cells_table, rule_table
+from replan.report.study_tables import cells_table, idle_settings, rule_table
 from replan.results.key import BEST_POSSIBLE, Record, RecordKey, Variant, differing
 from replan.results.run import Run, failed
 from replan.results.table import Table, number
@@ -60,7 +60,11 @@ def write_page(
         for place, each in enumerate(drawn, start=1):
             doing(f"drawing {each[0]}, {place} of {len(drawn)} settings")
             views.append(setting_view(*each))
-    views = [{**view, "winner": _winner(best[view["name"]], view["rules"])} for view in views]
+    same = idle_settings(record for rules in best.values() for record in rules.values())
+    views = [
+        {**view, "winner": None if view["name"] in same else _winner(best[view["name"]], view["rules"])}
+        for view in views
+    ]
     tables = [*_tables(run, best, paper=paper), *more]
     panels = _panels() if paper else []
     notes = _not_drawn(best, _in_order(run), run.settings)
@@ -100,7 +104,9 @@ def sentence(run: Run, past: Run | None = None) -> str:
     first = next((each for each in ACTING if regrets[each]), "map")
     belief = regrets["belief"] if first == "map" else None
     floors, sees = _floors(best, execution=first), first == "localised"
-    return headline(regrets[first], belief=belief, floors=floors, priced=_priced(run), sees=sees)
+    acting_alike = [r for rules in best.values() for r in rules.values() if r["execution"] == first]
+    same = idle_settings(acting_alike)
+    return headline(regrets[first], belief=belief, floors=floors, priced=_priced(run), sees=sees, same=same)
 
 
 def _all_records(run: Run, past: Run | None) -> list[Record]:
@@ -113,15 +119,15 @@ def _all_records(run: Run, past: Run | None) -> list[Record]:
 
 def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
     """Return regret by setting and rule, the cells at length, and the paper's other tables that were run."""
-    tables = []
+    tables, flat = [], [record for rules in best.values() for record in rules.values()]
     if regrets := _regrets(best):
         notes = [f"Ties between equally good actions: {run.ties}.", *(comparisons(run) if paper else [])]
         if shared := Variant.of(_shared(run.records)).unusual():
             notes.insert(0, f"All robots: {', '.join(shared)}.")
         if _priced(run):
             notes.insert(0, "Where updates have a price, it is added to the regret.")
-        tables.append(rule_table(regrets, printed=paper_regrets() if paper else {}, notes=notes))
-    flat = [record for rules in best.values() for record in rules.values()]
+        printed, same = paper_regrets() if paper else {}, idle_settings(flat)
+        tables.append(rule_table(regrets, printed=printed, notes=notes, same=same))
     tables.append(cells_table(flat, total=max(len(run.records), len(flat))))
     if paper:
         tables.append(table_2(run))
