@@ -114,6 +114,20 @@ def test_a_tie_rule_on_the_command_line_is_that_of_a_setting(answer, tmp_path):
     assert row["ties"] == "last" and row["results"][0]["regret"] == pytest.approx(asked)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "Between updates the robot acts by the likeliest cell. Ties: first action."),
+        (("--ties", "random(3)", "--execution", "belief"), "Ties: an action at random (seed 3)."),
+        (("--update-steps", "2"), "Updates take 2 steps; until then the robot follows its old plan."),
+        (("--update-steps", "1:0.5,2:0.5"), "Updates take 1 or 2 steps (0.5, 0.5); until then the robot"),
+        (("--forecast", "trend"), "Ties: first action. Forecast: trend."),
+    ],
+)
+def test_the_robot_is_described_in_sentences(replan, options, said):
+    assert said in replan("regret", "nsbridge-05", "--rule", "periodic", *options)[1].splitlines()[-1]
+
+
 SAME = "replanning makes no difference here (never updating loses 2e-06)"
 
 

@@ -49,11 +49,15 @@ def test_what_is_said_of_a_step(scenes):
     blind, sees = scenes
     t = blind.run.times[1]
     said = " / ".join(blind.facts(t))
-    assert "REPLANS" in said and f"(made at t = {t})" in said and f"next update is at {t}" in said
+    assert (
+        "REPLANS" in said
+        and f"the current plan, made at t = {t}," in said
+        and f"next update is at {t}" in said
+    )
     believed = " / ".join(blind.facts(t - 1))
     assert (
         "keeps its plan" in believed
-        and "2% (made at t = 1)" in believed
+        and "the current plan, made at t = 1, assumes 2%" in believed
         and "from where it believes" in believed
     )
     assert "it sees where it is" in sees.facts(3)
@@ -65,7 +69,8 @@ def test_piped_output_is_plain_and_ends_with_the_figures(capsys):
     assert out.isascii() and "\x1b" not in out
     assert "R the robot   ? where it believes it is   U replanned here   o its way   G goal   w water" in out
     assert "w water   x melted ice   - ice\n" in out and "# wall" not in out
-    assert "sees: last-moment loses 0.00 with 1 replan (" in out
+    assert "sees: last-moment loses 0.00 with 1 replan (at every step, 39 replans: 0.00; never, 0 " in out
+    assert "chance that the ice breaks under a step: " in out and "the current plan, made at t = " in out
 
 
 def test_a_terminal_sees_every_step():

@@ -84,8 +84,8 @@ class DemoFrame:
         decision = dict(run.decisions).get(t)
         return [
             f"step {t + 1} of {self.mission.horizon}",
-            f"the ice breaks under a step: {self.failures[t]:.0%} now",
-            f"the plan in force believes: {self.failures[max(made - 1, 0)]:.0%} (made at t = {made})",
+            f"chance that the ice breaks under a step: {self.failures[t]:.0%} now",
+            f"the current plan, made at t = {made}, assumes {self.failures[max(made - 1, 0)]:.0%}",
             believes,
             "REPLANS" if decision is not None and decision.update else "keeps its plan",
             f"why: {'the mission begins' if decision is None else decision.reason}",
@@ -160,16 +160,18 @@ class DemoAnswer(CommandAnswer):
         return [
             *([] if self.shown else _still_lines(self.scenes)),
             *(self._conclusion(scene) for scene in self.scenes),
-            f"next: replan schedule {SETTING} --rule lookahead, or replan explain in its place",
+            f"Next: replan schedule {SETTING} --rule lookahead (when and why), "
+            f"replan explain {SETTING} --rule lookahead (what the loss is made of).",
         ]
 
     def _conclusion(self, scene: DemoFrame) -> str:
         ours, *others = scene.contenders
-        words = "replan" if round(ours.updates, 2) == 1 else "replans"
-        losses = ", ".join(f"{each.name} {each.lost[-1]:.2f} with {each.updates:.3g}" for each in others)
-        return (
-            f"{scene.name}: {ours.name} loses {ours.lost[-1]:.2f} with {ours.updates:.3g} {words} ({losses})"
-        )
+        losses = "; ".join(f"{each.name}, {_replans(each)}: {each.lost[-1]:.2f}" for each in others)
+        return f"{scene.name}: {ours.name} loses {ours.lost[-1]:.2f} with {_replans(ours)} ({losses})"
+
+
+def _replans(contender: Contender) -> str:
+    return f"{contender.updates:.3g} replan" + "s" * (round(contender.updates, 2) != 1)
 
 
 def demo(output: Output, seed: SeedOption = 2) -> DemoAnswer:

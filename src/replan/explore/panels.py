@@ -23,9 +23,9 @@ from replan.worlds.parameters import FileParameters
 
 INTRODUCTION = """# When should the robot replan?
 
-Each orange mark is an update: the robot sees where it is, learns the dynamics and plans anew. In between the
-dynamics drift, and it walks blind unless *execution* lets it see where it is. Drag the marks, move them with
-the arrow keys, or type their times.
+Each orange mark is an update: the robot sees where it is, learns the dynamics and plans anew. Between
+updates the world changes. Choose under *execution* whether the robot sees where it is meanwhile. Drag the
+marks, move them with the arrow keys, or type their times.
 """
 PATH = (
     "One robot with these update times and always the same random numbers, so that only the times change "

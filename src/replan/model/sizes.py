@@ -18,7 +18,8 @@ class Sizes:
     """Sizes of a mission from which it is worked on in another way.
 
     They settle time and memory, and which figures are left out because they would take too long. All figures
-    that are computed are the same with any sizes.
+    that are computed are the same with any sizes, but for one: beyond `compared_floor` the look-ahead of a
+    blind robot whose updates take time does not weigh the delay, and its regret is another.
 
     Parameters
     ----------

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 
 from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
-from replan.planning.ties import Ties
 from replan.results.table import SAME
 from replan.skip.latency import describe_latency
 from replan.skip.propagation import Execution
@@ -51,24 +50,18 @@ def no_difference(scale: RegretScale) -> str:
 
 
 def acting_words(mission: Mission) -> str:
-    """Return how the robot acts between updates and which of equally good actions it takes."""
-    way = ACTING[mission.robot.execution]
-    forecast = mission.robot.forecast
-    expects = f"it expects the dynamics by {forecast.name}; " if forecast.moves else ""
-    taken = ties_words(mission.robot.ties)
-    late, robot = "", mission.robot
+    """Return how the robot acts between updates and which of equally good actions it takes, in sentences."""
+    robot = mission.robot
+    drawn = robot.ties.kind == "random"
+    ties = f"an action at random (seed {robot.ties.seed})" if drawn else f"{robot.ties.kind} action"
+    words = [f"Between updates the robot acts {ACTING[robot.execution]}.", f"Ties: {ties}."]
+    if robot.forecast.moves:
+        words.append(f"Forecast: {robot.forecast.name}.")
     if not mission.task.latency.instant:
         how_long = describe_latency(robot.update_steps, robot.meanwhile).rpartition(", ")[0]
-        meanwhile = "it waits" if robot.meanwhile == "wait" else "the old plan acts on"
-        late = f"; updates take {how_long}, meanwhile {meanwhile}"
-    return f"{expects}between updates it acts {way}; of equally good actions it takes {taken}{late}"
-
-
-def ties_words(ties: Ties) -> str:
-    """Return the tie rule in words."""
-    if ties.kind == "random":
-        return f"one at random (seed {ties.seed})"
-    return f"the {ties.kind}"
+        meanwhile = "waits" if robot.meanwhile == "wait" else "follows its old plan"
+        words.append(f"Updates take {how_long}; until then the robot {meanwhile}.")
+    return " ".join(words)
 
 
 def headline(

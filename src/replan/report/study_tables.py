@@ -151,7 +151,7 @@ def rule_table(
             for cell, rule in zip(cells, compared, strict=True)
         ]
         rows.append((setting, *marked, *(number(row.get(rule)) for rule in rules[len(compared) :])))
-    legend = "In bold: the least of its row. Exact where it was computed, else the mean over the seeds."
+    legend = "In bold: the least of its row. Exact values; where only simulations exist, their mean."
     if printed:
         legend += " In small print: the paper's figure, a mean over missions."
     cut = [f"The first {len(rows)} of {len(regrets)} settings."] if len(rows) < len(regrets) else []
@@ -172,7 +172,7 @@ def cells_table(best: Sequence[Record], *, total: int) -> Table:
     which = ", of each setting and rule the best" if len(best) < total else ""
     cut = f"{len(shown)} of {total} cells are shown{which}. All are in the tables and the store of the run."
     notes = [cut] if len(shown) < total else []
-    return Table("The cells of the run at length", heads, rows, notes, name="records-long")
+    return Table("All results of this run", heads, rows, notes, name="records-long")
 
 
 def _columns(records: Sequence[Record]) -> list[str]:
