@@ -391,7 +391,7 @@ def test_a_rule_that_draws_its_times_is_certified_by_the_times_of_one_mission(an
     times = answer("schedule", "two-burst", "--rule", "random", "--seed", "2")["times"]
     _, drawn, _ = replan("certify", "two-burst", "--rule", "random", "--seed", "2")
     _, fixed, _ = replan("certify", "two-burst", "--times", ",".join(str(t) for t in times))
-    assert drawn.startswith(fixed.partition("between updates")[0])
+    assert drawn.startswith(fixed.partition("Between updates")[0])
     said = drawn.removeprefix(fixed)
     assert f"updating at {', '.join(str(t) for t in times)}, as the mission with seed 2 does" in said
 
