@@ -45,6 +45,11 @@ def in_centimetres(dataset):
     return dataset
 
 
+def with_times(dataset, last):
+    days = np.concatenate([HOURS[: -len(last)] / 24, last])
+    return dataset.assign_coords(time=("time", days, {"units": "days since 2020-03-01"}))
+
+
 WRITTEN = {
     "axes swapped": lambda d: d.transpose("lon", "time", "lat"),
     "latitudes descending": lambda d: d.isel(lat=slice(None, None, -1)),
@@ -181,6 +186,10 @@ def test_times_before_the_mission_have_kernels_too(reference):
             lambda d: d.assign_coords(time=("time", HOURS, {"units": "moons since then"})),
             "its times cannot be",
         ),
+        (lambda d: with_times(d, [np.nan]), "'time' has missing values"),
+        (lambda d: with_times(d, [3e6, 1.0]), "'time' goes beyond the year 9999"),
+        (lambda d: with_times(d, [2.0**45, 1.0]), "dataset: its times cannot be read"),
+        (lambda d: d.assign_coords(lat=1e3 * LATITUDES), "'lat' holds 32000, beyond 360"),
         (lambda d: d.assign_coords(lat=("lat", 0 * LATITUDES)), "'lat' has the same value twice"),
         (lambda d: d.assign(b=d["b"].assign_attrs(units="furlongs")), "'b' is in 'furlongs', not in m s-1"),
         (lambda d: d.assign(b=d["b"].expand_dims(depth=[1.0, 2.0])), "'depth' has 2 values, so no level 5"),
@@ -242,3 +251,9 @@ def test_what_is_wrong_with_a_setting_is_one_line(folder, change, said):
 def test_a_dataset_is_asked_for():
     with pytest.raises(InputError, match="must be an xarray Dataset, not dict"):
         field_world({}, **MISSION)
+
+
+def test_a_date_after_2262_among_others_is_that_date():
+    """In nanoseconds it would be one before 1970."""
+    years = to_field(with_times(currents(), [150_000.0, 9.0])).times / (365.2425 * 86_400) + 1970
+    assert years.max() == pytest.approx(2020.16 + 150_000 / 365.2425, abs=0.01)

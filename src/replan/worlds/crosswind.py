@@ -16,8 +16,10 @@ could cross between the lakes.
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
@@ -26,9 +28,18 @@ from replan.model.reward import Reward
 from replan.model.sizes import require_memory
 from replan.model.slip import STAY, SlipKernel
 from replan.model.world import World
-from replan.worlds.parameters import Fraction, Horizon, Parameters, Whole, WorldParameters, register_world
+from replan.worlds.parameters import (
+    Cost,
+    Fraction,
+    Horizon,
+    Parameters,
+    Whole,
+    WorldParameters,
+    register_world,
+)
 from replan.worlds.slip_grid import DISTANCE_SCALE
 
+Cells = Annotated[int, Field(ge=1, le=10_000)]
 NUMBERS_OF_A_CELL = 200
 """Of two kernels: ten successors of five actions."""
 UP = 90.0  # degrees, counter-clockwise from a wind that blows to the right
@@ -37,11 +48,11 @@ UP = 90.0  # degrees, counter-clockwise from a wind that blows to the right
 class LakesAndWind(Parameters):
     """The lakes and the wind; the defaults are those of the setting `crosswind-hard`."""
 
-    lakes: Whole = 2
+    lakes: Cells = 2
     """Lakes, in a row."""
-    lake_length: Whole = 5
+    lake_length: Cells = 5
     """Columns of a lake."""
-    lake_height: Whole = 3
+    lake_height: Cells = 3
     """Rows of a lake."""
     gusts: Fraction = 0.2
     """Probability that a gust takes the place of the commanded move."""
@@ -53,7 +64,7 @@ class LakesAndWind(Parameters):
     """Number of equal steps in which it turns."""
     turn: float = 180.0
     """Degrees by which it turns, clockwise."""
-    hazard_cost: float = 3.0
+    hazard_cost: Cost = 3.0
     """Cost of a step that ends in a lake."""
 
 

@@ -19,6 +19,10 @@ from replan.worlds.vector_field import VectorField
 
 FASTEST = 150.0
 """Speed in m/s beyond which a value is a fill value that nobody declared."""
+LATEST = 253_402_300_800.0
+"""Seconds from 1970 to the end of the year 9999."""
+FULL_CIRCLE, FARTHEST = 360.0, 1e12
+"""Degrees and metres of a coordinate, either way."""
 M_PER_S = {"m s-1": 1.0, "m/s": 1.0, "m s^-1": 1.0, "m s**-1": 1.0, "m.s-1": 1.0, "meters per second": 1.0}
 M_PER_S |= {"metres per second": 1.0, "meter second-1": 1.0, "m sec-1": 1.0, "m/sec": 1.0}
 M_PER_S |= {"cm s-1": 0.01, "cm/s": 0.01, "km/h": 1 / 3.6, "km h-1": 1 / 3.6}
@@ -32,7 +36,10 @@ AXES = {
     "x": ("X", ("longitude", "projection_x_coordinate"), ("lon", "longitude", "x")),
 }
 """`axis` attribute, standard names and usual names of each axis."""
-UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, IndexError, ImportError, EOFError)
+UNREADABLE = (
+    *(OSError, RuntimeError, ValueError, KeyError, TypeError, IndexError, ImportError, EOFError),
+    OverflowError,
+)
 
 
 def to_field(
@@ -80,7 +87,8 @@ def decoded(dataset: Any, name: str) -> Any:
             if key in variable.attrs and "units" not in variable.attrs:
                 variable.attrs["units"] = variable.attrs[key]
     try:
-        return xarray.decode_cf(renamed)
+        coder = xarray.coders.CFDatetimeCoder(time_unit="us")  # nanoseconds overflow in silence
+        return xarray.decode_cf(renamed, decode_times=coder)
     except UNREADABLE as error:
         raise InputError(f"{name}: its times cannot be read ({first_line(error)})") from None
 
@@ -156,6 +164,9 @@ def _numbers(axis: Any, name: str, degrees: bool) -> Array:
     values = axis.values.astype(float) * (1.0 if degrees else METRES[unit])
     if not np.isfinite(values).all():
         raise InputError(f"{name}: {axis.name!r} has missing values")
+    farthest = FULL_CIRCLE if degrees else FARTHEST
+    if (np.abs(values) > farthest).any():
+        raise InputError(f"{name}: {axis.name!r} holds {np.abs(values).max():g}, beyond {farthest:g}")
     return values
 
 
@@ -165,7 +176,12 @@ def _seconds(axis: Any, name: str) -> Array:
         raise InputError(
             f"{name}: {axis.name!r} is not dates and times (units such as 'hours since 2020-01-01')"
         )
-    return axis.values.astype("datetime64[ns]").astype("int64") / 1e9
+    if np.isnat(axis.values).any():
+        raise InputError(f"{name}: {axis.name!r} has missing values")
+    seconds = (axis.values - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    if (np.abs(seconds) > LATEST).any():
+        raise InputError(f"{name}: {axis.name!r} goes beyond the year 9999")
+    return seconds
 
 
 def _unwrapped(longitudes: Array) -> Array:

@@ -24,6 +24,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=1)]
 Horizon = Annotated[int, Field(ge=2, le=1_000_000)]
 Side = Annotated[int, Field(ge=2, le=10_000)]
+Cost = Annotated[float, Field(ge=0, le=1e6)]
 
 
 def _not_minute(value: float) -> float:

@@ -26,6 +26,7 @@ from replan.model.reward import Reward
 from replan.model.slip import STAY, SlipKernel
 from replan.model.world import World
 from replan.worlds.parameters import (
+    Cost,
     Fraction,
     Horizon,
     Parameters,
@@ -50,7 +51,7 @@ class Ice(Parameters):
     """Time from which the failure rate climbs."""
     melt_steps: Whole = 9
     """Number of equal steps in which it climbs."""
-    fall_cost: float = 3.0
+    fall_cost: Cost = 3.0
     """Cost of being in the water."""
     swept: Whole = 3
     """Columns that a fall leads along the river."""

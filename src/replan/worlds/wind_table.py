@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,9 +22,15 @@ STATIONS = ("EWR", "JFK", "LGA")
 MILES_PER_HOUR = 0.44704  # m/s
 STRONGEST = 120.0
 """Speed in m/s that no wind has."""
+FULL_CIRCLE = 360.0
+"""Degrees of a direction, either way."""
 FAULTY = ("EWR", "2013-02-12T08:00:00Z")
 """Station and time of a reading of 1,048 miles per hour."""
 MISSING = {"", "na", "nan"}
+DATE_AND_TIME = re.compile(
+    r"\d{4}-?\d\d-?\d\d([T ]\d\d(:?\d\d(:?\d\d([.,]\d+)?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
+)
+"""Of ISO 8601. Python also takes any other character for the T, and 02:100 for 02:10."""
 Columns = tuple[str, str, str]  # names of the columns of time, speed and direction
 
 
@@ -88,6 +95,8 @@ def airport_wind(station: str) -> WindTable:
 def parse_time(text: str, name: str) -> float:
     """Return seconds since 1970 of a date and time, UTC unless it says otherwise."""
     try:
+        if not DATE_AND_TIME.fullmatch(text):
+            raise ValueError
         time = datetime.fromisoformat(text)
     except ValueError:
         raise InputError(f"{name}: {text!r} is not a date and time such as 2013-03-05T06:00") from None
@@ -106,9 +115,16 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line number and the values of each row of a CSV file."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            for row in reader:
-                yield reader.line_num, row
+            reader = csv.reader(file, strict=True)
+            columns = next(reader, [])
+            if twice := [name for name in columns if name and columns.count(name) > 1]:
+                raise InputError(f"{path}: column {twice[0]!r} stands twice")
+            for fields in filter(None, reader):
+                if len(fields) != len(columns):
+                    raise InputError(
+                        f"{path}: line {reader.line_num}: {len(fields)} fields, but {len(columns)} columns"
+                    )
+                yield reader.line_num, dict(zip(columns, fields, strict=True))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, csv.Error) as error:
@@ -122,12 +138,15 @@ def _table(
     found: dict[float, tuple[float, float]] = {}
     for line, row in rows:
         where = f"{name}: line {line}"
-        if missing := [column for column in columns if row.get(column) is None]:
+        if missing := [column for column in columns if column not in row]:
             raise InputError(f"{where}: no column {missing[0]!r}")
         time, speed, direction = (row[column].strip() for column in columns)
         wind = _components(where, speed, direction, factor)
-        if wind is not None:
-            found[parse_time(time, where)] = wind
+        if wind is None:
+            continue
+        seconds = parse_time(time, where)
+        if found.setdefault(seconds, wind) != wind:
+            raise InputError(f"{where}: another wind at {time} than before")
     if len(found) < 2:
         raise InputError(f"{name}: fewer than two rows with a wind")
     times = sorted(found)
@@ -140,11 +159,19 @@ def _components(where: str, speed: str, direction: str, factor: float) -> tuple[
         return None
     known = direction.lower() not in MISSING
     try:
-        strength, angle = factor * float(speed), np.radians(float(direction)) if known else 0.0
+        strength, degrees = factor * _number(speed), _number(direction) if known else 0.0
     except ValueError:
-        raise InputError(f"{where}: {speed!r} and {direction!r} are not a speed and a direction") from None
-    if not (0 <= strength <= STRONGEST and np.isfinite(angle)):
+        strength = degrees = np.nan
+    if not (0 <= strength <= STRONGEST and abs(degrees) <= FULL_CIRCLE):
         raise InputError(f"{where}: {speed!r} and {direction!r} are not a speed and a direction")
     if not known and strength > 0:
         return None
+    angle = np.radians(degrees)
     return -strength * float(np.sin(angle)), -strength * float(np.cos(angle))
+
+
+def _number(text: str) -> float:
+    """Return the number that the text is. Python also reads 1_000, which other programs do not."""
+    if "_" in text:
+        raise ValueError
+    return float(text)
