@@ -41,6 +41,12 @@ def test_each_way_of_acting_is_a_file_that_comes_out_the_same_twice(run, tmp_pat
     assert [path.read_bytes() for path in write_study_figures(run, tmp_path, form)] == before
 
 
+def test_names_with_dollars_are_drawn_as_they_are(run, tmp_path):
+    records = [{**record, "rule": "a$b_$", "setting": "$\\x$"} for record in run.records]
+    for path in write_study_figures(type(run)("two", records, run.settings), tmp_path, "svg"):
+        assert "a$b_$" in path.read_text() and "$\\x$" in path.read_text()
+
+
 def test_a_run_without_regrets_is_refused(run, tmp_path):
     bare = [{**record, "exact_regret": None, "sampled_regret": None} for record in run.records]
     with pytest.raises(InputError, match="two: no regret was measured"):

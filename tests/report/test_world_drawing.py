@@ -12,7 +12,9 @@ from replan.report.page.setting_view import Shown, setting_view
 from replan.report.world_drawing import CELL, LOOKS, GridDrawing
 from replan.schedule.periodic import Periodic
 from replan.study.placement import fast_drift_intervals
+from replan.worlds.cell_map import CellMap
 from replan.worlds.flow_grid import FlowGrid, goal_distance
+from replan.worlds.map_world import cell_world
 
 
 def ground(name):
@@ -39,6 +41,26 @@ def test_water_holes_and_melting_ice_are_drawn():
     assert len(ground("nsbridge-05").costly) == 22  # the holes
     patches = ground("terrain-hard")
     assert 0 < len(patches.drifting) < patches.rows * patches.columns
+
+
+@pytest.mark.parametrize("name", ["thin-ice-hard", "thin-ice-mild", "crosswind-hard", "crosswind-mild"])
+def test_water_is_drawn_whatever_it_costs(name):
+    setting = load_setting(name)
+    part, cost = ("ice", "fall_cost") if "ice" in name else ("wind", "hazard_cost")
+    cheap = setting.model_copy(update={part: getattr(setting, part).model_copy(update={cost: 0.5})})
+    drawn = GridDrawing.of(make_mission(cheap).world).costly
+    cells = 2 if "ice" in name else setting.wind.lakes * setting.wind.lake_length * setting.wind.lake_height
+    assert drawn == ground(name).costly and len(drawn) == cells
+
+
+@pytest.mark.parametrize("objective", ["distance", "time"])
+def test_the_floor_of_a_map_is_not_water(objective):
+    """A way around a wall, longer than the map is wide and high."""
+    occupied = np.zeros((9, 9), dtype=bool)
+    occupied[:8, 2] = occupied[1:, 5] = True
+    cells = CellMap(1.0, (9, 9), occupied.reshape(-1))
+    drawn = GridDrawing.of(cell_world(cells, np.full(40, 0.1), start=0, goal=8, objective=objective))
+    assert drawn.costly == () and len(drawn.walls) == 16
 
 
 def test_a_flow_is_drawn_as_arrows_and_its_land_as_walls():

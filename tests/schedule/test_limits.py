@@ -23,7 +23,7 @@ ACCEPTED = {
         {"weights": (0, 0, 0)},
         {"threshold": inf},
     ],
-    Lookahead: [{"tolerance": 0.0}, {"tolerance": 0.0099}, {"effort": 1e-9}],
+    Lookahead: [{"tolerance": 0.0}, {"tolerance": 0.0099}, {"effort": 1e-9}, {"effort": 1e-300}],
 }
 REFUSED = {
     BestOffset: [{"offset": -1}, {"period": 0}],

@@ -1,5 +1,6 @@
 """Look-ahead chooses by value, in the forecast of the mission."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,7 @@ from replan.model import drift
 from replan.model.kernel import constant
 from replan.model.slip import SlipKernel
 from replan.planning.ties import Ties
+from replan.schedule.fixed import FixedTimes
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.update_programme import solve
 from replan.worlds.slip_grid import rover
@@ -176,7 +178,7 @@ def test_it_decides_at_the_time_that_it_named():
     assert [rule.decide(context).update for context in contexts] == [False] * (chosen - 2) + [True]
     last = rule.decide(contexts[-1])
     assert str(chosen) in last.reason
-    assert last.terms == {"expected return": last.score}
+    assert last.terms["expected return"] == last.score
 
 
 def test_drift_that_falls_is_told_from_drift_that_rises():
@@ -234,8 +236,35 @@ def test_missions_that_share_their_updates_share_no_answer_for_another_budget():
 def test_the_step_after_the_last_update_is_a_candidate_in_several_futures_too():
     mission, rule = small_grid(horizon=6, forecast=Mixture()), Lookahead(**EXACT)
     decision = rule.decide(at_update(mission, rule, time=3, left=2))  # both of the last two steps
-    assert decision.reason == "the best next update is at 4"
+    assert decision.reason == f"expected loss {decision.terms['expected loss']:.3f} at 4"  # no other is left
     assert -10 < decision.score < 0
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+@pytest.mark.parametrize("options", [{}, {"forecast": Mixture()}, {"update_steps": 2}])
+def test_the_reason_says_what_the_chosen_time_and_others_are_expected_to_lose(execution, options):
+    mission, rule = small_grid(execution, **options), Lookahead(**EXACT)
+    decision = rule.decide(at_update(mission, rule))
+    loss, chosen, *others = re.findall(r"\d+\.?\d*", decision.reason)
+    assert decision.reason.startswith(f"expected loss {loss} at {chosen}, against {others[0]} at {others[1]}")
+    assert 0 <= float(loss) <= min(map(float, others[::2]))
+    assert decision.terms["expected loss"] == pytest.approx(float(loss), abs=5e-4)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_with_the_future_given_the_expected_losses_are_the_regrets_of_the_schedules(execution):
+    """After an update at 1, the world is one that begins there."""
+    whole = small_grid(execution, budget=2)
+    world, rule = whole.world, Lookahead(**EXACT)
+    given = replace(whole, robot=replace(whole.robot, forecast=Given(world.kernel)))
+    said = rule.decide(at_update(given, rule)).reason
+    told = [(int(time), float(loss)) for loss, time in re.findall(r"(\S+) at (\d+)", said)]
+    later = World(world.horizon - 1, lambda t: world.kernel(t + 1), world.reward, start=0, grid=world.grid)
+    robot = replace(whole.robot, forecast=Given(later.kernel))
+    mission = Mission(later, robot, Spending.at_price(0.0))
+    assert len(told) == 3 and told[0][1] == min(loss for _, loss in told)
+    for time, loss in told:
+        assert loss == pytest.approx(regret(mission, FixedTimes((time - 1,))), abs=6e-4)
 
 
 @pytest.mark.parametrize("budget", [2, 4, None])
@@ -250,10 +279,10 @@ def test_later_updates_are_weighed_at_as_many_times_as_the_effort_allows_and_at_
     columns, updates = (1, 4) if budget is None else (budget, budget)
     work = 25**2 * (200 - time) ** 2 * columns / 2
     coarsest = max(1, (200 - time) // (4 * updates))
-    for times in (50, 9.1, 8.9, 4.1, 3.9, 1.1, 0.9):
+    for times in (1e300, 50, 9.1, 8.9, 4.1, 3.9, 1.1, 0.9):
         effort = work / times
         rule = Lookahead(effort=effort / share)
         progress = mission.after(mission.beginning(), time)
         found = rule.stride(mission.context(rule, progress, 0), share=share)
-        needed = next(stride for stride in range(1, 30) if work <= effort * stride**2)
+        needed = next((stride for stride in range(1, 30) if work <= effort * stride**2), coarsest)
         assert found == min(needed, coarsest)

@@ -150,13 +150,14 @@ def _to_the_floor(rule: str, compared: Regrets, floors: Mapping[str, float], eve
 def _rivals(compared: Regrets) -> str:
     """Return in how many settings a tuned rival of the paper does as well as its adaptive rule."""
     ran = [rules for rules in compared.values() if any(rival in rules for rival in RIVALS)]
+    rivals = [rival for rival in RIVALS if any(rival in rules for rules in ran)]
     if not ran:
         return ""
     matched = sum(_matched(rules) for rules in ran)
     if matched == 0:
-        return ", and no tuned rival of it (best-offset, drift-threshold) does as well"
+        return f", and no tuned rival of it ({', '.join(rivals)}) does as well"
     where = "there too" if len(ran) == 1 else f"in {matched} of {len(ran)}"
-    return f", but a tuned rival of it (best-offset or drift-threshold) does at least as well {where}"
+    return f", but a tuned rival of it ({' or '.join(rivals)}) does at least as well {where}"
 
 
 def _matched(rules: Mapping[str, float]) -> bool:

@@ -61,6 +61,7 @@ _SETTINGS: dict[Any, Any] = {  # matplotlib's rcParams
     "axes.axisbelow": True,
     "grid.color": LINES,
     "legend.frameon": False,
+    "text.parse_math": False,  # a name may hold dollars
     "svg.fonttype": "none",  # text stays text: searchable, and sharp at any size
     "svg.hashsalt": "replan",
 }

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from replan.model.flow_kernel import FlowKernel
 from replan.model.kernel import Kernel
@@ -76,17 +78,15 @@ class GridDrawing:
         if world.grid is None:
             return None
         rewards, kernel = world.reward(0).next_state, world.kernel(0)
-        goals = costly = np.zeros(world.states, dtype=bool)
+        goals, walls = np.zeros(world.states, dtype=bool), _walls(kernel)
         if rewards is not None and np.ptp(rewards) > 0:
             goals = rewards == rewards.max()
-            if not isinstance(kernel, FlowKernel):
-                costly = rewards < -sum(world.grid) / DISTANCE_SCALE
         return cls(
             *world.grid,
             start=world.start,
             goals=_cells(goals),
-            walls=_cells(_walls(kernel)),
-            costly=_cells(costly),
+            walls=_cells(walls),
+            costly=_cells(_costly(world, walls)),
             drifting=_drifting(world),
             arrows=_arrows(kernel),
         )
@@ -179,7 +179,33 @@ def _walls(kernel: Kernel) -> np.ndarray:
     """(S,) bool: cells that are never entered."""
     if isinstance(kernel, FlowKernel):
         return kernel.land
-    return kernel.blocked if isinstance(kernel, SlipKernel) else np.zeros(kernel.states, dtype=bool)
+    blocked = kernel.blocked if isinstance(kernel, SlipKernel) else False
+    return np.broadcast_to(blocked, kernel.states)
+
+
+def _costly(world: World, walls: np.ndarray) -> np.ndarray:
+    """(S,) bool: cells on ground with a lower reward than all around it, by more than two steps on the way.
+
+    Walls lie between grounds. On maps whose reward counts steps, and in a flow, nothing is costly.
+    """
+    reward, states = world.reward(0), np.arange(world.states).reshape(world.grid)
+    value, kernel = reward.next_state, world.kernel(0)
+    steps = isinstance(kernel, SlipKernel) and reward.state_action is not None
+    if value is None or steps or isinstance(kernel, FlowKernel):
+        return np.zeros(world.states, dtype=bool)
+    down, right = (states[:-1], states[1:]), (states[:, :-1], states[:, 1:])
+    here, there = (np.concatenate([down[k].ravel(), right[k].ravel()]) for k in range(2))
+    free = ~(walls[here] | walls[there])
+    here, there = here[free], there[free]
+    apart = np.abs(value[here] - value[there]) > 2 / DISTANCE_SCALE
+    pairs = here[~apart], there[~apart]
+    links = coo_array((np.ones(len(pairs[0])), pairs), shape=(world.states, world.states))
+    ground = connected_components(links, directed=False)[1]
+    here, there = here[apart], there[apart]
+    falls = value[here] < value[there]
+    lower, higher = np.where(falls, here, there), np.where(falls, there, here)
+    inside = np.isin(ground, ground[lower]) & ~np.isin(ground, ground[higher])
+    return inside & (ground != ground[world.start])
 
 
 def _arrows(kernel: Kernel) -> dict[int, tuple[float, float]]:

@@ -39,6 +39,8 @@ class ChosenUpdates:
     """(M, R) by how much each future prefers it to the time that is best where nothing moves, weighed."""
     names: tuple[str, ...] = ()
     """(M,) of the futures."""
+    candidates: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    """(T + 1,) the return expected with each time, of a single robot with updates left; -inf: impossible."""
 
     def terms(self, row: int) -> dict[str, float]:
         """Return what each future adds to the choice."""
@@ -78,6 +80,8 @@ class Choices:
     """(M, R, B + 1); None with one future."""
     names: tuple[str, ...] = ()
     """(M,) names of the futures."""
+    candidates: Array | None = field(default=None, repr=False)
+    """(T + 1, B) worth of each candidate with b + 1 updates left, of a single robot; None for several."""
 
     @classmethod
     def of_candidates(cls, candidates: Candidates) -> Choices:
@@ -85,7 +89,11 @@ class Choices:
         times = _best(candidates.worth)
         best = np.take_along_axis(candidates.worth, times[:, None], axis=1)[:, 0]
         none = np.full((len(times), 1), candidates.worth.shape[1] - 1)
-        return cls(np.hstack([none, times]), np.hstack([candidates.spent[:, None], best]))
+        return cls(
+            np.hstack([none, times]),
+            np.hstack([candidates.spent[:, None], best]),
+            candidates=_of_one(candidates.worth),
+        )
 
     @property
     def columns(self) -> int:
@@ -95,7 +103,12 @@ class Choices:
     def of(self, rows: Indices | slice, column: int) -> ChosenUpdates:
         """Return those of some robots with so many updates left."""
         carried = np.empty((0, 0)) if self.carried is None else self.carried[:, rows, column]
-        return ChosenUpdates(self.times[rows, column], self.worth[rows, column], carried, self.names)
+        candidates = np.empty(0)
+        if self.candidates is not None and column != 0:
+            candidates = self.candidates[:, column - (column > 0)]
+        return ChosenUpdates(
+            self.times[rows, column], self.worth[rows, column], carried, self.names, candidates
+        )
 
 
 def best_on_average(worth: Array, futures: tuple[Future, ...], still: Candidates) -> Choices:
@@ -117,7 +130,13 @@ def best_on_average(worth: Array, futures: tuple[Future, ...], still: Candidates
         np.hstack([still.spent[:, None], best]),
         np.concatenate([np.zeros((*carried.shape[:2], 1)), carried], axis=2),
         tuple(future.name for future in futures),
+        _of_one(average),
     )
+
+
+def _of_one(worth: Array) -> Array | None:
+    """(T + 1, B) `Choices.candidates` from those of R robots."""
+    return np.where(worth[0] > IMPOSSIBLE / 2, worth[0], -np.inf) if len(worth) == 1 else None
 
 
 def _once_revealed(worth: Array, future: Future) -> Array:

@@ -80,8 +80,9 @@ class Lookahead(Rule):
             return Decision(due, compared(gain, EQUAL, due, "gain of an update now over a later one"), gain)
         chosen = self._chosen(context, np.array([context.state]))
         time, worth = int(chosen.times[0]), float(chosen.worth[0])
-        reason = f"the best next update is at {time}"
-        terms = {"expected return": worth, **chosen.terms(0)}
+        most = _return_of_knowing_all(context)
+        terms = {"expected return": worth, "expected loss": most - worth, **chosen.terms(0)}
+        reason = _reason(context, time, most - worth, most - chosen.candidates)
         return Decision(context.time >= time, reason, score=worth, terms=terms)
 
     def next_update(self, context: Context, states: Indices) -> Indices | None:
@@ -136,7 +137,8 @@ class Lookahead(Rule):
             )
         if len(futures) == 1 and not context.reconsiders:
             solution = self.solve(context, futures[0], states, budget_left)
-            return Choices(solution.next_times, solution.best)
+            alone = solution.candidates()[0] if len(states) == 1 else None
+            return Choices(solution.next_times, solution.best, candidates=alone)
         if not context.reveals:
             return self._never_told(context, states, budget_left)
         still = self._still(context, states, budget_left)
@@ -243,7 +245,7 @@ class Lookahead(Rule):
             columns, updates = 1, UPDATES_WITHOUT_LIMIT
         work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * columns
         coarsest = max(1, (horizon - tau) // (CANDIDATES_PER_UPDATE * updates))
-        return min(max(1, ceil((work / (share * self.effort)) ** 0.5)), coarsest)
+        return max(1, ceil(min((work / share / self.effort) ** 0.5, coarsest)))
 
     def problem(self, context: Context, future: Future, *, told: bool = True) -> Problem:
         """Return the world in one future, and how robots act in it after an update at each time.
@@ -272,6 +274,30 @@ class Lookahead(Rule):
             tolerance=self.tolerance,
             sizes=context.sizes,
         )
+
+
+def _return_of_knowing_all(context: Context) -> float:
+    """Return what a robot that sees and knows everything from the last update on gains in the forecast."""
+    context, (state,) = within_window(context, np.array([context.state]))
+    key = (_return_of_knowing_all, context.last_update, context.surprise)
+    if key not in context.cache:
+        context.cache[key] = np.zeros(context.kernel.states)
+        for future in context.reconsidered():
+            values = np.zeros(context.kernel.states)
+            for t in range(context.horizon - 1, context.last_update - 1, -1):
+                values = context.reward(t).backup(future.kernel(t), values)
+            context.cache[key] += future.weight * values
+    return float(context.cache[key][state])
+
+
+def _reason(context: Context, time: int, loss: float, losses: Array) -> str:
+    """Return what the chosen time is expected to lose, and what one half-way on either side of it would."""
+    begin, horizon = context.last_update, context.horizon
+    chosen = f"{loss:z.3f} " + ("without another update" if time == horizon else f"at {time}")
+    halfway = ((begin + 1 + time) // 2, (time + horizon) // 2)
+    others = [u for u in halfway if u not in (time, horizon) and u < len(losses) and np.isfinite(losses[u])]
+    against = " and ".join(f"{losses[u]:z.3f} at {u}" for u in others)
+    return f"expected loss {chosen}" + (f", against {against}" if against else "")
 
 
 def _decisive(context: Context) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ REPLAN_SCREENSHOTS=FOLDER writes the pictures of the docs there, of the page tha
 
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -187,6 +188,26 @@ def test_the_timeline_shows_drift_every_rules_updates_and_the_score_in_its_terms
         assert all(d.reason in reasons[k] for k, (_, d) in enumerate((a for a in asked if a[1].update), 1))
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_with_many_rules_marks_of_neighbouring_rows_keep_apart_and_names_are_whole(
+    opened, tmp_path, run, width
+):
+    names = [*(f"periodic {k}" for k in range(10)), "distance-travelled", "periodic as it was run before"]
+    records = [record("two-burst", label=name, rule=name, registered_rule="periodic") for name in names]
+    settings = {"two-burst": run.settings["two-burst"]}
+    page = opened(write_page(Run("many", records, settings, {}), tmp_path), width=width).with_charts()
+    marks = page.evaluate("""[...document.querySelectorAll('#timeline .xy2 .points path')]
+        .map(mark => mark.getBoundingClientRect()).map(box => [box.top, box.bottom])""")
+    rows = sorted(set(map(tuple, np.round(marks, 1).tolist())))
+    assert len(rows) == len(names)
+    assert all(low[1] + 3 <= high[0] for low, high in pairwise(rows))
+    shown = page.locator("#timeline .y2tick").all()
+    assert [
+        " ".join(each.locator("tspan").all_text_contents()) or each.text_content() for each in shown
+    ] == names
+    assert all(each.bounding_box()["x"] >= 0 for each in shown)
+
+
 def test_at_each_price_a_rule_makes_as_many_updates_as_pay(opened, report):
     page = opened(report).with_charts()
     page.locator("#prices").scroll_into_view_if_needed()
@@ -295,14 +316,16 @@ def test_the_tab_key_reaches_everything(opened, report):
     ]  # fmt: skip
 
 
-def test_names_and_titles_are_shown_as_they_are(opened, tmp_path, run):
+@pytest.mark.parametrize("rule", ["periodic", "<!--<script>", "<b>even</b> & $x"])
+def test_names_and_titles_are_shown_as_they_are(opened, tmp_path, run, rule):
     name = "</script><b>bold</b>"
-    settings = {name: run.settings["two-burst"]}
-    page = write_page(Run("a < b & c", [record(name)], settings, {}), tmp_path)
+    settings, given = {name: run.settings["two-burst"]}, {"rule": rule, "registered_rule": "periodic"}
+    page = write_page(Run("a < b & c", [record(name, label=rule) | given], settings, {}), tmp_path)
     shown = opened(page)
     assert shown.with_charts().title() == "Study a < b & c"
     assert shown.page.locator("b", has_text="bold").count() == 0
     assert shown.page.locator("#setting option").text_content() == name
+    assert shown.page.locator("#timeline .y2tick").text_content() == rule
     assert shown.complaints == []
 
 

@@ -218,6 +218,14 @@ def test_of_rules_that_lose_the_same_the_order_names_none(names):
     assert "Of 2 rules, mine loses least" in headline(belief)
 
 
+def test_only_rivals_that_ran_are_named():
+    rules = {"periodic": 1.0, "regret-guided": 0.8, "lookahead": 0.5}
+    for rival, lost in (("best-offset", 0.9), ("drift-threshold", 0.7)):
+        said = headline({"a": {**rules, rival: lost}})
+        other = {"best-offset": "drift-threshold", "drift-threshold": "best-offset"}[rival]
+        assert rival in said and other not in said
+
+
 def test_settings_without_even_spacing_are_not_said_to_be_compared():
     regrets = {"a": {"periodic": 1.0, "mine": 0.2}, "b": {"mine": 0.1}, "c": {"mine": 0.3}}
     assert headline(regrets) == (

@@ -88,7 +88,9 @@ def assemble(
         "tables": "\n".join(_boxed(table) for table in tables[1:]),
         "panels": "\n".join(panels),
         "charts": _asset("charts.html") if views else "",
-        "data": json.dumps({"settings": views}, separators=(",", ":"), allow_nan=False).replace("</", "<\\/"),
+        "data": json.dumps({"settings": views}, separators=(",", ":"), allow_nan=False).replace(
+            "<", "\\u003c"
+        ),
         "plotly": get_plotlyjs() if views else "",
         "scripts": "\n".join(_asset(name) for name in SCRIPTS),
     }

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 
 from replan.report.reports import REPORTS, table_of
 from replan.report.reports.localised import kind_and_limit
-from replan.report.style import BLACK, arrange, new_figure, rule_colour, save, style
+from replan.report.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    QUIET,
+    arrange,
+    new_figure,
+    save,
+    style,
+)
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.pivot import group
 from replan.results.run import Run
@@ -20,8 +31,8 @@ if TYPE_CHECKING:
 
 WORDS = {"go-on": "goes on", "wait": "waits"}
 UNAWARE = ", unaware"
-COLOURED_AS = {"even": "periodic", "last-moment": "lookahead"}
-"""Rules of localised robots have the colours of their counterparts."""
+COLOURS = {BEST_POSSIBLE: BLACK, "even": BLUE, "periodic": BLUE, "last-moment": ORANGE, "lookahead": GREEN}
+COLOURS |= {"lookahead, mixture": PURPLE}
 
 Totals = dict[tuple[str, str, str], dict[int, float]]
 """Sums of regrets by execution, meanwhile and rule, and by steps."""
@@ -107,11 +118,11 @@ def latency_figure(run: Run) -> Figure:
             for (acting, meanwhile, rule), sums in found.items():
                 if acting != execution or meanwhile != "go-on":
                     continue
-                base = rule.partition(", ")[0]
-                colour = BLACK if rule == BEST_POSSIBLE else rule_colour(COLOURED_AS.get(base, base))
+                colour = COLOURS.get(rule.removesuffix(UNAWARE), QUIET)
                 mark = "x" if rule == BEST_POSSIBLE else "s" if ", mixture" in rule else "o"
                 dashes = ":" if rule == BEST_POSSIBLE else "--" if rule.endswith(UNAWARE) else "-"
-                axes.plot(list(sums), list(sums.values()), mark + dashes, color=colour, label=rule)
+                hollow = {"markerfacecolor": "white"} if dashes == "--" else {}
+                axes.plot(list(sums), list(sums.values()), mark + dashes, color=colour, label=rule, **hollow)
             axes.set_title(titles[execution])
             axes.set_xlabel("steps that an update takes")
             axes.set_ylim(bottom=0)

@@ -20,14 +20,25 @@ function layout(height, more) {
     hoverlabel: { bgcolor: theme.colour("raised"), font: { color: theme.colour("ink") } }, ...more };
 }
 
-// On a narrow screen the beginning and the end of a long name, so that charts keep most of the width.
-function short(name) {
-  return innerWidth > 600 || name.length <= 15 ? name : name.slice(0, 8) + "…" + name.slice(-6);
-}
+// Plotly takes the text that it shows for HTML.
+const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const narrow = () => innerWidth <= 600;
 
+// The lines of a name: on a narrow screen it is broken at its spaces, so that charts keep most of the width.
+function lines(name) {
+  if (!narrow()) return [name];
+  return name.split(" ").reduce((made, word) => {
+    const joined = made.length ? made.at(-1) + " " + word : word;
+    return joined.length > 18 ? [...made, word] : [...made.slice(0, -1), joined];
+  }, []);
+}
+const label = (name) => lines(name).map(plain).join("<br>");
+const rowHeight = (names) => 10 + 17 * Math.max(1, ...names.map((name) => lines(name).length));
+
+// Over the left end of a pane, or ending with it where a screen has no room to the right.
 function paneTitle(text, y) {
-  return { text: "<b>" + text + "</b>", xref: "paper", yref: "paper", x: 0, y, xanchor: "left",
-    yanchor: "bottom", showarrow: false, bgcolor: theme.colour("ground") };
+  return { text: "<b>" + text + "</b>", xref: "paper", yref: "paper", x: narrow() ? 1 : 0, y, xanchor: narrow() ? "right" : "left",
+    align: "left", yanchor: "bottom", showarrow: false, bgcolor: theme.colour("ground") };
 }
 
 function driftTraces(setting) {
@@ -42,9 +53,9 @@ function driftTraces(setting) {
 function updateTraces(setting, chosen) {
   return Object.entries(setting.rules).map(([name, rule], row) => ({
     x: rule.times, y: rule.times.map(() => row), yaxis: "y2", mode: "markers", showlegend: false,
-    text: rule.reasons, hovertemplate: name + ", t = %{x}<br>%{text}<extra></extra>",
-    marker: { symbol: "line-ns", size: 15, line: {
-      width: name === chosen ? 5 : 3, color: theme.colour(name === chosen ? "update" : "quiet") } },
+    text: rule.reasons.map(plain), hovertemplate: plain(name) + ", t = %{x}<br>%{text}<extra></extra>",
+    marker: { symbol: "line-ns", size: 12, line: {
+      width: (name === chosen ? 5 : 3) - (narrow() ? 1 : 0), color: theme.colour(name === chosen ? "update" : "quiet") } },
   }));
 }
 
@@ -63,7 +74,7 @@ function scoreTraces(rule) {
       line: { color: theme.colour("ink"), width: 2.5, dash: "dash" },
       hovertemplate: "threshold %{y:.3g}<extra></extra>" },
     { x: fired.map((f) => f[0]), y: fired.map((f) => f[1]), yaxis: "y3", mode: "markers", name: "update",
-      text: fired.map(([t]) => rule.reasons[rule.times.indexOf(t)]),
+      text: fired.map(([t]) => plain(rule.reasons[rule.times.indexOf(t)])),
       hovertemplate: "t = %{x}: %{text}<extra></extra>",
       marker: { symbol: "diamond", size: 11, color: theme.colour("update"),
         line: { width: 1, color: theme.colour("ground") } } }];
@@ -78,28 +89,33 @@ function drawTimeline(setting, chosen) {
     line: { color: theme.colour("update"), width: 1, dash: "dot" }, layer: "below" }));
   const gaps = rule.score && Object.values(rule.score.terms).some((y) => y.includes(null));
   document.getElementById("about-score").hidden = !rule.score;
-  // A rule whose times do not come from a score has two panes.
-  const [drift, updates] = rule.score ? [[0.8, 1], [0.4, 0.7]] : [[0.68, 1], [0, 0.52]];
+  // Panes from top to bottom with gaps between them, in pixels; a rule whose times do not come from a score has two.
+  const heights = [150, Math.max(100, rowHeight(names) * names.length), ...(rule.score ? [240] : [])], gap = 70;
+  const whole = heights.reduce((sum, height) => sum + height + gap, -gap);
+  const [drift, updates, score] = heights.map((height, k) => {
+    const top = heights.slice(0, k).reduce((sum, above) => sum + above + gap, 0);
+    return [Math.max(1 - (top + height) / whole, 0), 1 - top / whole];
+  });
   Plotly.react("timeline", [...driftTraces(setting), ...updateTraces(setting, chosen), ...scoreTraces(rule)],
-    layout(rule.score ? 780 : 540, {
+    layout(whole + (rule.score ? 150 : 78), {
       barmode: "stack", bargap: 0.15, shapes: [...shaded, ...dotted],
       annotations: [paneTitle(setting.slip ? "How slippery the ground is" : "How fast the world drifts", 1),
         paneTitle("Updates of every rule", updates[1]),
-        ...(rule.score ? [paneTitle("Score of " + chosen + (gaps ? ", infinite where there is a gap" : ""), 0.31)] : [])],
-      legend: { orientation: "h", y: -0.1, yanchor: "top", x: 0, traceorder: "normal" },
+        ...(rule.score ? [paneTitle("Score of " + label(chosen) + (gaps ? (narrow() ? ",<br>" : ", ") + "infinite where there is a gap" : ""), score[1])] : [])],
+      legend: { orientation: "h", y: -60 / whole, yanchor: "top", x: 0, traceorder: "normal" },
       xaxis: axis("time t (steps)", { range: [-0.5, setting.horizon - 0.5], anchor: rule.score ? "y3" : "y2" }),
       yaxis: axis(setting.slip ? "slip probability" : "drift bound", { domain: drift, rangemode: "tozero" }),
       yaxis2: axis("", { domain: updates, range: [names.length - 0.4, -0.6],
-        tickvals: names.map((_, row) => row), ticktext: names.map(short) }),
-      ...(rule.score ? { yaxis3: axis("score", { domain: [0, 0.31], rangemode: "tozero" }) } : {}),
+        tickvals: names.map((_, row) => row), ticktext: names.map(label) }),
+      ...(rule.score ? { yaxis3: axis("score", { domain: score, rangemode: "tozero" }) } : {}),
     }), CONFIG);
 }
 
 // Colour, symbol and dashes of a rule wherever it is a curve.
-const LOOKS = { lookahead: ["ink", "star", "solid"], periodic: ["quiet", "circle", "solid"],
-  even: ["quiet", "circle", "solid"],
+const LOOKS = { lookahead: ["ahead", "star", "solid"], periodic: ["evenly", "circle", "solid"],
+  even: ["evenly", "circle", "solid"],
   "best possible": ["quiet", "square", "dot"] };
-const look = (name) => LOOKS[name] || ["ink", "diamond", "dash"];
+const look = (name) => LOOKS[name] || ["guided", "diamond", "dash"];
 
 function curve(name, x, y, more) {
   const [colour, symbol, dash] = look(name);
@@ -123,7 +139,7 @@ function curvesLegend(names) {
 function drawBudgets(setting) {
   const { budgets, curves, execution } = setting.budgets;
   const traces = Object.entries(curves).map(([name, y]) => curve(name, budgets, y, { mode: "lines+markers",
-    hovertemplate: "%{x} updates: %{y:.3f}<extra>" + name + "</extra>" }));
+    hovertemplate: "%{x} updates: %{y:.3f}<extra>" + plain(name) + "</extra>" }));
   const ahead = setting.parts.find((part) => ["lookahead", "lookahead, " + execution].includes(part.rule));
   if (ahead && setting.budget && !curves.lookahead) traces.push(curve("lookahead", [setting.budget], [ahead.state + ahead.plan + ahead.model + (ahead.lateness ?? 0)],
     { mode: "markers", hovertemplate: "%{x} updates: %{y:.3f}<extra>lookahead</extra>" }));
@@ -158,7 +174,7 @@ function drawPrices(setting) {
     return curve(name, prices, best.map((each) => each.loss), { mode: "lines+markers",
       marker: { symbol: look(name)[1], size: fewer.map((sign) => (sign === "none" ? 0 : 9)) },
       text: best.map((each) => each.updates + (each.updates === 1 ? " update" : " updates")),
-      hovertemplate: "price %{x:.3f}: %{text}, %{y:.3f} in all<extra>" + name + "</extra>" });
+      hovertemplate: "price %{x:.3f}: %{text}, %{y:.3f} in all<extra>" + plain(name) + "</extra>" });
   });
   Plotly.react("prices", traces, layout(380, {
     xaxis: axis("price of an update (reward)", { rangemode: "tozero" }),
@@ -172,8 +188,8 @@ function drawParts(setting) {
     ["model", "wrong model", "model", "x"], ["lateness", "late updates", "lateness", "."]].filter(([key]) => setting.parts.some((part) => key in part));
   const traces = causes.map(([key, name, colour, shape]) => ({ type: "bar", orientation: "h", y: rules, name,
     x: setting.parts.map((part) => part[key]), marker: { color: theme.colour(colour), pattern: { shape, size: 6 } },
-    hovertemplate: "%{y}: %{x:.3g}<extra>" + name + "</extra>" }));
-  Plotly.react("parts", traces, layout(150 + 28 * rules.length, {
-    barmode: "relative", xaxis: axis("exact regret"), yaxis: axis("", { autorange: "reversed", tickvals: rules, ticktext: rules.map(short) }),
+    hovertemplate: "%{y}: %{x:.3g}<extra>" + plain(name) + "</extra>" }));
+  Plotly.react("parts", traces, layout(150 + rowHeight(rules) * rules.length, {
+    barmode: "relative", xaxis: axis("exact regret"), yaxis: axis("", { autorange: "reversed", tickvals: rules, ticktext: rules.map(label) }),
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, traceorder: "normal" } }), CONFIG);
 }
