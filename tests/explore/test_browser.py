@@ -195,6 +195,17 @@ def test_on_a_phone_the_axes_can_be_read_and_the_marks_be_held(page):
     assert re.fullmatch(r"1,17,(2[0-9]|3[0-2]),49", dragged_times(page))
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_marks_regret_and_path_come_before_every_other_control(page, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    places = ["replan-times", "#regret", 'svg[aria-label="the path of one robot"]']
+    tops = [page.locator(place).bounding_box() for place in places]
+    controls = [page.get_by_label(name).first.bounding_box()["y"] for name in ("rule", "world", "budget B")]
+    assert [box["y"] for box in tops] == sorted(box["y"] for box in tops)
+    assert tops[-1]["y"] + tops[-1]["height"] <= min(controls)
+    assert tops[1]["y"] + tops[1]["height"] <= 844  # without scrolling
+
+
 def test_the_explorer_is_dark_where_the_system_is(page):
     background = "() => getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
@@ -355,7 +366,7 @@ def test_axe_finds_nothing_serious(page):
 
 
 def test_the_picture_of_the_docs(page, tmp_path, capsys):
-    page.set_viewport_size({"width": 1120, "height": 1600})
+    page.set_viewport_size({"width": 1120, "height": 1400})
     drag(page, "update 3", right=-90)
     page.mouse.move(5, 5)
     expect_regret(page, printed_regret(capsys, dragged_times(page)))

@@ -36,59 +36,10 @@ def _(InputError, controls, link, mo, panels):
     mo.vstack(
         [
             mo.md(panels.INTRODUCTION),
-            mo.Html(panels.unfolding()),
             mo.callout(f"{_fault}. Shown instead: two-burst.", kind="warn") if _fault else mo.Html(""),
         ]
     )
     return get_jumps, kept, opened, set_jumps
-
-
-@app.cell
-def _(controls, mo, opened):
-    world = controls.world_choice(mo, opened)
-    execution = controls.execution_choice(mo, opened)
-    rule = controls.rule_choice(mo, opened)
-    return execution, rule, world
-
-
-@app.cell
-def _(controls, kept, mo, opened, world):
-    base = controls.chosen_world(world.value, opened, kept)
-    sizes = controls.sizes(mo, base)
-    kind = controls.drift_choice(mo, base, kept)
-    forecast = controls.forecast_choice(mo, base)
-    latency = controls.latency_choices(mo, base)
-    return base, forecast, kind, latency, sizes
-
-
-@app.cell
-def _(base, controls, kind, mo):
-    drift = controls.drift_numbers(mo, base, kind.value)
-    return (drift,)
-
-
-@app.cell
-def _(controls, drift, execution, forecast, kind, latency, mo, rule, sizes, world):
-    best_button = mo.ui.run_button(label="Best", tooltip="Jump to the best update times that exist")
-    rule_button = mo.ui.run_button(label="Use the rule's times")
-    mo.vstack(
-        [
-            controls.row(mo, {"world": world, **controls.field_names(sizes)}),
-            controls.row(mo, {"execution": execution, "forecast": forecast}),
-            controls.row(mo, controls.field_names(latency)),
-            controls.drift_rows(mo, kind, drift),
-            controls.row(mo, {"rule": rule}, rule_button, best_button),
-        ],
-        gap=0.75,
-    )
-    return best_button, rule_button
-
-
-@app.cell
-def _(base, controls, kept, kind, mo, sizes):
-    slips, _handles = controls.drawing_board(mo, base, kind.value, sizes.value, kept)
-    mo.Html(_handles)
-    return (slips,)
 
 
 @app.cell
@@ -127,6 +78,12 @@ def _(InputError, kept, link, mo, model, panels, scene, times_text):
 
 
 @app.cell
+def _(mo, panels, scene, view):
+    mo.Html(panels.pictures(scene, view))
+    return
+
+
+@app.cell
 def _(mo, one_certificate, panels, scene, view):
     def follow(scene=scene, view=view):
         """The certificate, when the marks have been still for a moment."""
@@ -145,9 +102,11 @@ def _(mo, one_certificate, panels, scene, view):
 
 
 @app.cell
-def _(mo, panels, scene, view):
-    mo.Html(panels.pictures(scene, view))
-    return
+def _(controls, mo, rule):
+    best_button = mo.ui.run_button(label="Best", tooltip="Jump to the best update times that exist")
+    rule_button = mo.ui.run_button(label="Use the rule's times")
+    controls.row(mo, {"rule": rule}, rule_button, best_button)
+    return best_button, rule_button
 
 
 @app.cell
@@ -165,6 +124,53 @@ def _(best_button, kept, mo, model, panels, rule, rule_button, scene, set_jumps)
         set_jumps(lambda jumps: jumps + 1)
     mo.Html(_said)
     return
+
+
+@app.cell
+def _(controls, mo, opened):
+    world = controls.world_choice(mo, opened)
+    execution = controls.execution_choice(mo, opened)
+    rule = controls.rule_choice(mo, opened)
+    return execution, rule, world
+
+
+@app.cell
+def _(controls, kept, mo, opened, world):
+    base = controls.chosen_world(world.value, opened, kept)
+    sizes = controls.sizes(mo, base)
+    kind = controls.drift_choice(mo, base, kept)
+    forecast = controls.forecast_choice(mo, base)
+    latency = controls.latency_choices(mo, base)
+    return base, forecast, kind, latency, sizes
+
+
+@app.cell
+def _(base, controls, kind, mo):
+    drift = controls.drift_numbers(mo, base, kind.value)
+    return (drift,)
+
+
+@app.cell
+def _(controls, drift, execution, forecast, kind, latency, mo, panels, sizes, world):
+    mo.vstack(
+        [
+            mo.md("## The world and the robot"),
+            mo.Html(panels.unfolding()),
+            controls.row(mo, {"world": world, **controls.field_names(sizes)}),
+            controls.row(mo, {"execution": execution, "forecast": forecast}),
+            controls.row(mo, controls.field_names(latency)),
+            controls.drift_rows(mo, kind, drift),
+        ],
+        gap=0.75,
+    )
+    return
+
+
+@app.cell
+def _(base, controls, kept, kind, mo, sizes):
+    slips, _handles = controls.drawing_board(mo, base, kind.value, sizes.value, kept)
+    mo.Html(_handles)
+    return (slips,)
 
 
 @app.cell
