@@ -366,7 +366,7 @@ def test_axe_finds_nothing_serious(page):
 
 
 def test_the_picture_of_the_docs(page, tmp_path, capsys):
-    page.set_viewport_size({"width": 1120, "height": 1400})
+    page.set_viewport_size({"width": 1120, "height": 1360})
     drag(page, "update 3", right=-90)
     page.mouse.move(5, 5)
     expect_regret(page, printed_regret(capsys, dragged_times(page)))
