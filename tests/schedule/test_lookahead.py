@@ -22,6 +22,7 @@ from replan.forecast.trend import Trend
 from replan.model import drift
 from replan.model.kernel import constant
 from replan.model.slip import SlipKernel
+from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lookahead import Lookahead
