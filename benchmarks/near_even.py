@@ -13,7 +13,7 @@ import numpy as np
 
 from replan import FixedTimes, Mission, regret
 from replan.planning.backward_induction import oracle
-from replan.schedule.periodic import periodic_times
+from replan.schedule.periodic import even_times
 from replan.skip.propagation import EXECUTIONS
 from replan.suite import suite_worlds
 
@@ -30,7 +30,7 @@ def neighbours(times: tuple[int, ...], horizon: int) -> list[tuple[int, ...]]:
 def above_limit(mission: Mission) -> np.ndarray:
     """(N,) whether each schedule near even spacing is above the limit."""
     best = oracle(mission.world)
-    even = periodic_times(mission.horizon, mission.spending.required_limit())
+    even = even_times(mission.horizon, mission.spending.required_limit())
     limit = 1.1 * regret(mission, FixedTimes(even), best=best) + 0.02
     near = neighbours(even, mission.horizon)
     return np.array([regret(mission, FixedTimes(times), best=best) > limit for times in near])

@@ -1,7 +1,7 @@
 """How close times that are fixed in advance come in measured wind.
 
 `python -m benchmarks.past_schedules [tune|test] [EVERY]` prints total exact regret, score and number of
-worlds worse than even spacing, for blind robots on their belief that expect no change, over every EVERY-th of
+worlds worse than `periodic`, for blind robots on their belief that expect no change, over every EVERY-th of
 the suite's flights of a part. "Past" are the times that are best on average over the futures of `Archive(8)`
 at the first update, chosen for each flight: what eight stretches of the past would have brought, and no
 change. "Hindsight" are the times that are best in total over all flights: no times that are the same for all
@@ -23,7 +23,7 @@ from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.forecast.base import KernelAt
 from replan.model.kernel import Array
 from replan.planning.backward_induction import oracle_return
-from replan.schedule.periodic import periodic_times
+from replan.schedule.periodic import even_times, periodic_times
 from replan.skip.segments import commands, stack_world, walk_segments
 from replan.suite import suite_worlds
 
@@ -119,26 +119,27 @@ def main(part: str = "test", every: str = "1") -> None:
         for budget in BUDGETS:
             regrets[budget].append(best - truth.returns(start, budget))
             if budget == mission.limit:
-                place = schedules(mission.horizon, budget).index(periodic_times(mission.horizon, budget))
+                place = schedules(mission.horizon, budget).index(even_times(mission.horizon, budget))
                 assert abs(regrets[budget][-1][place] - world.even["belief"]) < 1e-6
             average = np.mean([each.returns(start, budget) for each in expected], axis=0)
             chosen[budget].append(int(average.argmax()))
         print(f"{world.name} done", file=sys.stderr, flush=True)
     for budget in BUDGETS:
         found, listed = np.stack(regrets[budget]), schedules(mission.horizon, budget)
-        even = found[:, listed.index(periodic_times(mission.horizon, budget))]
+        periodic = found[:, listed.index(periodic_times(mission.horizon, budget))]
         floor = np.array([each[budget - 1] for each in floors])
         together = int(found.sum(axis=0).argmin())
         rows = {
-            "even spacing": even,
+            "periodic": periodic,
+            "even": found[:, listed.index(even_times(mission.horizon, budget))],
             "past": found[np.arange(len(found)), chosen[budget]],
             f"hindsight {listed[together]}": found[:, together],
             "best fixed times of each flight": found.min(axis=1),
             "best possible": floor,
         }
         for name, regret in rows.items():
-            score = (even.sum() - regret.sum()) / (even.sum() - floor.sum())
-            worse = int((regret > even + 1e-9).sum())
+            score = (periodic.sum() - regret.sum()) / (periodic.sum() - floor.sum())
+            worse = int((regret > periodic + 1e-9).sum())
             print(
                 f"B = {budget}  {name:<36} regret {regret.sum():7.2f}  score {score:5.2f}  worse in {worse}"
             )

@@ -33,7 +33,7 @@ from replan.report.style import (
 )
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lookahead import Lookahead
-from replan.schedule.periodic import Periodic
+from replan.schedule.periodic import Even
 from replan.schedule.rule import Rule
 from replan.schedule.spending import Spending
 from replan.study.definition import study_data
@@ -78,7 +78,7 @@ def dive(world: SimulatedWorld, mission: Mission, rule: Rule) -> Dive:
 
 def figure_of(world: SimulatedWorld, mission: Mission) -> Figure:
     """Draw one panel for each rule."""
-    rules = {"surfaces once": FixedTimes((1,)), "periodic": Periodic(), "lookahead": Lookahead()}
+    rules = {"surfaces once": FixedTimes((1,)), "evenly spaced": Even(), "lookahead": Lookahead()}
     with style():
         figure = new_figure(width=6.2, height=10.4)
         for axes, (name, rule) in zip(

@@ -56,13 +56,13 @@ def blind_robot() -> dict[str, float]:
     """Return the mean regret on the paper's eight settings, in per cent of that of even spacing."""
     rows = {row["setting"]: row for row in table("beyond") if row[""] == "map"}
     rules = {
-        "evenly spaced": "periodic",
+        "evenly spaced": "even",
         "the paper's rule, tuned": "regret-guided",
         "look-ahead": "lookahead",
         "best possible": "best feedback",
     }
     return {
-        label: 100 * fmean(float(rows[name][rule]) / float(rows[name]["periodic"]) for name in PAPER)
+        label: 100 * fmean(float(rows[name][rule]) / float(rows[name]["even"]) for name in PAPER)
         for label, rule in rules.items()
     }
 

@@ -13,12 +13,12 @@ import xarray
 from replan import (
     Lookahead,
     Mission,
-    Periodic,
     Robot,
     Rule,
     Spending,
     evaluate,
     field_world,
+    make_rule,
     optimum,
     rollout,
 )
@@ -53,7 +53,7 @@ def main() -> None:
     world = field_world(eddies(), start_time="2024-05-02", start=(5, 1), goal=(7, 18), horizon=24, speed=0.35)
     mission = Mission(world, Robot(planning_horizon=16, execution="belief"), Spending.exactly(3))
     print(f"{world.states} cells of 1/4 degree, {world.horizon} half days, 3 surfacings")
-    rules: tuple[Rule, ...] = (Periodic(), Lookahead())
+    rules: tuple[Rule, ...] = (make_rule("even"), Lookahead())
     for rule in rules:
         regret = evaluate(mission, rule).regret
         water = world.simulated_regret(mission, rule, SEEDS)

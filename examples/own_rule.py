@@ -8,7 +8,7 @@ declares.
 On the command line:
 
     replan regret two-burst --rule examples/own_rule.py:Confidence --set least=0.7
-    replan compare periodic lookahead examples/own_rule.py:Confidence
+    replan compare lookahead examples/own_rule.py:Confidence
 """
 
 from __future__ import annotations

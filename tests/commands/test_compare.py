@@ -42,7 +42,8 @@ def test_every_rule_on_every_setting_is_exact_and_never_below_the_best_possible(
     for row in found["settings"]:
         mission = make_mission(load_setting(row["setting"]))
         assert row["best_possible"] == pytest.approx(optimum(mission).feedback_regret)
-        for rule, result in zip(rules, row["results"], strict=True):
+        assert row["results"][-1]["rule"] == "even"
+        for rule, result in zip((*rules, "even"), row["results"], strict=True):
             made = make_rule(rule, **result["parameters"])
             assert result["regret"] == pytest.approx(evaluate(mission, made).regret)
             assert result["regret"] >= row["best_possible"] - 1e-9
@@ -50,6 +51,19 @@ def test_every_rule_on_every_setting_is_exact_and_never_below_the_best_possible(
         result["validation"]["candidates"] for row in found["settings"] for result in row["results"][1:2]
     ]
     assert chosen == [48, 48]
+
+
+def test_even_spacing_stands_beside_the_rules_where_there_is_a_budget(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for spending, rules in (
+        ([], ["front-loaded", "even"]),
+        (["--price", "0.02", "--budget", "2"], ["front-loaded", "even"]),
+        (["--price", "0.02"], ["lookahead"]),
+    ):
+        found = answer(capsys, "compare", rules[0], "--settings", "nsbridge-05", *spending)
+        assert found["rules"] == rules
+    again = answer(capsys, "compare", "even", "front-loaded", "--settings", "nsbridge-05")
+    assert again["rules"] == ["even", "front-loaded"]
 
 
 def test_people_get_a_table_and_a_page(capsys, tmp_path, monkeypatch):

@@ -247,9 +247,9 @@ def test_on_the_estimate_of_the_last_update_nothing_is_known_of_what_has_changed
 
 
 def test_even_spacing_splits_the_horizon_into_equal_parts():
-    assert even_times(40, 1) == (20,)
-    assert even_times(30, 2) == (10, 20)
-    assert even_times(31, 4) == tuple(int(t) for t in np.rint(np.linspace(0, 31, 6)[1:-1]))
+    assert even_times(40, 1, sees=True) == (20,)
+    assert even_times(30, 2, sees=True) == (10, 20)
+    assert even_times(31, 4, sees=True) == tuple(int(t) for t in np.rint(np.linspace(0, 31, 6)[1:-1]))
 
 
 def test_rules_that_need_another_robot_are_refused_in_one_line():

@@ -9,7 +9,6 @@ from hypothesis import given
 from replan import (
     FixedTimes,
     Mission,
-    Periodic,
     Robot,
     Spending,
     evaluate,
@@ -35,6 +34,7 @@ from replan.model.reward import Reward
 from replan.model.sizes import Sizes
 from replan.model.world import World
 from replan.report.regret_words import scale_words
+from replan.schedule.periodic import Even
 from tiny_worlds import tiny_missions
 
 
@@ -67,8 +67,8 @@ def test_never_updating_is_a_walk_on_the_first_plan(mission, execution):
 def test_the_scale_holds_the_floor_and_even_spacing(mission):
     scale = regret_scale(mission)
     assert scale.best_possible == pytest.approx(optimum(mission).feedback_regret, abs=1e-9)
-    assert scale.even == pytest.approx(regret(mission, Periodic()), abs=1e-12)
-    assert scale.record(evaluate(mission, Periodic()).regret) == {
+    assert scale.even == pytest.approx(regret(mission, Even()), abs=1e-12)
+    assert scale.record(evaluate(mission, Even()).regret) == {
         "best_possible": scale.best_possible,
         "evenly_spaced": scale.even,
         "never_updating": scale.never,

@@ -97,7 +97,7 @@ def test_the_glider_surfaces_better_by_lookahead_on_cells_and_in_the_water(capsy
     out = printed(capsys, "glider")
     found = dict(re.findall(r"^(\w+) +regret (\d\.\d+)", out, re.M))
     water = [float(each) for each in re.findall(r"(\d\.\d+) \+- \d\.\d+ in the water", out)]
-    assert float(found["best"]) <= float(found["lookahead"]) < float(found["periodic"])
+    assert float(found["best"]) <= float(found["lookahead"]) < float(found["even"])
     assert len(water) == 2 and water[1] < water[0]
 
 

@@ -37,7 +37,7 @@ def test_every_update_and_action_is_in_the_log_with_its_reason(mission):
     assert events(agent, "update") == [1, 17, 33, 49]
     assert events(agent, "act") == list(range(50))
     whys = [event.why for event in agent.log if event.what == "update"]
-    assert whys[0] == "the first update is at 1" and all("evenly spaced" in why for why in whys[1:])
+    assert whys[0] == "the first update is at 1" and all("periodic times" in why for why in whys[1:])
     assert agent.budget_left == 0 and agent.done
 
 

@@ -135,7 +135,7 @@ def two_forecasts(request, tmp_path_factory):
     """A run with two forecasts, in both orders."""
     study = {
         "settings": ["nsbridge-05"],
-        "rules": ["periodic", "lookahead"],
+        "rules": ["even", "lookahead"],
         "forecasts": request.param,
         "measure": ["exact", "placement"],
         "seeds": {"count": 2},

@@ -14,7 +14,7 @@ from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
 from replan.schedule.fixed import BackLoaded, FrontLoaded, Random
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.measuring_value import MeasuringValue
-from replan.schedule.periodic import BestOffset, offset_candidates, offset_times, periodic_times
+from replan.schedule.periodic import BestOffset, even_times, offset_candidates, offset_times, periodic_times
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.score import pacing_limit
 from replan.study.study_rules import AccumulatedValue
@@ -115,6 +115,23 @@ def test_lazy_value_compares_the_score_and_needs_the_current_kernel(context):
     assert LazyValue(0.1).decide(at).score == pytest.approx(score)
     with pytest.raises(InputError, match="current kernel"):
         LazyValue().decide(context())
+
+
+def test_even_spacing_of_a_blind_robot_by_hand():
+    # T = 50, B = 4: steps of 49 / 4 = 12.25
+    assert even_times(50, 4) == (1, 13, 25, 38)
+    assert even_times(60, 2) == (1, 31)  # half of 59 is rounded to the even 30
+    assert even_times(40, 1) == (1,) and even_times(5, 4) == (1, 2, 3, 4)
+
+
+@given(st.integers(2, 60), st.data())
+def test_even_spacing_spends_its_budget_at_distinct_times_before_the_end(horizon, data):
+    budget = data.draw(st.integers(1, horizon - 1))
+    for sees in (False, True):
+        times = even_times(horizon, budget, sees=sees)
+        assert len(set(times)) == budget and times[0] >= 1 and times[-1] < horizon
+        gaps = np.diff((*times, horizon))
+        assert gaps.max() - gaps.min() <= 1 + (1 if sees else 0)
 
 
 def test_offset_candidates_are_filled_with_the_latest_unused_times():

@@ -5,7 +5,7 @@ import pytest
 
 from replan import InputError, make_rule, regret
 from replan.evaluation.exact import regret as exact_regret
-from replan.report.benchmark_tables import regret_table
+from replan.report.benchmark_tables import regret_table, score_notes
 from replan.report.leaderboard import leaderboard_tables
 from replan.study.protocol import Bench, choose
 from replan.study.rule_source import RULES, find_rule
@@ -28,8 +28,9 @@ def scores_of(rule, part="tune"):
 def test_a_card_holds_the_exact_regret_of_every_world(compute):
     card = make_card(find_rule("periodic"), {}, compute)
     for world in suite_worlds("test"):
-        for kind in BLIND:
-            assert card.regrets[world.name, kind] == pytest.approx(world.even[kind], abs=1e-8)
+        for kind in EXECUTIONS:
+            found = exact_regret(world.mission(kind), make_rule("periodic"))
+            assert card.regrets[world.name, kind] == pytest.approx(found, abs=1e-8)
     assert (card.name, card.rule, card.needs, card.stated_by_author.tuning, card.source) == (
         "periodic",
         "periodic",
@@ -40,18 +41,19 @@ def test_a_card_holds_the_exact_regret_of_every_world(compute):
     assert card.hash == card.content_hash()
 
 
-def test_even_has_the_column_of_robots_that_see_and_no_other(compute):
+def test_the_card_of_even_holds_the_zero_of_the_score_of_every_robot(compute):
     card = make_card(find_rule("even"), {}, compute)
-    assert card.executions == ("localised",)
+    assert card.executions == EXECUTIONS
     for world in suite_worlds("test"):
-        assert card.regrets[world.name, "localised"] == pytest.approx(world.even["localised"], abs=1e-8)
+        for kind in EXECUTIONS:
+            assert card.regrets[world.name, kind] == pytest.approx(world.even[kind], abs=1e-8)
     assert verify_card(card, compute) == []
 
 
 def test_rules_have_the_columns_that_they_apply_to():
     found = {name: suite_executions(find_rule(name).kind()) for name in RULES}
     others = {name: kinds for name, kinds in found.items() if kinds != EXECUTIONS}
-    seeing = dict.fromkeys(["even", "gain", "last-moment"], ("localised",))
+    seeing = dict.fromkeys(["gain", "last-moment"], ("localised",))
     blind = dict.fromkeys(["accumulated-value", "measuring-value"], BLIND)
     assert others == seeing | blind
     for name, kinds in found.items():
@@ -150,7 +152,9 @@ def test_a_robot_that_expects_the_true_future_has_a_card_of_its_own(compute):
     (world,) = (world for world in suite_worlds("test") if world.family == "kernels")
     expected = regret(world.mission("map", SuiteRobot(forecast="given")), make_rule("periodic"))
     assert card.regrets[world.name, "map"] == pytest.approx(expected, abs=1e-8)
-    assert card.regrets[world.name, "map"] != pytest.approx(world.even["map"])
+    assert card.regrets[world.name, "map"] != pytest.approx(
+        regret(world.mission("map"), make_rule("periodic"))
+    )
 
 
 def test_a_robot_whose_updates_take_time_has_a_card_of_its_own(compute):
@@ -159,10 +163,35 @@ def test_a_robot_whose_updates_take_time_has_a_card_of_its_own(compute):
     (world,) = (world for world in suite_worlds("test") if world.family == "crosswind")
     mission = make_mission(world.setting, update_steps=4)
     assert card.regrets[world.name, "map"] == pytest.approx(regret(mission, make_rule("periodic")), abs=1e-8)
-    assert card.regrets[world.name, "map"] != pytest.approx(world.even["map"])
+    assert card.regrets[world.name, "map"] != pytest.approx(
+        regret(world.mission("map"), make_rule("periodic"))
+    )
     without = {world.name for world in suite_worlds("test")} - {world.name for world in card.worlds}
     assert "nsbridge-1" in without, "its 9 steps have no room for 3 updates of 4 steps"
     assert regret_table(card).rows
+
+
+def test_two_cards_of_one_name_are_ranked_by_their_own_regrets(compute):
+    card = make_card(find_rule("periodic"), {}, compute)
+    worse = card.model_copy(
+        update={"worlds": [each.model_copy(update={"regret": each.regret + 0.1}) for each in card.worlds]}
+    )
+    between = make_card(find_rule("even"), {}, compute)
+    for cards in ([worse, between, card], [card, worse, between]):
+        ranking = leaderboard_tables(cards)[0]
+        assert [row[0].text for row in ranking.cells] == ["even", "periodic", "periodic"]
+        scores = [row[2].value for row in ranking.cells]
+        assert scores == sorted(scores, reverse=True) and scores[1] > scores[2]
+
+
+def test_the_leaderboard_counts_the_worlds_that_have_no_score():
+    counted = {
+        kind: sum(1 for w in suite_worlds("test") if w.even[kind] - w.floor[kind] >= 0.02)
+        for kind in EXECUTIONS
+    }
+    assert 0 < counted["localised"] < counted["belief"] <= len(suite_worlds("test")) - 1
+    words = "likeliest cell {map}, belief {belief}, sees its state {localised}.".format(**counted)
+    assert any(words in note for note in score_notes())
 
 
 @pytest.mark.parametrize("execution", EXECUTIONS)

@@ -8,11 +8,11 @@ import pytest
 
 from replan import InputError
 from replan.study.rule_source import find_rule
-from replan.suite import suite_worlds
+from replan.suite import suite_world, suite_worlds
 from replan.suite.benchmark import make_card
 from replan.suite.cards import AuthorStatement, SuiteName, Tuning, parse_card, read_card
 from replan.suite.catalogue import BLIND, SuiteRobot, suite_hash
-from replan.suite.verification import verify_card
+from replan.suite.verification import incomparable, verify_card
 from suite_worlds import OWN_RULE
 
 pytestmark = pytest.mark.usefixtures("small_suite")
@@ -94,10 +94,10 @@ def test_a_card_without_latency_reads_as_one_of_instant_updates(card):
 
 
 def test_a_column_that_the_rule_does_not_apply_to_does_not_hold(compute):
-    card = make_card(find_rule("even"), {}, compute)
-    blind = [world.model_copy(update={"execution": "map"}) for world in card.worlds]
+    card = make_card(find_rule("gain"), {}, compute)
+    blind = [world.model_copy(update={"execution": "map", "regret": 9.0}) for world in card.worlds]
     (line,) = verify_card(sealed_again(card, worlds=[*card.worlds, *blind]), nothing_computed)
-    assert line == "even does not apply to execution map, which the card has"
+    assert line == "gain does not apply to execution map, which the card has"
 
 
 @pytest.mark.parametrize("decimal", [1, 4, 7])
@@ -113,6 +113,19 @@ def test_a_regret_changed_by_one_digit_names_its_world(card, compute, decimal):
 def test_a_change_of_what_the_author_states_breaks_the_hash(card, compute):
     (line,) = verify_card(changed(card, r'("numba": )"[^"]*"', r'\1"9.9"'), compute)
     assert "hash" in line
+
+
+def test_a_regret_below_the_floor_is_questioned_before_anything_is_computed(card):
+    world = next(each for each in card.worlds if each.regret > 0.01)
+    floor = suite_world(world.name).floor[world.execution]
+    low = world.model_copy(update={"regret": round(floor - 1e-4, 8)})
+    peeked = sealed_again(card, worlds=[low if each is world else each for each in card.worlds])
+    (line,) = verify_card(peeked, nothing_computed)
+    assert line == (
+        f"{world.name}, {world.execution}: the card says {low.regret:.8f}, no rule has less than {floor:.8f}"
+    )
+    told = sealed_again(peeked, forecast="given", name=f"{card.name}, given")
+    assert list(incomparable(told)) == []  # who knows the future may have less than this floor
 
 
 def nothing_computed(study):

@@ -20,7 +20,7 @@ from replan.report.world_drawing import GridDrawing
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.last_moment import LastMoment
 from replan.schedule.lookahead import Lookahead
-from replan.schedule.periodic import Periodic
+from replan.schedule.periodic import Even
 from replan.schedule.rule import Rule
 from replan.schedule.spending import Spending
 from replan.worlds.settings import load_setting, make_mission
@@ -124,7 +124,7 @@ def make_scenes(seed: int) -> list[DemoFrame]:
     free = Spending.at_most(blind.horizon - 1)
     return [
         _scene("blind", "A robot that is blind between replans and has four of them", blind, failures, seed,
-               {"lookahead": Lookahead(), "evenly spaced": Periodic(), "only at t = 1": FixedTimes((1,))}),
+               {"lookahead": Lookahead(), "evenly spaced": Even(), "only at t = 1": FixedTimes((1,))}),
         _scene("sees", "A robot that sees where it is and may replan at every step",
                seeing.with_spending(free), failures, seed,
                {"last-moment": LastMoment(), "at every step": FixedTimes(tuple(range(1, blind.horizon))),

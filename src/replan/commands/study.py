@@ -24,6 +24,7 @@ from replan.results.pivot import group
 from replan.results.run import Run, read_run
 from replan.results.store import Store
 from replan.robots.crazyflie.flight_report import table_3
+from replan.schedule.periodic import Even
 from replan.study import definition
 from replan.study.rule_source import find_rule
 from replan.study.runner import RunSummary, counted, run_study
@@ -130,9 +131,15 @@ def compare(
     out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("runs/compare"),
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> PlainAnswer:
-    """Print the regret of every rule on every setting, with parameters that validation chooses there."""
+    """Print the regret of every rule on every setting, with parameters that validation chooses there.
+
+    Even spacing stands beside them, unless updates have a price and no limit.
+    """
     names = _names(settings)
     _require_rules(rules, load_setting(names[0]), robot)
+    budgets = [load_setting(name).budget for name in names] if spending.price is None else [None]
+    if spending.budget is not None or None not in budgets:
+        rules = [*rules, Even.name]
     output_folder(out)  # before anything is computed
     forecast = robot.forecast_parameters()
     given = spending.given() | ({} if robot.ties is None else {"ties": robot.ties})

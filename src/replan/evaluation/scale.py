@@ -18,7 +18,7 @@ from replan.model.kernel import Array
 from replan.model.reward import reward_range
 from replan.planning.backward_induction import Oracle, oracle
 from replan.planning.followed import policy_values
-from replan.schedule.periodic import Even, Periodic
+from replan.schedule.periodic import Even
 from replan.schedule.rule import Rule
 from replan.skip.propagation import skip_interval
 
@@ -37,7 +37,7 @@ class RegretScale:
     least: float
     """Regret that is worth counting: `NEXT_TO_NOTHING` of the span of the rewards."""
     even: float | None = None
-    """Regret of updates at even distances; None where it takes long to compute."""
+    """Regret of the rule `even`; None where it takes long to compute."""
     best_possible: float | None = None
     """The least that any rule can have; None where it takes long to compute."""
 
@@ -85,8 +85,7 @@ def regret_scale(
         return replace(scale, best_possible=best_possible)
     if floor and best_possible is None:
         best_possible = float(feedback_regrets(mission, mission.limit)[-1])
-    evenly = Even() if mission.robot.sees else Periodic()
-    return replace(scale, even=regret(mission, evenly, best=best), best_possible=best_possible)
+    return replace(scale, even=regret(mission, Even(), best=best), best_possible=best_possible)
 
 
 def is_cheap(mission: Mission) -> bool:

@@ -60,7 +60,7 @@ class ScreenSection(Parameters):
     """The section [screen] of a file."""
 
     times: list[int] | None = None
-    """Update times; left out, evenly spaced."""
+    """Update times; left out, those of `periodic`."""
     execution: Execution = "map"
     rule: str = "periodic"
     points: Annotated[list[Fraction], Field(min_length=2)] | None = None

@@ -14,7 +14,7 @@ from replan.report.regret_words import WORDS
 from replan.results.table import MISSING, Table, TableCell, number
 from replan.schedule.rule import Need
 from replan.suite.cards import Card
-from replan.suite.catalogue import BLIND, EXECUTIONS, VERSION, SuiteWorld, suite_worlds
+from replan.suite.catalogue import BLIND, EXECUTIONS, LEAST_RANGE, VERSION, SuiteWorld, suite_worlds
 from replan.suite.score import Statistic, Summary, mean_score, score_matrix, summarise, world_groups
 
 STATISTICS = ("median", "worst tenth", "worse")
@@ -28,12 +28,20 @@ TOLD_BY_FORECAST: dict[str, list[str]] = {
     "family-ahead": ["the family of models"],
 }
 SUITE = f"suite {VERSION}"
-NOTES = (
-    "Score 0: as even spacing. Score 1: the best feedback schedule of a robot that expects no change; the "
-    "schedule knows the future. In brackets 95 % intervals over worlds.",
-    "IQM: mean of the middle half of the scores. Worst tenth: mean of the lowest tenth. Worse: share of "
-    "worlds in which the rule does worse than even spacing.",
-)
+
+
+def score_notes() -> list[str]:
+    """Return what the scores mean and how many worlds have one."""
+    worlds = suite_worlds("test")
+    scored = [f"{WORDS[kind]} {sum(world.scored(kind) for world in worlds)}" for kind in EXECUTIONS]
+    return [
+        "Score 0: as even spacing (`even`). Score 1: the best feedback schedule of a robot that expects no "
+        "change; the schedule knows the future. In brackets 95 % intervals over worlds.",
+        "IQM: mean of the middle half of the scores. Worst tenth: mean of the lowest tenth. Worse: share of "
+        "worlds in which the rule does worse than even spacing.",
+        f"Scored of {len(worlds)} worlds: {', '.join(scored)}. In the others even spacing is less than "
+        f"{LEAST_RANGE} above the floor.",
+    ]
 
 
 def card_scores(card: Card) -> Array:
@@ -86,7 +94,7 @@ def card_tables(card: Card) -> list[Table]:
         ]
         title = f"{card.name} on {SUITE}, {WORDS[kind]}"
         tables.append(Table(title, ("worlds", "n", "IQM", *STATISTICS), rows, name=f"scores-{kind}"))
-    return [*tables[:-1], replace(tables[-1], notes=[*NOTES, _made(card)])]
+    return [*tables[:-1], replace(tables[-1], notes=[*score_notes(), _made(card)])]
 
 
 def regret_table(card: Card) -> Table:

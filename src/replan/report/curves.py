@@ -128,7 +128,7 @@ def certificate_figure(run: Run) -> Figure:
                 axes.plot(budgets, values, line, color=colour, label=label, **hollow)
         axes.set_yscale("log")
         axes.set_xticks(budgets)
-        axes.set_xlabel("budget B (updates, evenly spaced)")
+        axes.set_xlabel("budget B (updates by periodic)")
         axes.set_ylabel("regret (log scale)")
         axes.grid(visible=True, which="major")
         axes.set_title(_title(run))

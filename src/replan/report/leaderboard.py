@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from replan.report.benchmark_tables import (
-    NOTES,
     STATISTICS,
     SUITE,
     card_scores,
@@ -21,6 +18,7 @@ from replan.report.benchmark_tables import (
     estimate,
     known,
     regret_table,
+    score_notes,
     summary,
 )
 from replan.report.page.assemble import assemble, figure_panel
@@ -61,10 +59,12 @@ HINDSIGHT = (
 
 def leaderboard_tables(cards: Sequence[Card]) -> list[Table]:
     """Return all cards best to worst, blind and localised robots apart, and those that know the same."""
-    fair = [card for card in cards if not card.own_world and card.suite.version == VERSION]
+    fair = _fair(cards)
     blind, seeing = _ranked(fair), _ranked(fair, LOCALISED)
     tables = [
-        _blind_ranking(f"{SUITE.capitalize()}, blind robots, best to worst", blind, "leaderboard", NOTES),
+        _blind_ranking(
+            f"{SUITE.capitalize()}, blind robots, best to worst", blind, "leaderboard", score_notes()
+        ),
         _seeing_ranking(seeing, [card for card in blind if LOCALISED not in card.executions]),
     ]
     for words in sorted({known(card) for card in blind}, key=lambda words: (words.count(","), words)):
@@ -84,15 +84,19 @@ def leaderboard_tables(cards: Sequence[Card]) -> list[Table]:
     return [
         *tables,
         floor_table([card for card in blind if _is_totalled(card, BLIND)]),
-        total_table([card for card in seeing if _is_totalled(card, [LOCALISED]) and card.rule != Even.name]),
+        total_table([card for card in seeing if _is_totalled(card, [LOCALISED])]),
     ]
+
+
+def _fair(cards: Sequence[Card]) -> list[Card]:
+    return [card for card in cards if not card.own_world and card.suite.version == VERSION]
 
 
 def _ranked(cards: Sequence[Card], execution: Execution | None = None) -> list[Card]:
     """Return the cards that have a score, best first."""
-    found = {card.name: summary(card, execution=execution) for card in cards}
-    scores = {name: each.iqm.value for name, each in found.items() if each is not None}
-    return sorted((card for card in cards if card.name in scores), key=lambda card: -scores[card.name])
+    found = [(card, summary(card, execution=execution)) for card in cards]
+    scored = [(each.iqm.value, card) for card, each in found if each is not None]
+    return [card for _, card in sorted(scored, key=lambda each: -each[0])]
 
 
 def _blind_ranking(title: str, cards: Sequence[Card], name: str, notes: Sequence[str] = ()) -> Table:
@@ -115,9 +119,9 @@ def _seeing_ranking(cards: Sequence[Card], others: Sequence[Card]) -> Table:
         why = "does not apply" if weighs else "not measured"
         rows.append([TableCell(card.name), known(card), TableCell(why), *[TableCell(MISSING)] * 5])
     notes = [
-        "Even spacing is here `even`, at T/(B+1), 2T/(B+1), ...; `periodic` spends an update at 1 and one at "
-        "T - 1. Tuned parameters were chosen for blind robots.",
-        "Milliseconds are those of a blind robot; of `even`, `gain` and `last-moment` those of one step.",
+        "Even spacing is here at T/(B+1), 2T/(B+1), ..., that of a blind robot at 1, 1 + (T-1)/B, ...; "
+        "`periodic` spends an update at 1 and one at T - 1. Tuned parameters were chosen for blind robots.",
+        "Milliseconds are those of a blind robot; of `gain` and `last-moment` those of one step.",
     ]
     title = f"{SUITE.capitalize()}, robots that see their state, best to worst"
     return Table(title, columns, rows, notes, labels=2, name="leaderboard-localised")
@@ -167,19 +171,23 @@ def total_table(cards: Sequence[Card]) -> Table:
 
 
 def _total_columns(cards: Sequence[Card]) -> list[str]:
-    return ["even", *(card.name for card in cards[:SHOWN_BESIDE_THE_FLOOR]), "best in hindsight"]
+    return ["even", *(card.name for card in _shown(cards)), "best in hindsight"]
+
+
+def _shown(cards: Sequence[Card]) -> list[Card]:
+    return [card for card in cards if card.rule != Even.name][:SHOWN_BESIDE_THE_FLOOR]
 
 
 def _totals(cards: Sequence[Card], group: str, execution: Execution) -> list[float]:
     """Return the worlds of a group, and total regrets: even, first cards, best in hindsight, floor."""
     worlds = suite_worlds("test")
     here = [worlds[i] for i in world_groups(worlds)[group]]
-    regrets = np.array([[card.regrets[world.name, execution] for world in here] for card in cards])
+    hindsight = [min(card.regrets[world.name, execution] for card in cards) for world in here]
     return [
         len(here),
         sum(world.even[execution] for world in here),
-        *regrets[:SHOWN_BESIDE_THE_FLOOR].sum(axis=1).tolist(),
-        float(regrets.min(axis=0).sum()),
+        *(sum(card.regrets[world.name, execution] for world in here) for card in _shown(cards)),
+        sum(hindsight),
         sum(world.floor[execution] for world in here),
     ]
 
@@ -231,7 +239,7 @@ def profile_figure(
             axes.set_xlim(THRESHOLDS[0], THRESHOLDS[-1])
             axes.grid(visible=True)
             if axes.get_legend_handles_labels()[0]:
-                axes.legend()
+                axes.legend(loc="lower left")
         figure.axes[0].set_ylabel("share of worlds that reach it")
         return arrange(figure)
 
@@ -269,9 +277,8 @@ def leaderboard_markdown(cards: Sequence[Card]) -> str:
 def write_leaderboard(cards: Sequence[Card], folder: Path) -> list[Path]:
     """Write leaderboard.md, the profile as PNG and SVG, and report.html; their paths."""
     tables, markdown = leaderboard_tables(cards), leaderboard_markdown(cards)
-    best = next(card for card in cards if card.name == tables[0].cells[0][0].text)
     page = assemble(
-        folder, f"Leaderboard of {SUITE}", result_words(best), tables, [],
+        folder, f"Leaderboard of {SUITE}", result_words(_ranked(_fair(cards))[0]), tables, [],
         panels=[figure_panel(PROFILE, profile_svg(cards), NOTE)],
     )  # fmt: skip
     return [

@@ -21,7 +21,7 @@ WORDS: dict[Execution, str] = {"map": "likeliest cell", "belief": "belief", "loc
 
 Regrets = Mapping[str, Mapping[str, float]]  # setting -> rule -> regret
 
-ADAPTIVE, EVEN, EVEN_IF_SEEN = "regret-guided", "periodic", "even"
+ADAPTIVE, EVEN = "regret-guided", "even"
 NEXT_TO_NOTHING = 0.01  # of the regret of even spacing
 RIVALS = ("best-offset", "drift-threshold")
 
@@ -84,36 +84,35 @@ def headline(
     spending = "With the same number of updates"
     spending = "With at most the same number of updates" if sees else spending
     spending = "With the price of updates added" if priced else spending
-    even = EVEN_IF_SEEN if sees else EVEN
     differing = {name: rules for name, rules in regrets.items() if name not in same}
-    compared = {name: rules for name, rules in differing.items() if rules.get(even, 0) > SAME}
+    compared = {name: rules for name, rules in differing.items() if rules.get(EVEN, 0) > SAME}
     if not compared:
         return _most_wins(differing, priced=priced)
-    ratios = _mean_ratios(compared, compared, even)
-    winner = _least(ratios, even)
+    ratios = _mean_ratios(compared, compared)
+    winner = _least(ratios)
     where = _where(len(compared), len(regrets))
-    if winner == even:
+    if winner == EVEN:
         sentence = f"{spending}, no rule loses less than evenly spaced updates{where}"
     else:
         sentence = (
             f"{spending}, {winner} loses least of {len(ratios)} rules: "
             f"{_change(ratios[winner])} than evenly spaced updates{where}"
         )
-    sentence += _to_the_floor(winner, compared, floors or {}, even)
+    sentence += _to_the_floor(winner, compared, floors or {})
     if ADAPTIVE in ratios and winner != ADAPTIVE:
         sentence += f"; the paper's rule, {ADAPTIVE}, loses {_change(ratios[ADAPTIVE])}"
     if ADAPTIVE in ratios:
         sentence += _rivals(compared)
-    weighing = _mean_ratios(belief or {}, compared, even)
+    weighing = _mean_ratios(belief or {}, compared)
     if weighing:
-        best = _least(weighing, even)
+        best = _least(weighing)
         sentence += f"; weighing all cells it may be in, a robot with {best} loses {_change(weighing[best])}"
     return sentence + "."
 
 
-def _least(ratios: Mapping[str, float], even: str) -> str:
+def _least(ratios: Mapping[str, float]) -> str:
     """Return the rule of the least ratio; of equal ones even spacing, then the first name, in any order."""
-    return min(ratios, key=lambda rule: (round(ratios[rule], 9), rule != even, rule))
+    return min(ratios, key=lambda rule: (round(ratios[rule], 9), rule != EVEN, rule))
 
 
 def _where(compared: int, settings: int) -> str:
@@ -124,12 +123,12 @@ def _where(compared: int, settings: int) -> str:
     return f" on average over {compared}{of} settings"
 
 
-def _mean_ratios(regrets: Regrets, compared: Regrets, even: str) -> dict[str, float]:
-    """Return the mean of regret over that of the rule `even` for rules that ran in every setting compared."""
+def _mean_ratios(regrets: Regrets, compared: Regrets) -> dict[str, float]:
+    """Return the mean of regret over that of `even` for rules that ran in every setting compared."""
     rules = dict.fromkeys(rule for name in compared for rule in regrets.get(name, {}))
     everywhere = [rule for rule in rules if all(rule in regrets.get(name, {}) for name in compared)]
     return {
-        rule: sum(regrets[name][rule] / rules[even] for name, rules in compared.items()) / len(compared)
+        rule: sum(regrets[name][rule] / rules[EVEN] for name, rules in compared.items()) / len(compared)
         for rule in everywhere
     }
 
@@ -138,9 +137,9 @@ def _change(ratio: float) -> str:
     return f"{abs(ratio - 1):.0%} {'less' if ratio <= 1 else 'more'}"
 
 
-def _to_the_floor(rule: str, compared: Regrets, floors: Mapping[str, float], even: str) -> str:
+def _to_the_floor(rule: str, compared: Regrets, floors: Mapping[str, float]) -> str:
     """Return how far the rule is above the floors, unless one of them is next to nothing."""
-    least = {name: NEXT_TO_NOTHING * rules[even] for name, rules in compared.items()}
+    least = {name: NEXT_TO_NOTHING * rules[EVEN] for name, rules in compared.items()}
     above = [compared[name][rule] / floors[name] - 1 for name in least if floors.get(name, 0) > least[name]]
     if len(above) < len(compared):
         return ""

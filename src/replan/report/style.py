@@ -33,7 +33,7 @@ INK = "#222222"
 QUIET = "#6B6B6B"  # what stands beside the main thing
 LINES = "#D9D9D9"
 
-RULE_COLOURS = {"regret-guided": VERMILLION, "lookahead": GREEN, "periodic": BLUE}
+RULE_COLOURS = {"regret-guided": VERMILLION, "lookahead": GREEN, "periodic": BLUE, "even": PURPLE}
 
 _SETTINGS: dict[Any, Any] = {  # matplotlib's rcParams
     "font.family": "sans-serif",

@@ -1,7 +1,8 @@
 """`periodic`, `even` and `best-offset`: updates at equal distances, whatever the drift.
 
 `periodic` is the paper's Per., rounded linspace(1, T-1, B), and `best-offset` its Per.-BO, equation (periodic
-offset). `even` is for robots that see where they are: they learn next to nothing at 1 and at T - 1.
+offset). `even` is what one would do by hand: the last update of `periodic` comes at T - 1, where it is worth
+next to nothing, and to a robot that sees where it is one at 1 is worth nothing either.
 """
 
 from __future__ import annotations
@@ -43,26 +44,31 @@ class Periodic(Rule):
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""
         due = holds_time(periodic_times(context.horizon, context.budget), context)
-        return Decision(due, f"{context.time} is {'' if due else 'not '}one of the evenly spaced times")
+        return Decision(due, f"{context.time} is {'' if due else 'not '}one of the periodic times")
 
 
 @lru_cache(maxsize=64)
-def even_times(horizon: int, budget: int) -> tuple[int, ...]:
-    """Return rint(linspace(0, T, B + 2)[1:-1])."""
-    return tuple(int(t) for t in np.rint(np.linspace(0, horizon, budget + 2)[1:-1]))
+def even_times(horizon: int, budget: int, *, sees: bool = False) -> tuple[int, ...]:
+    """Return 1 + rint(k (T - 1) / B), k = 0..B-1; rint(linspace(0, T, B + 2)[1:-1]) for a robot that sees."""
+    if sees:
+        times = np.rint(np.linspace(0, horizon, budget + 2)[1:-1])
+    else:
+        times = 1 + np.rint(np.arange(budget) * (horizon - 1) / budget)
+    return tuple(int(t) for t in times)
 
 
 @register
 @dataclass(frozen=True)
 class Even(Rule):
-    """B times that split the horizon into equal parts."""
+    """B times that split the horizon into equal parts, the first of a blind robot at 1."""
 
     name = "even"
     needs = frozenset({Need.BUDGET})
 
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""
-        due = holds_time(even_times(context.horizon, context.budget), context)
+        sees = context.execution == "localised"
+        due = holds_time(even_times(context.horizon, context.budget, sees=sees), context)
         return Decision(due, f"{context.time} is {'' if due else 'not '}one of the evenly spaced times")
 
 

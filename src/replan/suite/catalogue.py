@@ -1,22 +1,24 @@
 """The worlds of the suite: drawn ones by family and seed, and the built-in settings as families of their own.
 
-`v2.csv` holds, for every world, which draw of its seed was taken, a hash of its parameters, and the exact
-regret of evenly spaced updates (`even`) and of the best feedback schedule (`floor`) for each execution
-(`replan.suite.table` makes it). Version v1 is the part of it without localised robots and measured worlds, to
-the last digit.
+`v2.csv` holds, for every world, which draw of its seed was taken, a hash of its parameters, and for each
+execution the exact regret of the best feedback schedule (`floor`) and of the schedule by which worlds were
+drawn (`replan.suite.table` makes it). Version v1 is the part of it without localised robots and measured
+worlds, to the last digit. The zero of the score is the card of the rule `even`.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any, Literal
 
 from replan.errors import InputError, did_you_mean
+from replan.evaluation.exact import regret as exact_regret
 from replan.execute.mission import Mission
 from replan.results.measure import canonical
 from replan.schedule.periodic import Even
@@ -100,8 +102,6 @@ class SuiteWorld:
     family: str
     data: Mapping[str, Any] = field(repr=False)
     """The setting as plain data."""
-    even: Mapping[Execution, float]
-    """Exact regret by execution of evenly spaced updates: `periodic`, `even` of a localised robot."""
     floor: Mapping[Execution, float]
     """Exact regret of the best feedback schedule of a robot that expects no change, by execution."""
     since: str = VERSION
@@ -111,6 +111,13 @@ class SuiteWorld:
     def setting(self) -> Setting:
         """The setting."""
         return parse_setting(dict(self.data), where=self.name)
+
+    @cached_property
+    def even(self) -> Mapping[Execution, float]:
+        """Exact regret by execution of the rule `even`: that of its card in the test part, else computed."""
+        if self.part == "test":
+            return _even_regrets()[self.name]
+        return {kind: exact_regret(self.mission(kind), Even()) for kind in EXECUTIONS}
 
     def mission(self, execution: Execution = "map", robot: SuiteRobot | None = None) -> Mission:
         """Return the mission of this world, with another execution or robot."""
@@ -144,7 +151,7 @@ class SuiteWorld:
 
 def suite_executions(rule: Rule) -> tuple[Execution, ...]:
     """Return the executions of the suite to which a rule applies."""
-    if Need.RUNNING_ESTIMATE in rule.needs or isinstance(rule, Even):
+    if Need.RUNNING_ESTIMATE in rule.needs:
         return tuple(kind for kind in EXECUTIONS if kind not in BLIND)
     return BLIND if rule.weighs_the_state else EXECUTIONS
 
@@ -263,10 +270,19 @@ def _world(row: dict[str, str]) -> SuiteWorld:
     data = row_data(row)
     if parameters_hash(data) != row["parameters"]:
         raise InputError(f"suite {VERSION}: the parameters of {row['world']} are not those that were frozen")
-    even: dict[Execution, float] = {kind: float(row[f"even_{kind}"]) for kind in EXECUTIONS}
     floor: dict[Execution, float] = {kind: float(row[f"floor_{kind}"]) for kind in EXECUTIONS}
     part: Part = "test" if row["part"] == "test" else "tune"
-    return SuiteWorld(row["world"], part, row["family"], data, even, floor, family_version(row["family"]))
+    return SuiteWorld(row["world"], part, row["family"], data, floor, family_version(row["family"]))
+
+
+@cache
+def _even_regrets() -> dict[str, dict[Execution, float]]:
+    """Return the regrets on the card of `even` by world and execution."""
+    file = resources.files("replan.suite") / "cards" / "even.json"
+    found: dict[str, dict[Execution, float]] = {}
+    for entry in json.loads(file.read_text(encoding="utf-8"))["worlds"]:
+        found.setdefault(entry["name"], {})[entry["execution"]] = entry["regret"]
+    return found
 
 
 def row_data(row: Mapping[str, Any]) -> Data:

@@ -1,6 +1,6 @@
 """Scores of a rule over worlds, and their aggregates with intervals.
 
-The score of a world and execution is (even - regret) / (even - floor): 0 at evenly spaced updates, 1 at the
+The score of a world and execution is (even - regret) / (even - floor): 0 at the rule `even`, 1 at the
 best feedback schedule of a robot that expects no change. Aggregates follow Agarwal et al., "Deep
 reinforcement learning at the edge of the statistical precipice" (NeurIPS 2021): interquartile mean, median
 and performance profile, with bootstrap intervals. Worlds are resampled, all executions of a world together.

@@ -1,7 +1,8 @@
 """Make the table of the suite: `python -m replan.suite.table FILE.csv`, once for a version.
 
 Values that the table of the package has are kept, so that an earlier version stays as it is. A seed is drawn
-again until even spacing and the floor lie apart for blind robots.
+again until `periodic` and the floor lie apart for blind robots. The columns `even_map` and `even_belief` hold
+`periodic`, which was the zero of the score when the versions were frozen; their hashes depend on it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ DECIMALS = 10
 
 
 def reference_values(data: Mapping[str, Any], executions: Sequence[Execution] = EXECUTIONS) -> Data:
-    """Return `even` and `floor` of a setting by execution, as columns of the table."""
+    """Return the columns of the table that hold regrets of a setting."""
     setting, values = parse_setting(dict(data)), {}
     for execution in executions:
         mission = make_mission(setting, execution=execution)

@@ -28,7 +28,14 @@ from replan.suite.benchmark import (
     set_values,
 )
 from replan.suite.cards import OWN_WORLD, TOLERANCE, Card, Tuning, expected_entries
-from replan.suite.catalogue import FIRST_VERSION, VERSIONS, suite_executions, suite_hash
+from replan.suite.catalogue import (
+    FIRST_VERSION,
+    VERSIONS,
+    SuiteRobot,
+    suite_executions,
+    suite_hash,
+    suite_world,
+)
 from replan.suite.families import require_weather
 
 
@@ -57,7 +64,7 @@ def verify_card(
 
 
 def incomparable(card: Card) -> Iterator[str]:
-    """Yield why a card is not a whole card of a version of the suite."""
+    """Yield why a card is not a whole and possible card of a version of the suite."""
     version = card.suite.version
     if version not in VERSIONS or card.suite.hash != suite_hash(version):
         has = ", ".join(f"{name} {suite_hash(name)[:12]}" for name in VERSIONS)
@@ -69,6 +76,17 @@ def incomparable(card: Card) -> Iterator[str]:
         yield f"the card lacks {lacking[0][0]}, {lacking[0][1]}, and {len(lacking) - 1} more"
     elif len(listed) != len(expected) or not listed:
         yield "the card lists worlds that are not in the test part, or one twice, or none"
+    elif card.robot == SuiteRobot():
+        yield from _below_the_floor(card)
+
+
+def _below_the_floor(card: Card) -> Iterator[str]:
+    """Yield the first regret below the least that any rule of the paper's robot can have."""
+    for (name, execution), regret in card.regrets.items():
+        floor = suite_world(name).floor[execution]
+        if regret < floor - TOLERANCE:
+            yield f"{name}, {execution}: the card says {regret:.8f}, no rule has less than {floor:.8f}"
+            return
 
 
 def _untrue_source(card: Card) -> Iterator[str]:

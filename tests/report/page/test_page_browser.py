@@ -230,7 +230,7 @@ def test_one_legend_names_every_curve(opened, report):
     page.wait_for_selector("#budgets .main-svg")
     named = page.locator("#curves > span").all_inner_texts()
     assert [words.split(" ", 1)[1].removeprefix("evenly spaced ").strip("()") for words in named] == [
-        "periodic", "regret-guided", "lookahead", "best possible",
+        "even", "regret-guided", "lookahead", "best possible",
     ]  # fmt: skip
 
 
@@ -330,7 +330,7 @@ def test_names_and_titles_are_shown_as_they_are(opened, tmp_path, run, rule):
 
 
 def test_a_run_without_settings_is_tables_alone(opened, tmp_path):
-    records = [record("mine", "lookahead", 0.25), record("mine", regret=None, sampled_regret=0.5)]
+    records = [record("mine", "lookahead", 0.25), record("mine", "even", regret=None, sampled_regret=0.5)]
     path = write_page(Run("run", records, {}), tmp_path / "new")
     shown = opened(path)
     assert "lookahead loses least of 2 rules: 50% less" in shown.page.locator("#sentence").text_content()

@@ -24,7 +24,7 @@ from replan.report.reports import paper_regrets, paper_rules
 from replan.report.world_drawing import CELL, GridDrawing
 from replan.results.table import note_html
 from replan.schedule.lookahead import Lookahead
-from replan.schedule.periodic import Periodic
+from replan.schedule.periodic import Even, Periodic
 from replan.schedule.rule import Decision, Rule
 from replan.skip.propagation import Execution
 from replan.suite.catalogue import suite_worlds
@@ -72,7 +72,7 @@ def test_views_hold_what_the_library_computes(small):
     for budget in (1, 3, 8):
         spending = replace(mission, spending=Spending.exactly(budget))
         curves = {name: curve[budget - 1] for name, curve in view["budgets"]["curves"].items()}
-        assert curves["periodic"] == pytest.approx(regret(spending, Periodic()), rel=1e-4)
+        assert curves["even"] == pytest.approx(regret(spending, Even()), rel=1e-4)
         assert curves["best possible"] == pytest.approx(optimum(spending).feedback_regret, rel=1e-4)
     for part in view["parts"]:
         whole = regret(mission, rules[part["rule"]])
@@ -169,9 +169,9 @@ def test_code_in_notes_is_marked_as_such():
 
 def test_the_sentence_is_true_for_its_figures():
     regrets = {
-        "a": {"regret-guided": 0.5, "periodic": 1.0, "best-offset": 0.6, "drift-threshold": 0.5},
-        "b": {"regret-guided": 0.9, "periodic": 1.0, "best-offset": 1.0, "drift-threshold": 1.0},
-        "c": {"regret-guided": 1.1, "periodic": 1.0, "best-offset": 1.2, "drift-threshold": 1.3},
+        "a": {"regret-guided": 0.5, "even": 1.0, "best-offset": 0.6, "drift-threshold": 0.5},
+        "b": {"regret-guided": 0.9, "even": 1.0, "best-offset": 1.0, "drift-threshold": 1.0},
+        "c": {"regret-guided": 1.1, "even": 1.0, "best-offset": 1.2, "drift-threshold": 1.3},
     }
     floors = dict.fromkeys(regrets, 0.5)
     said = headline(regrets, floors=floors)
@@ -203,15 +203,15 @@ def test_settings_in_which_replanning_makes_no_difference_are_not_compared():
 
 
 def test_a_rule_that_ran_on_some_settings_only_is_not_the_winner():
-    regrets = {"a": {"periodic": 1.0, "mine": 0.1}, "b": {"periodic": 1.0, "other": 0.9}}
+    regrets = {"a": {"even": 1.0, "mine": 0.1}, "b": {"even": 1.0, "other": 0.9}}
     assert "no rule loses less than evenly spaced" in headline(regrets)
 
 
-@pytest.mark.parametrize("names", list(permutations(["periodic", "mine", "mine, trend"])))
+@pytest.mark.parametrize("names", list(permutations(["even", "mine", "mine, trend"])))
 def test_of_rules_that_lose_the_same_the_order_names_none(names):
-    less = {"periodic": 1.0, "mine": 0.5 + 1e-12, "mine, trend": 0.5}
+    less = {"even": 1.0, "mine": 0.5 + 1e-12, "mine, trend": 0.5}
     assert "updates, mine loses least" in headline({"a": {name: less[name] for name in names}})
-    same, mine = {"a": dict.fromkeys(names, 1.0)}, [name for name in names if name != "periodic"]
+    same, mine = {"a": dict.fromkeys(names, 1.0)}, [name for name in names if name != "even"]
     belief = {"a": dict.fromkeys(mine, 0.5)}
     said = headline(same, belief=belief)
     assert "no rule loses less" in said and "a robot with mine loses 50% less" in said
@@ -219,7 +219,7 @@ def test_of_rules_that_lose_the_same_the_order_names_none(names):
 
 
 def test_only_rivals_that_ran_are_named():
-    rules = {"periodic": 1.0, "regret-guided": 0.8, "lookahead": 0.5}
+    rules = {"even": 1.0, "regret-guided": 0.8, "lookahead": 0.5}
     for rival, lost in (("best-offset", 0.9), ("drift-threshold", 0.7)):
         said = headline({"a": {**rules, rival: lost}})
         other = {"best-offset": "drift-threshold", "drift-threshold": "best-offset"}[rival]
@@ -227,7 +227,7 @@ def test_only_rivals_that_ran_are_named():
 
 
 def test_settings_without_even_spacing_are_not_said_to_be_compared():
-    regrets = {"a": {"periodic": 1.0, "mine": 0.2}, "b": {"mine": 0.1}, "c": {"mine": 0.3}}
+    regrets = {"a": {"even": 1.0, "mine": 0.2}, "b": {"mine": 0.1}, "c": {"mine": 0.3}}
     assert headline(regrets) == (
         "With the same number of updates, mine loses least of 2 rules: 80% less than evenly spaced updates "
         "in 1 of 3 settings."
@@ -238,8 +238,8 @@ def test_settings_without_even_spacing_are_not_said_to_be_compared():
 @pytest.mark.parametrize(
     ("regrets", "words"),
     [
-        ({"a": {"regret-guided": 1.2, "periodic": 1.0}}, "regret-guided, loses 20% more"),
-        ({"a": {"regret-guided": 0.8, "periodic": 1.0, "best-offset": 0.9}}, "no tuned rival"),
+        ({"a": {"regret-guided": 1.2, "even": 1.0}}, "regret-guided, loses 20% more"),
+        ({"a": {"regret-guided": 0.8, "even": 1.0, "best-offset": 0.9}}, "no tuned rival"),
         ({"a": {"fixed": 1.0, "random": 2.0}, "b": {"fixed": 1.0}}, "any, in 2 of 2 settings."),
         ({}, "No regret was measured"),
     ],

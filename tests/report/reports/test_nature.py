@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.worlds.field_files import currents
 
-from replan import Lookahead, Periodic, evaluate, load_setting, make_mission, optimum
+from replan import Lookahead, evaluate, load_setting, make_mission, optimum
 from replan.cli import run as command
 from replan.report.reports.nature import (
     forecasts_tables,
@@ -15,6 +15,7 @@ from replan.report.reports.nature import (
     totals,
     worse_table,
 )
+from replan.schedule.periodic import Even
 from replan.study.cells import _digest, entries
 from replan.study.definition import load_study, parse_study
 from study_runs import computed
@@ -39,7 +40,7 @@ def measured(tmp_path):
     (tmp_path / "wind.csv").write_text(TABLE)
     base = WIND | {"file": str(tmp_path / "wind.csv")}
     vary = {"budget": [2, 4], "start_time": ["2020-05-01", "2020-05-01T03:00"]}
-    blind = {"rules": ["periodic", "lookahead"], "executions": ["belief"], "measure": ["exact", "optimum"]}
+    blind = {"rules": ["even", "lookahead"], "executions": ["belief"], "measure": ["exact", "optimum"]}
     seeing = {"rules": ["even", "last-moment"], "executions": ["localised"]}
     settings = [{"name": "breeze", "base": base, "vary": vary}]
     return base, computed({"settings": settings, "blocks": [blind, seeing]}, tmp_path / "run")
@@ -47,30 +48,30 @@ def measured(tmp_path):
 
 def test_totals_are_sums_over_missions_and_scores_lie_between_even_spacing_and_the_best(measured, tmp_path):
     base, run = measured
-    expected = {"periodic": 0.0, "lookahead": 0.0, "best possible": 0.0}
+    expected = {"even": 0.0, "lookahead": 0.0, "best possible": 0.0}
     for start_time in ("2020-05-01", "2020-05-01T03:00"):
         lines = [f"{key} = {json.dumps(value)}" for key, value in (base | {"start_time": start_time}).items()]
         (tmp_path / "one.toml").write_text("\n".join(lines))
         mission = make_mission(load_setting(tmp_path / "one.toml"), execution="belief")
-        expected["periodic"] += evaluate(mission, Periodic()).regret
+        expected["even"] += evaluate(mission, Even()).regret
         expected["lookahead"] += evaluate(mission, Lookahead()).regret
         expected["best possible"] += optimum(mission).feedback_regret
     found = totals(run)
     for rule, value in expected.items():
         assert found["belief", "frozen", rule, 2] == pytest.approx(value)
-    even, best = expected["periodic"], expected["best possible"]
+    even, best = expected["even"], expected["best possible"]
     assert score(found, "belief", "frozen", "lookahead", 2) == pytest.approx(
         (even - expected["lookahead"]) / (even - best)
     )
     table, saved = nature_tables(run)
     assert "Total exact regret of 2 missions" in table.notes[0]
-    assert ("belief", "frozen", "periodic") in [row[:3] for row in table.rows]
+    assert ("belief", "frozen", "even") in [row[:3] for row in table.rows]
     assert {row[:2] for row in saved.rows} == {("belief", "lookahead"), ("localised", "last-moment")}
 
 
 def test_saved_updates_is_the_smallest_budget_that_suffices():
     even, rule = {2: 5.0, 4: 3.0, 8: 1.0}, {2: 3.5, 4: 3.0, 8: 2.0}
-    found = {("belief", "frozen", "periodic", budget): value for budget, value in even.items()}
+    found = {("belief", "frozen", "even", budget): value for budget, value in even.items()}
     found |= {("belief", "frozen", "lookahead", budget): value for budget, value in rule.items()}
     assert saved_updates(found, "belief", "lookahead") == [(2, 2), (4, 4)]
     found["belief", "frozen", "lookahead", 2] = 3.0
@@ -84,17 +85,17 @@ def test_forecasts_stand_side_by_side(tmp_path):
     there = {"kind": "given", "world": {"file": str(tmp_path / "calm.csv")}}
     vary = {"start_time": ["2020-05-01", "2020-05-01T03:00"]}
     settings = [{"name": "breeze", "base": base, "vary": vary}]
-    common = {"settings": settings, "executions": ["belief"], "rules": ["periodic", "lookahead"]}
+    common = {"settings": settings, "executions": ["belief"], "rules": ["even", "lookahead"]}
     frozen = {"measure": ["exact", "optimum"], "forecasts": ["frozen"]}
     run = computed(common | {"blocks": [frozen, {"forecasts": [there, "given"]}]}, tmp_path / "run")
     shown, worse = forecasts_tables(run)
     rows = {row[:3]: row[3] for row in shown.rows}
-    assert "(" not in rows["belief", "frozen", "periodic"]
-    assert "(" in rows["belief", "given", "periodic"], "even spacing on another forecast has a score"
+    assert "(" not in rows["belief", "frozen", "even"]
+    assert "(" in rows["belief", "given", "even"], "even spacing on another forecast has a score"
     assert len(rows) == 7 and len(worse.rows) == 5
     even, other = {}, {}
     for each in run.records:
-        if (each["forecast"], each["rule"]) == ("frozen", "periodic"):
+        if (each["forecast"], each["rule"]) == ("frozen", "even"):
             even[each["setting"]] = each["exact_regret"]
         if each["forecast"].startswith("given, file") and each["rule"] == "lookahead":
             other[each["setting"]] = each["exact_regret"]

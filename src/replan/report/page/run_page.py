@@ -32,7 +32,7 @@ DRAWINGS = 96  # rules of all settings together, at most
 SHOWN_FIRST = "two-burst"  # among the settings
 TITLES = {"study": "Results of a study", "compare": "Rules compared"}
 """Titles of runs whose name says too little."""
-IN_BELIEF = ("regret-guided", "periodic", "lookahead")  # rules whose causes are also shown for belief
+IN_BELIEF = ("regret-guided", "periodic", "even", "lookahead")  # rules whose causes are also shown for belief
 Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
 Drawing = tuple[str, Setting, Mapping[str, Shown], KnownResults]
 

@@ -17,7 +17,7 @@ from replan.execute.mission import Mission
 from replan.model.world import World
 from replan.planning.backward_induction import Oracle, oracle
 from replan.report.world_drawing import CELL, GridDrawing, legend_html
-from replan.schedule.periodic import Even, Periodic
+from replan.schedule.periodic import Even
 from replan.schedule.rule import Decision, Rule
 from replan.schedule.spending import Spending
 from replan.skip.propagation import Execution
@@ -145,8 +145,7 @@ def _budgets(
     mission = _acting(mission, execution)
     largest = min(max(LARGEST_BUDGET, mission.spending.limit or 0), mission.spending.room(mission.horizon))
     budgets = range(1, largest + 1)
-    evenly: Rule = Even() if mission.robot.sees else Periodic()
-    compared = {evenly.name: evenly}
+    compared: dict[str, Rule] = {Even.name: Even()}
     compared |= {
         label: each.rule
         for label, each in shown.items()

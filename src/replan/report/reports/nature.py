@@ -10,10 +10,9 @@ from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.pivot import group
 from replan.results.run import Run
 from replan.results.table import Table, number
+from replan.schedule.periodic import Even
 
-EVEN = {"map": "periodic", "belief": "periodic", "localised": "even"}
-"""The rule of even spacing by execution."""
-_ENDS = {execution: {("frozen", rule) for rule in (even, BEST_POSSIBLE)} for execution, even in EVEN.items()}
+ENDS = {("frozen", Even.name), ("frozen", BEST_POSSIBLE)}
 """Forecast and rule of scores 0 and 1."""
 WINDS = "12 x 12 cells of 30 km, airspeed 6 m/s, 30 hours."
 EQUAL = 1e-9
@@ -35,7 +34,7 @@ def _missions(run: Run) -> dict[tuple[Any, ...], list[Record]]:
 
 def score(found: Totals, execution: str, forecast: str, rule: str, budget: int) -> float | None:
     """Return (even - regret) / (even - floor) of totals; the floor is that of the `frozen` robot."""
-    even = found.get((execution, "frozen", EVEN[execution], budget))
+    even = found.get((execution, "frozen", Even.name, budget))
     floor = found.get((execution, "frozen", BEST_POSSIBLE, budget))
     if even is None or floor is None or even - floor < 1e-9:
         return None
@@ -52,7 +51,7 @@ def totals_table(run: Run, title: str, about: str) -> Table:
         for budget in budgets:
             value = found.get((execution, forecast, rule, budget))
             shown = number(value, ".2f").text
-            if value is not None and (forecast, rule) not in _ENDS[execution]:
+            if value is not None and (forecast, rule) not in ENDS:
                 marks = score(found, execution, forecast, rule, budget)
                 shown += "" if marks is None else f" ({marks:.2f})"
             cells.append(shown)
@@ -65,8 +64,7 @@ def totals_table(run: Run, title: str, about: str) -> Table:
         rows=rows,
         notes=(
             f"Total exact regret of {missions} missions, every rule with its defaults, ties {run.ties}. In "
-            "brackets the score: 0 is even spacing (periodic, or even for robots that see), 1 the best "
-            f"possible with that budget. {about}",
+            f"brackets the score: 0 is even spacing, 1 the best possible with that budget. {about}",
         ),
     )
 
@@ -76,7 +74,7 @@ def saved_updates(found: Totals, execution: str, rule: str) -> list[tuple[int, i
     budgets: Sequence[int] = sorted({key[3] for key in found if key[:3] == (execution, "frozen", rule)})
     pairs = []
     for budget in budgets:
-        even = found.get((execution, "frozen", EVEN[execution], budget))
+        even = found.get((execution, "frozen", Even.name, budget))
         enough = [
             each for each in budgets if even is not None and found[execution, "frozen", rule, each] <= even
         ]
@@ -88,7 +86,7 @@ def saved_updates(found: Totals, execution: str, rule: str) -> list[tuple[int, i
 def saved_table(run: Run) -> Table:
     """Return how many updates a rule needs for the regret of even spacing."""
     found = totals(run)
-    rules = dict.fromkeys((key[0], key[2]) for key in found if key[2] not in (*EVEN.values(), BEST_POSSIBLE))
+    rules = dict.fromkeys((key[0], key[2]) for key in found if key[2] not in (Even.name, BEST_POSSIBLE))
     pairs = {key: dict(saved_updates(found, *key)) for key in rules}
     budgets = sorted({key[3] for key in found})
     return Table(
@@ -127,11 +125,11 @@ def worse_table(run: Run) -> Table:
     budgets = sorted({key[3] for key in found})
     rows = []
     for execution, forecast, rule in dict.fromkeys(key[:3] for key in found):
-        if (forecast, rule) in _ENDS[execution]:
+        if (forecast, rule) in ENDS:
             continue
         cells = []
         for budget in budgets:
-            even = found[execution, "frozen", EVEN[execution], budget]
+            even = found[execution, "frozen", Even.name, budget]
             own = found.get((execution, forecast, rule, budget))
             cells.append("" if own is None else str(sum(own[each] > even[each] + EQUAL for each in own)))
         rows.append((execution, forecast, rule, *cells))

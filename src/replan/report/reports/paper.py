@@ -19,15 +19,14 @@ from replan.study.protocol import VALIDATION_SEEDS, bootstrap_interval
 ADAPTIVE = "regret-guided"
 RIVALS = ("best-offset", "drift-threshold")
 OBLIVIOUS = ("periodic", "random", "front-loaded", "back-loaded")
-PAST = "lookahead"
-"""The study with which Table 1 ends, and the rule that it adds."""
 SECOND_TIES = "last"
 """The tie rule of the second row of exact figures; that of the study is `first`."""
 PAST_NOTE = (
     "exact: acting between updates by the likeliest cell, as in the paper (propagated MAP). ties last: the "
     "same where ties are `last`, hyper-parameters chosen anew on the same seeds. belief: exact "
     "too, acting on all cells that the robot may be in. best possible: the least regret that any rule can "
-    "have with the budget and this way of acting."
+    "have with the budget and this way of acting. even: updates at 1 + k (T - 1) / B, rounded; the paper's "
+    "periodic puts its last one at T - 1."
 )
 
 
@@ -40,12 +39,14 @@ def by_rule(run: Run) -> Pivot:
 def table_1(run: Run) -> Table:
     """Return regret: the paper's figure, ours sampled with its interval, ours exact.
 
-    The study `lookahead` adds the columns `lookahead` and `best possible`, the rows `ties last` and `belief`.
+    The study `lookahead` adds the columns `even`, `lookahead` and `best possible`, the rows `ties last` and
+    `belief`.
     """
     records = [] if run.beside is None else run.beside.records
     second = {f"{name} ties={SECOND_TIES}": name for name in run.settings}
     past = [record for record in records if record["setting"] in run.settings]
-    columns = [*run.rules, *([PAST, BEST_POSSIBLE] if past else [])]
+    added = dict.fromkeys(each["rule"] for each in past if each["rule"] not in (*run.rules, BEST_POSSIBLE))
+    columns = [*run.rules, *added, *([BEST_POSSIBLE] if past else [])]
     own = {(record["setting"], record["rule"], record["execution"]) for record in run.records}
     more = [each for each in past if (each["setting"], each["rule"], each["execution"]) not in own]
     exact = pivot([*run.records, *more], ["setting", "execution"], "rule", "exact_regret")
@@ -69,7 +70,7 @@ def table_1(run: Run) -> Table:
                 rows.append(("", label, *_exact_row(found, row, columns)))
     return Table(
         title="Table 1: regret of nine update rules"
-        + (", look-ahead and the best possible" if past else ", propagated-MAP execution"),
+        + (", even spacing, look-ahead and the best possible" if past else ", propagated-MAP execution"),
         columns=("setting (n/T/H/B)", "", *columns),
         labels=2,
         rows=rows,

@@ -112,8 +112,7 @@ function drawTimeline(setting, chosen) {
 }
 
 // Colour, symbol and dashes of a rule wherever it is a curve.
-const LOOKS = { lookahead: ["ahead", "star", "solid"], periodic: ["evenly", "circle", "solid"],
-  even: ["evenly", "circle", "solid"],
+const LOOKS = { lookahead: ["ahead", "star", "solid"], even: ["evenly", "circle", "solid"],
   "best possible": ["quiet", "square", "dot"] };
 const look = (name) => LOOKS[name] || ["guided", "diamond", "dash"];
 
@@ -131,7 +130,7 @@ function curvesLegend(names) {
     sign.textContent = SIGNS[symbol];
     sign.className = "curve " + dash;
     sign.style.color = `var(--${colour})`;
-    item.append(sign, " " + (["periodic", "even"].includes(name) ? `evenly spaced (${name})` : name));
+    item.append(sign, " " + (name === "even" ? "evenly spaced (even)" : name));
     return item;
   }));
 }
