@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -52,7 +53,7 @@ def test_what_is_said_of_a_step(scenes):
     assert (
         "REPLANS" in said
         and f"the current plan, made at t = {t}," in said
-        and f"next update is at {t}" in said
+        and re.search(rf"planned at 1: expected loss [\d.]+ at {t}, against", said)
     )
     believed = " / ".join(blind.facts(t - 1))
     assert (
