@@ -65,8 +65,8 @@ class CertificateAnswer(CommandAnswer):
         certificate, bound = self.certificate, self.bound
         lines = [
             f"regret          {self.regret:z.4f}: {scale_words(self.regret, self.scale)}",
-            f"certificate     {certificate.value:z.4f}: in every world that meets the assumptions below, "
-            f"these update times lose at most this (known {certificate.when})",
+            f"certificate     {certificate.value:z.4f}: in any world that meets the assumptions below, "
+            f"these times lose no more ({certificate.when})",
             f"paper's bound   {bound.total:.4g}" if bound.m else f"paper's bound   none: {bound.says}",
         ]
         if self.verbose:
