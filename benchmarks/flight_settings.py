@@ -17,12 +17,13 @@ from replan.report.reports import reference
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight, calibrate
 from replan.robots.crazyflie.flight import FlightOutcome, fly, outcome
 from replan.robots.crazyflie.flights import BATCH_UNIT
-from replan.robots.crazyflie.layouts import FIRST_VALIDATION_LAYOUT, Density, layout, make_wind
+from replan.robots.crazyflie.layouts import Density, layout, make_wind
 from replan.robots.crazyflie.physics import Physics
 from replan.robots.crazyflie.world import COLLISION_COST, Calibration, crazyflie_mission
 from replan.schedule.registry import make_rule
+from replan.study.definition import LAYOUTS_AT_MOST
 
-FIRST_LAYOUT = FIRST_VALIDATION_LAYOUT + 1_000  # beyond those on which thresholds are chosen
+FIRST_LAYOUT = LAYOUTS_AT_MOST + 1_000  # beyond those on which thresholds are chosen
 LAYOUTS = 32
 DENSITIES: tuple[Density, ...] = ("sparse", "dense")
 SCHEDULES = ("periodic", "front-loaded", "back-loaded")

@@ -21,7 +21,6 @@ PACKAGES = (
     "replan.study",
     "replan.environments",
     "replan.robots",
-    "replan.robots.crazyflie",
 )
 CHECKS = {
     "GL08",  # no docstring

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replan import make_rule
-from replan.robots.crazyflie import FlightScene, Job, fly_one
+from replan.robots import FlightScene, Job, fly_one
 
 
 def main() -> None:

@@ -47,7 +47,7 @@ LONGEST = [
     "certificates/test_moving_grids.py",
     "certificates/test_parameter_range.py",
     "worlds/test_terrain.py",
-    "robots/crazyflie/test_flight_report.py",
+    "report/reports/test_drones.py",
     "test_wheel.py",
     "report/test_figures.py",
     "suite/test_verify.py",

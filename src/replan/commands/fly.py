@@ -14,14 +14,14 @@ from replan.errors import InputError
 from replan.model.slip import ACTIONS
 from replan.robots.crazyflie import crazyflow_flight
 from replan.robots.crazyflie.flight import FlightStopped, Flown
-from replan.robots.crazyflie.flight_report import flight_figure, write_flight_log
-from replan.robots.crazyflie.flights import FlightScene, Job, Track, choose_rule, fly_one, track
+from replan.robots.crazyflie.flight_report import draw_flights, write_flight_log
+from replan.robots.crazyflie.flights import FlightScene, Job, Track, fly_one, track
 from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import Density, layout
 from replan.robots.logs.mcap_log import mcap_writer
 from replan.schedule.registry import parse_parameters
 from replan.skip.latency import Meanwhile
-from replan.study.rule_source import RuleSource, find_rule
+from replan.study.rule_source import find_rule
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class FlightAnswer(CommandAnswer):
     def write(self) -> None:
         """Write picture and log unless nothing was flown."""
         if self.has_flown:
-            flight_figure([self.track], path=self.picture)
+            draw_flights([self.track], path=self.picture)
             if self.log is not None:
                 write_flight_log(self.log, self.flown, layout(self.track.density, self.track.number))
 
@@ -126,7 +126,7 @@ def fly(
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.parent} to write {path.name} to")
     source = find_rule(rule)
-    chosen = _chosen(source, parse_parameters(assignments or []), density, execution)
+    chosen = source.make(**parse_parameters(assignments or []))
     scene = FlightScene(
         density, number, execution, seed, cuts, update_steps=update_steps, meanwhile=meanwhile
     )  # pyright: ignore[reportArgumentType]
@@ -148,14 +148,6 @@ def calibrate(
     """Measure in simulated flights how wind turns into drift of the believed position."""
     crazyflow_flight.calibrate().write(out)
     return PlainAnswer({"out": str(out)}, [f"calibration in {out}"])
-
-
-def _chosen(source: RuleSource, given: dict[str, Any], density: str, execution: str):
-    """Return the rule with the given parameters, or if it is registered with those that layouts choose."""
-    made = source.make(**given)
-    if given or source.text is not None:
-        return made
-    return choose_rule(source.name, density, execution)  # pyright: ignore[reportArgumentType]
 
 
 def _progress(t: int, flight, agents) -> None:

@@ -20,10 +20,10 @@ from replan.errors import InputError, did_you_mean
 from replan.report.page.run_page import drawings, sentence, write_page
 from replan.report.page.setting_view import setting_view
 from replan.report.reports import Tables, write_reproduction
+from replan.report.reports.drones import table_3
 from replan.results.run import Run, read_run
 from replan.results.store import FILE
 from replan.results.table import Table
-from replan.robots.crazyflie.flight_report import table_3
 from replan.study import definition
 from replan.study.definition import Study
 from replan.study.engine import Engine

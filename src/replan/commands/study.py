@@ -18,12 +18,12 @@ from replan.commands.reproduce import computed_run, output_folder
 from replan.errors import InputError
 from replan.report.curves import write_study_figures
 from replan.report.page.run_page import write_page
+from replan.report.reports.drones import table_3
 from replan.report.study_tables import regret_tables, write_study_tables
 from replan.results.key import BEST_POSSIBLE, Record, Variant
 from replan.results.pivot import group
 from replan.results.run import Run, read_run
 from replan.results.store import Store
-from replan.robots.crazyflie.flight_report import table_3
 from replan.schedule.periodic import Even
 from replan.study import definition
 from replan.study.rule_source import find_rule

@@ -44,7 +44,7 @@ FILES = {"package": "replan.study", "folder": "studies"}
 
 
 def _known_measure(name: str) -> str:
-    """Return the name of a measure; flights are known if `replan.robots.crazyflie.flights` is imported."""
+    """Return the name of a measure; flights are known if `replan.report.reports.drones` is imported."""
     if name not in Measure.named:
         raise ValueError(f"must be one of {', '.join(sorted(Measure.named))}")
     return name

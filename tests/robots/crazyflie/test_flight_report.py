@@ -1,29 +1,20 @@
-"""Table 3 on a few flights: the protocol, the figures of the paper, and what is written of it."""
+"""What is written of a flight."""
 
 import json
-import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from replan.evaluation.exact import regret
 from replan.execute.agent import Agent
 from replan.model.slip import MOVES
-from replan.report.reports import reference
-from replan.results.measure import Measure
 from replan.robots.crazyflie.flight import FlightLog, fly
-from replan.robots.crazyflie.flight_report import drawn_tracks, flight_figure, table_3, write_flight_log
+from replan.robots.crazyflie.flight_report import write_flight_log
 from replan.robots.crazyflie.flights import (
-    VALIDATION_LAYOUTS,
-    Flights,
     FlightScene,
     Job,
-    choose_rule,
     track,
 )
 from replan.robots.crazyflie.layouts import (
-    FIRST_VALIDATION_LAYOUT,
     START,
     cells_at,
     centres,
@@ -32,81 +23,7 @@ from replan.robots.crazyflie.layouts import (
     state_of,
 )
 from replan.robots.crazyflie.world import crazyflie_mission
-from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import Periodic
-from replan.study.candidates import candidates
-from study_runs import computed
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """Two layouts of two densities, two rules; the batch is not filled up with other drones."""
-    study = {
-        "densities": ["none", "dense"],
-        "layouts": 2,
-        "rules": ["regret-guided", "front-loaded"],
-        "measure": ["flight"],
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(Measure.named, "flight", FewDrones)
-        return computed(study, tmp_path_factory.mktemp("table3"))
-
-
-class FewDrones(Flights):
-    """Flights in batches that are not filled up."""
-
-    batch_unit = 8
-
-
-def test_every_rule_flies_every_layout(run):
-    assert [(record["setting"], record["rule"]) for record in run.records] == [
-        ("none obstacles", "regret-guided"),
-        ("none obstacles", "front-loaded"),
-        ("dense obstacles", "regret-guided"),
-        ("dense obstacles", "front-loaded"),
-    ]
-    assert all(len(record["flights"]) == 2 for record in run.records)
-    assert run.records[0]["parameters"]["score"] == "gap+drift"
-
-
-def test_the_table_shows_means_with_intervals_beside_the_papers(run):
-    none, dense = table_3(run)
-    printed = {(row["density"], row["rule"]): row["cost"] for row in reference("paper-table3")}
-    assert "no obstacles" in none.title and "dense" in dense.title
-    assert none.rows[0][:2] == ("regret-guided", "map") and none.rows[0][3] == "0.93"
-    for row, record in zip((*none.rows, *dense.rows), run.records, strict=True):
-        costs = [flight["cost"] for flight in record["flights"]]
-        mean, low, high = (float(part) for part in re.findall(r"[\d.]+", row[6]))
-        assert mean == pytest.approx(np.mean(costs), abs=0.01)
-        assert min(costs) - 0.01 <= low <= mean <= high <= max(costs) + 0.01
-        assert row[7] == printed[run.data[record["setting"]]["density"], record["rule"]]
-    assert none.rows[0][8].startswith("+0.00")
-    assert "cannot be told from 0" in none.notes[1]
-    assert "| front-loaded | map |" in dense.markdown()
-
-
-def test_a_run_without_flights_has_no_table_of_them(run):
-    assert table_3(replace(run, records=[{**record, "flights": None} for record in run.records])) == []
-
-
-def test_the_figure_has_a_panel_for_each_density(run, tmp_path):
-    figure = flight_figure(drawn_tracks(run), path=tmp_path / "flights.png")
-    assert [axes.get_title() for axes in figure.axes] == ["none, layout 1", "dense, layout 1"]
-    for axes in figure.axes:
-        assert "update" in axes.get_legend_handles_labels()[1]
-        assert len({label for label in axes.get_legend_handles_labels()[1] if "map" in label}) == 2
-    assert (tmp_path / "flights.png").stat().st_size > 10_000
-
-
-def test_thresholds_are_chosen_on_validation_layouts_alone():
-    chosen = choose_rule("best-offset", "sparse")
-    numbers = range(FIRST_VALIDATION_LAYOUT, FIRST_VALIDATION_LAYOUT + VALIDATION_LAYOUTS)
-    missions = [crazyflie_mission(layout("sparse", k), make_wind("sparse", k)) for k in numbers]
-
-    def total(rule):
-        return sum(regret(mission, FixedTimes(rule.times(60, 6))) for mission in missions)
-
-    assert total(chosen) == pytest.approx(min(map(total, candidates("best-offset", missions[0]))))
 
 
 class Teleport:

@@ -20,7 +20,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -41,7 +41,6 @@ from replan.robots.crazyflie.layouts import (
 
 log = logging.getLogger(__name__)
 
-COLLISION_LENGTH = 11.0  # m, kappa: what one collision adds to the length flown
 STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 Locate = Callable[[Array], Indices]
 OnMove = Callable[[int, "Flight", Sequence[Agent]], None]  # called after every move with its number
@@ -232,6 +231,8 @@ class FlightOutcome:
     """Whether a pole was touched."""
     moves: int
     """Moves until the goal, the touch or the horizon."""
+    collision_length: ClassVar[float] = 11.0
+    """Length in m that a collision adds to the cost, kappa."""
 
 
 def outcome(layout: Layout, log: FlightLog, drone: int = 0) -> FlightOutcome:
@@ -253,7 +254,7 @@ def outcome(layout: Layout, log: FlightLog, drone: int = 0) -> FlightOutcome:
     collisions = int(inside[0]) + int((inside[1:] & ~inside[:-1]).sum())
     corners = path[[0, *move_ends[move_ends < end], end]]
     length = float(np.linalg.norm(np.diff(corners, axis=0), axis=1).sum())
-    cost = (length + COLLISION_LENGTH * collisions) / layout.reference_length
+    cost = (length + FlightOutcome.collision_length * collisions) / layout.reference_length
     return FlightOutcome(
         goal < touch and goal <= last, collisions, length, cost, touch <= end, int(moves[end]) + 1
     )

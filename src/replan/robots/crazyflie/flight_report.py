@@ -1,25 +1,16 @@
-"""Records of flights: an MCAP file that Foxglove opens, and Table 3 with its figure.
+"""Records of flights: an MCAP file that Foxglove opens, and a figure of the ways flown.
 
-The file has poses, setpoints, poles, and updates with their reasons; the table has success, collisions and
-cost beside the paper's; the figure has the ways flown.
+The file has poses, setpoints, poles, and updates with their reasons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from replan.model.kernel import Array
-from replan.report.reports import REPORTS, reference, table_of
-from replan.results.key import Record, RecordKey
-from replan.results.pivot import group
-from replan.results.run import Run
-from replan.results.table import Table
-from replan.robots.crazyflie.flight import FlightOutcome, Flown
+from replan.robots.crazyflie.flight import Flown
 from replan.robots.crazyflie.flights import Track
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,
@@ -46,13 +37,15 @@ from replan.robots.logs.mcap_log import (
     stamp,
 )
 from replan.schedule.rule import Decision
-from replan.study.protocol import bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 POLE_HEIGHT = 1.0  # m
+
+DRAWN = (("regret-guided", "map"), ("periodic", "map"), ("lookahead", "map"), ("lookahead", "belief"))
+SIDE = GRID * CELL_SIZE
 
 Message = tuple[float, str, dict[str, Any]]  # seconds, topic, message
 
@@ -108,125 +101,7 @@ def _poles(layout: Layout) -> dict[str, Any]:
     return {"deletions": [], "entities": [entity]}
 
 
-TITLES = {"none": "no obstacles", "sparse": "sparse obstacles", "dense": "dense obstacles"}
-COLUMNS = ("rule", "", "success", "paper", "collisions", "paper", "cost", "paper", "cost difference")
-REFERENCE = ("regret-guided", "map")  # the others' costs are compared with it, or else with the first row
-DRAWN = (("regret-guided", "map"), ("periodic", "map"), ("lookahead", "map"), ("lookahead", "belief"))
-SIDE = GRID * CELL_SIZE
-
-
-@table_of("table3", "table3")
-@table_of("table3-report", "table3-report")
-@table_of("table3-late", "table3-late")
-def table_3(run: Run) -> list[Table]:
-    """Return one table for each density."""
-    flown = [record for record in run.records if record.get("flights") is not None]
-    return [
-        _density_table(density, records, run.data[records[0]["setting"]])
-        for (density,), records in group(flown, lambda each: run.data[each["setting"]]["density"]).items()
-    ]
-
-
-def _density_table(density: str, records: Sequence[Record], data: Mapping[str, Any]) -> Table:
-    compared = next((each for each in records if _robot(each) == REFERENCE), records[0])
-    printed = {
-        row["rule"]: [row[name] for name in ("success", "collisions", "cost")]
-        for row in reference("paper-table3")
-        if row["density"] == density
-    }
-    rows = [_row(record, compared) for record in records]
-    others = [row for row, record in zip(rows, records, strict=True) if record is not compared]
-    inside = sum(not _differs(row) for row in others)
-    return Table(
-        title=f"Table 3, {TITLES[density]}: {data['layouts']} layouts, simulated Crazyflie",
-        columns=COLUMNS,
-        labels=2,
-        rows=[_cells(row, printed) for row in rows],
-        notes=(
-            f"Seed {data['trial']}, ties first, kappa {compared['collision_length']:g} m. In brackets 95 % "
-            "intervals over layouts (Wilson for success, bootstrap for the others).",
-            f"Cost difference: to {compared['rule']} with {compared['execution']} execution on the same "
-            f"layouts. A star marks an interval that leaves out 0; {inside} of {len(others)} differences "
-            "cannot be told from 0.",
-        ),
-        name=f"table3-{density}",
-    )
-
-
-def _robot(record: Record) -> tuple[str, ...]:
-    """Return rule and execution, and whatever else is unusual."""
-    key = RecordKey.of(record)
-    return (key.rule, key.execution, *(value for value in key.unusual() if value != key.execution))
-
-
-def _row(record: Record, compared: Record) -> Mapping[str, Any]:
-    """Return the mean figures of a rule, with their intervals over layouts."""
-    rule, *robot = _robot(record)
-    costs = _figures(record, "cost")
-    return {
-        "rule": rule,
-        "robot": ", ".join(robot),
-        "success": _proportion(_figures(record, "success")),
-        "collisions": _mean(_figures(record, "collisions")),
-        "cost": _mean(costs),
-        "cost_difference": _mean(costs - _figures(compared, "cost")),
-    }
-
-
-def _figures(record: Mapping[str, Any], name: str) -> Array:
-    """(L,) of every layout."""
-    return np.array([float(each[name]) for each in record["flights"]])
-
-
-def _mean(values: Array) -> dict[str, float]:
-    low, high = bootstrap_interval(values)
-    return {"mean": float(values.mean()), "low": low, "high": high}
-
-
-def _proportion(successes: Array) -> dict[str, float]:
-    """Wilson's interval."""
-    from scipy.stats import binomtest
-
-    result = binomtest(int(successes.sum()), len(successes))
-    interval = result.proportion_ci(method="wilson")
-    return {"mean": float(result.statistic), "low": float(interval.low), "high": float(interval.high)}
-
-
-def _cells(row: Mapping[str, Any], printed: Mapping[str, list[str]]) -> tuple[str, ...]:
-    paper = printed.get(row["rule"], ["", "", ""]) if row["robot"] == "map" else ["", "", ""]
-    ours = [_text(row[name]) for name in ("success", "collisions", "cost")]
-    beside = [cell for pair in zip(ours, paper, strict=True) for cell in pair]
-    star = " *" if _differs(row) else ""
-    return (row["rule"], row["robot"], *beside, _text(row["cost_difference"], "+.2f") + star)
-
-
-def _differs(row: Mapping[str, Any]) -> bool:
-    return row["cost_difference"]["low"] > 0 or row["cost_difference"]["high"] < 0
-
-
-def _text(estimate: dict[str, float], form: str = ".2f") -> str:
-    return f"{estimate['mean']:{form}} [{estimate['low']:{form}}, {estimate['high']:{form}}]"
-
-
-def drawn_tracks(run: Run) -> list[Track]:
-    """Return the flights over the layout that is kept for the figure."""
-    return [
-        Track(
-            run.data[record["setting"]]["density"],
-            drawn["number"],
-            record["rule"],
-            record["execution"],
-            np.array(drawn["path"]).reshape(-1, 2),
-            np.array(drawn["updates"]).reshape(-1, 2),
-            tuple(drawn["update_times"]),
-            FlightOutcome(**record["flights"][drawn["number"]]),
-        )
-        for record in run.records
-        for drawn in [record["drawn"]]
-    ]
-
-
-def flight_figure(tracks: Sequence[Track], *, path: str | Path | None = None) -> Figure:
+def draw_flights(tracks: Sequence[Track], *, path: str | Path | None = None) -> Figure:
     """One panel for each layout among the tracks; the figure, also written to `path` where given."""
     from matplotlib.figure import Figure
 
@@ -275,8 +150,3 @@ def _draw_track(axes, made: Track, colour: str) -> None:
     label = f"{made.rule} ({made.execution}): {end}, {events} collision{'' if events == 1 else 's'}"
     axes.plot(*made.path.T, "-", color=colour, linewidth=1.2, label=label, zorder=2)
     axes.plot(*made.updates.T, "o", color=colour, markersize=5, markeredgecolor="white", zorder=4)
-
-
-REPORTS["table3"].figures.append(
-    lambda run, folder: flight_figure(drawn_tracks(run), path=folder / "flights.png")
-)

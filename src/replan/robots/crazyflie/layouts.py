@@ -46,9 +46,6 @@ SAFETY_RADIUS = CONTACT_DISTANCE + SAFETY_MARGIN  # m between centres
 
 START: GridCell = (0, 0)
 GOAL: GridCell = (GRID - 1, GRID - 1)
-FIRST_VALIDATION_LAYOUT = (
-    1_000_000  # layouts from here on are never evaluated, only used to choose thresholds
-)
 
 HORIZON = 60
 THREE_SHORT: tuple[Burst, ...] = ((0.12, 0.22, 0.016), (0.46, 0.56, 0.020), (0.76, 0.88, 0.018))

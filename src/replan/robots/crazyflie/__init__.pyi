@@ -1,1 +1,0 @@
-from .flights import Job as Job, FlightScene as FlightScene, fly_one as fly_one
