@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.timing import Row, alone, compare
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE
-from replan.estimate.observations import Transitions, transitions
+from replan.estimate.observations import Transitions
 from replan.estimate.pair import solve_pair
 from replan.model.slip import SlipKernel
 
@@ -76,7 +76,7 @@ def mission() -> Transitions:
         after = int(kernel.sample(np.array([state]), np.array([action]), rng.random(1))[0])
         seen.append((t, state, action, after))
         state = after if t % 4 else 0
-    return transitions(seen)
+    return Transitions.of_rows(seen)
 
 
 def whole_kernel(kernel: SlipKernel, seen: Transitions) -> None:

@@ -6,6 +6,7 @@ from .estimate.drift_bounded_mle import DriftBoundedMLE as DriftBoundedMLE
 from .estimate.drift_bounds import OnlineDriftBounds as OnlineDriftBounds
 from .estimate.estimator import Estimator as Estimator, Observation as Observation, TrueKernel as TrueKernel
 from .estimate.family_filter import FamilyFilter as FamilyFilter
+from .estimate.observations import Transitions as Transitions
 from .estimate.slip_mle import PooledSlip as PooledSlip
 from .evaluation.agent_runs import SimulatedRobot as SimulatedRobot
 from .evaluation.decomposition import decompose as decompose

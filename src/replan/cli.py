@@ -35,18 +35,26 @@ COMMANDS = {
     "budget": ("budget:budget", "Regret of a rule for every budget, and the worth of one more update."),
     "explain": ("regret:explain", "Regret split by cause: the state, the plan, the model, lateness."),
     "certify": ("certify:certify", "Bounds on the regret of a schedule."),
-    "estimate": ("estimate:estimate", "Kernels from observations, or a world from a robot's log."),
+    "estimate": ("estimate:estimate", "Kernels from observations."),
     "reproduce": ("reproduce:reproduce", "Tables and figures of the paper, and further studies."),
     "fly": ("fly:fly", "One Crazyflie flight, simulated or real."),
     "calibrate": ("fly:calibrate", "The effect of wind on a Crazyflie, measured in simulated flights."),
     "run": ("study:run", "Compute every cell of a study."),
+    "log": ("recordings:read_recording", "A world from a robot's log, and how fast it drifts."),
     "ros": ("ros:serve", "A scheduler that Nav2 asks whether its path still holds."),
     "results": ("study:results", "SQL queries on the store of a run."),
     "export": ("study:export", "The tables of a run as Parquet or CSV, or a figure as PDF or SVG."),
     "explore": ("explore:explore", "Drag update times in a browser and see what they cost."),
 }
 """Function of each command, in a module of `replan.commands`, and its line in the list of commands."""
-NEEDED = {"study": "study", "reproduce": "study", "fly": "study", "ros": "ros", "explore": "app"}
+NEEDED = {
+    "study": "study",
+    "reproduce": "study",
+    "fly": "study",
+    "recordings": "study",
+    "ros": "ros",
+    "explore": "app",
+}
 """Extra of the installation that the commands of a module need."""
 PLAIN: dict[str, Any] = {
     "add_completion": False,

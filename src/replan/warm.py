@@ -15,7 +15,7 @@ def main() -> None:
     from replan.certificates.certificate import certify
     from replan.estimate.drift_bounded_mle import DriftBoundedMLE
     from replan.estimate.family_filter import FamilyFilter
-    from replan.estimate.observations import transitions
+    from replan.estimate.observations import Transitions
     from replan.estimate.slip_mle import PooledSlip
     from replan.evaluation.agent_runs import learned_returns
     from replan.evaluation.exact import evaluate
@@ -46,7 +46,7 @@ def main() -> None:
     assert slippery.family is not None
     FamilyFilter(slippery.family, bounds)
     estimator = DriftBoundedMLE(nominal, bounds)
-    estimator.learn(transitions([[0, 5, 0, 6], [1, 5, 0, 5], [3, 5, 0, 6], [4, 5, 0, 9]]))
+    estimator.learn(Transitions.of_rows([[0, 5, 0, 6], [1, 5, 0, 5], [3, 5, 0, 6], [4, 5, 0, 9]]))
     estimator.kernel(5)
     learned_returns(mission, Periodic(), lambda _: PooledSlip(nominal, bounds), np.arange(3))
 

@@ -11,7 +11,7 @@ from replan.certificates.certificate import certify
 from replan.certificates.legs import OnEstimates
 from replan.certificates.premises import KernelEstimate, learned_estimate, learned_estimates
 from replan.errors import InputError
-from replan.estimate.observations import Transitions, transitions
+from replan.estimate.observations import Transitions
 from replan.evaluation.exact import regret
 from replan.execute.mission import Mission
 from replan.model.general_kernel import GeneralKernel
@@ -196,7 +196,7 @@ def test_more_observations_than_declared_are_refused():
 def test_each_estimate_uses_the_transitions_before_its_update_alone():
     rows = [(0, 0, 0, 1), (1, 1, 0, 1), (5, 0, 0, 0)]
     mission = mission_in(coins(0.9, 0.98), horizon=10, budget=2)
-    found = learned_estimates(transitions(rows), mission.world, (1, 4), delta=0.1)
+    found = learned_estimates(Transitions.of_rows(rows), mission.world, (1, 4), delta=0.1)
     assert [estimate.time for estimate in found] == [0, 3]
     assert found[0].kernel.dense()[0, 0] == pytest.approx([0, 1])
     assert found[0].radius[1, 0] == 1
@@ -207,12 +207,12 @@ def test_each_estimate_uses_the_transitions_before_its_update_alone():
 def test_transitions_after_the_horizon_are_refused():
     mission = mission_in(coins(0.9, 0.98), horizon=10)
     with pytest.raises(InputError, match="t=10"):
-        learned_estimates(transitions([(10, 0, 0, 0)]), mission.world, (1,), delta=0.1)
+        learned_estimates(Transitions.of_rows([(10, 0, 0, 0)]), mission.world, (1,), delta=0.1)
 
 
 def test_a_family_whose_parameter_changes_nothing_is_certified():
     world = rover(1, [0.1, 0.2, 0.3])
-    estimates = learned_estimates(transitions([[0, 0, 0, 0]]), world, (1,), delta=0.05)
+    estimates = learned_estimates(Transitions.of_rows([[0, 0, 0, 0]]), world, (1,), delta=0.05)
     assert (
         certify(
             Mission(world, Robot(planning_horizon=2), Spending.exactly(1)), (1,), estimates=estimates

@@ -424,6 +424,12 @@ def test_a_robot_that_learns_is_certified_from_its_observations(answer, replan, 
         assert replan("certify", small_setting, *wrong)[0] == 2
 
 
+def test_estimate_without_sizes_names_the_command_for_logs(replan, tmp_path):
+    (tmp_path / "seen.csv").write_text("t,s,a,next\n0,0,0,1\n")
+    status, _, err = replan("estimate", str(tmp_path / "seen.csv"))
+    assert status == 2 and "`replan log`" in err and err.count("\n") == 1
+
+
 def test_estimate(answer, replan, tmp_path):
     """Two robots in one pair: three of four went to 1. With no drift the estimate is pooled, 3 in 4."""
     path = tmp_path / "seen.csv"

@@ -8,7 +8,7 @@ import pytest
 from replan.errors import InputError
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE, estimate_file
 from replan.estimate.estimator import Observation
-from replan.estimate.observations import transitions
+from replan.estimate.observations import Transitions
 from replan.model.general_kernel import GeneralKernel
 from replan.model.slip import SlipKernel
 
@@ -28,7 +28,7 @@ def mission(seed, steps=40, kernel=KERNEL):
 
 def learned(rows, *, bounds: object = 0.02, **options):
     estimator = DriftBoundedMLE(KERNEL, bounds, **options)
-    estimator.learn(transitions(rows))
+    estimator.learn(Transitions.of_rows(rows))
     return estimator
 
 
@@ -69,7 +69,7 @@ def test_a_new_observation_solves_only_its_own_pair():
     estimator = learned(mission(2))
     before = {(p.state, p.action): p.probabilities for p in estimator.pairs()}
     t, s, a, after = 40, 5, 1, 4
-    estimator.learn(transitions([(t, s, a, after)]))
+    estimator.learn(Transitions.of_rows([(t, s, a, after)]))
     for pair in estimator.pairs():
         if (pair.state, pair.action) != (s, a):
             assert pair.probabilities is before[pair.state, pair.action] or np.array_equal(
@@ -160,7 +160,7 @@ def test_padding_is_never_given_mass():
     # State 0 has one successor, state 1 two: the row of state 0 is padded.
     kernel = GeneralKernel([[0, 0], [0, 1]], [[[1.0, 0.0]], [[0.5, 0.5]]])
     estimator = DriftBoundedMLE(kernel, 0.5, filling="maximum-entropy")
-    estimator.learn(transitions([(0, 0, 0, 0), (1, 1, 0, 1)]))
+    estimator.learn(Transitions.of_rows([(0, 0, 0, 0), (1, 1, 0, 1)]))
     assert estimator.kernel(5).probabilities[0, 0] == pytest.approx([1, 0])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.estimate.observations import read_transitions, transitions
+from replan.estimate.observations import Transitions, read_transitions
 
 
 def test_a_file_is_read(tmp_path):
@@ -55,4 +55,4 @@ def test_a_missing_file_is_refused(tmp_path):
 )
 def test_bad_rows_are_named(rows, message):
     with pytest.raises(InputError, match=message):
-        transitions(rows).check(states=3, actions=2)
+        Transitions.of_rows(rows).check(states=3, actions=2)

@@ -21,7 +21,7 @@ from replan import _loops
 from replan.errors import InputError, require
 from replan.estimate.drift_bounds import DriftSums
 from replan.estimate.estimator import Observation
-from replan.estimate.observations import Transitions, read_transitions, transitions
+from replan.estimate.observations import Transitions, read_transitions
 from replan.estimate.pair import (
     Filling,
     PairSolution,
@@ -107,7 +107,7 @@ class DriftBoundedMLE:
         """
         t, state, action = observation.time - 1, observation.previous_state, observation.previous_action
         if state is not None and action is not None:
-            seen = transitions([[t, state, action, observation.state]])
+            seen = Transitions.of_rows([[t, state, action, observation.state]])
             seen.check(states=len(self.successors), actions=self.nominal.shape[1])
             if observation.state in self.successors[state]:
                 self.learn(seen)
@@ -196,7 +196,7 @@ class DriftBoundedMLE:
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Replace what was learned by the arrays of `save`."""
         self._pairs, self._seen = {}, []
-        self.learn(transitions(arrays["transitions"]))
+        self.learn(Transitions.of_rows(arrays["transitions"]))
         for (s, a), pair in self._pairs.items():
             if (rows := arrays.get(f"solution {s} {a}")) is not None:
                 n = len(rows) // 3

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.drift_in_log import LogWindow
 from replan.evaluation.scale import BudgetCurve
 from replan.report.style import (
     BLACK,
@@ -79,19 +78,6 @@ def budget_figure(
         axes.set_title(title)
         axes.legend()
         return arrange(figure)
-
-
-def drift_figure(windows: Sequence[LogWindow], *, quantity: str) -> Figure:
-    """Draw the share of unusual steps in each window of a log, with its interval."""
-    with style():
-        figure = new_figure(height=2.4)
-        axes = figure.subplots()
-        for window in windows:
-            span = [window.begin, window.end]
-            axes.fill_between(span, window.low, window.high, color=BLUE, alpha=0.2, linewidth=0)
-            axes.plot(span, [window.share] * 2, color=BLUE)
-        axes.set(xlabel="step", ylabel=quantity, ylim=(0, None))
-        return figure
 
 
 def points(run: Run) -> list[dict[str, float]]:

@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 
 from replan.cli import app, run
 from replan.errors import InputError
-from replan.estimate.drift_in_log import drift_between, interval, usual_outcomes, windows
-from replan.estimate.observations import parse_duration, read_log, transitions
+from replan.estimate.observations import Transitions
 from replan.model.slip import MOVES, SlipKernel
 from replan.robots.logs.bags import cell_log, read_bag
+from replan.robots.logs.log_drift import drift_between, interval, usual_outcomes, windows
+from replan.robots.logs.log_tables import parse_duration, read_log
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import read_map
 
@@ -46,8 +47,8 @@ def write_csv(path, seed, *, header="stamp,cell,command,after", step=0.1, steps=
     path.write_text("\n".join([header, *lines]) + "\n")
 
 
-def estimate(*arguments):
-    result = CliRunner().invoke(app, ["estimate", *map(str, arguments), "--json"], catch_exceptions=False)
+def summary(*arguments):
+    result = CliRunner().invoke(app, ["log", *map(str, arguments), "--json"], catch_exceptions=False)
     return json.loads(result.stdout)
 
 
@@ -66,7 +67,7 @@ def covered(answer, truth):
 def test_a_csv_of_real_valued_times_covers_the_truth_and_becomes_a_world(tmp_path, monkeypatch, seed):
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "log.csv", seed)
-    answer = estimate("log.csv", "--columns", "stamp,cell,command,after", "--step", "100ms")
+    answer = summary("log.csv", "--columns", "stamp,cell,command,after", "--step", "100ms")
     assert (answer["transitions"], answer["steps"], answer["runs"], answer["gaps"]) == (STEPS, STEPS, 1, 0)
     assert covered(answer, 0.8 * SLIP)
     assert (tmp_path / "log-world.png").stat().st_size > 1000
@@ -75,14 +76,14 @@ def test_a_csv_of_real_valued_times_covers_the_truth_and_becomes_a_world(tmp_pat
 def test_regret_takes_the_world_of_a_csv(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "log.csv", 0, header="t,s,a,next", steps=60)
-    estimate("log.csv")
+    summary("log.csv")
     assert run(["regret", "log-world.toml", "--rule", "periodic"]) == 0
 
 
 def test_the_summary_is_ten_lines_whatever_the_length(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "log.csv", 0, header="t,s,a,next", steps=400)
-    shown = CliRunner().invoke(app, ["estimate", "log.csv"], catch_exceptions=False).stdout
+    shown = CliRunner().invoke(app, ["log", "log.csv"], catch_exceptions=False).stdout
     assert len(shown.splitlines()) <= 10
 
 
@@ -136,7 +137,7 @@ def test_windows_of_a_steady_world_do_not_exclude_that_nothing_drifts():
 
 def test_the_usual_outcome_is_that_of_the_pair_where_pairs_repeat():
     rows = [(t, 0, 0, 1 if t % 4 else 2) for t in range(40)]
-    usual = usual_outcomes(transitions(rows), states=3, actions=1)
+    usual = usual_outcomes(Transitions.of_rows(rows), states=3, actions=1)
     assert usual.by == "state and action"
     assert usual.unusual.mean() == 0.25
     assert usual.destination.tolist() == [[1], [-1], [-1]]
@@ -193,7 +194,7 @@ def test_a_bag_covers_the_truth_and_becomes_a_world(tmp_path, cells, monkeypatch
     steps = 300
     rows = list(mission(3, steps))
     write_bag(tmp_path / "drive", cells, rows, plugin=plugin)
-    answer = estimate("drive", "--map", "map.yaml", "--out", "drive-world")
+    answer = summary("drive", "--map", "map.yaml", "--out", "drive-world")
     assert answer["step"] == pytest.approx(1.0)
     assert (answer["runs"], answer["gaps"], answer["jumps"]) == (1, 0, 0)
     assert abs(answer["transitions"] - steps) <= 2
@@ -248,7 +249,7 @@ def test_foreign_cut_and_empty_files_are_one_line(tmp_path, capfd, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     write_map(tmp_path)
     damage(tmp_path / name)
-    assert run(["estimate", name, "--map", "map.yaml"]) == 2
+    assert run(["log", name, "--map", "map.yaml"]) == 2
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 
@@ -257,7 +258,7 @@ def test_a_truncated_bag_is_one_line(tmp_path, cells, capfd, monkeypatch):
     write_bag(tmp_path / "drive", cells, list(mission(5, 20)))
     data = next((tmp_path / "drive").glob("*.db3"))
     data.write_bytes(data.read_bytes()[:3000])
-    assert run(["estimate", "drive", "--map", "map.yaml"]) == 2
+    assert run(["log", "drive", "--map", "map.yaml"]) == 2
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 
@@ -269,12 +270,11 @@ def test_a_truncated_bag_is_one_line(tmp_path, cells, capfd, monkeypatch):
         ["log.csv", "--columns", "when,s,a,next"],
         ["log.csv", "--step", "soon"],
         ["log.csv", "--goal", "900"],
-        ["log.csv", "--states", "5"],
         ["log.csv", "--drift-bound", "2"],
     ],
 )
 def test_wrong_options_are_one_line(tmp_path, capfd, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.csv").write_text("t,s,a,next\n0,0,0,1\n1,1,0,0\n")
-    assert run(["estimate", *arguments]) == 2
+    assert run(["log", *arguments]) == 2
     assert len(capfd.readouterr().err.splitlines()) == 1

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from replan import Transitions
 from replan.errors import InputError
-from replan.estimate.observations import GAP, RobotLog, transitions
 from replan.model.kernel import Array, Indices
 from replan.model.slip import MOVES
+from replan.robots.logs.log_tables import GAP, RobotLog
 from replan.robots.planar_transforms import TransformTree, pose_of
 from replan.worlds.cell_map import CellMap
 
@@ -122,7 +123,7 @@ def cell_log(recording: Recording, cells: CellMap, *, step: float | None = None)
     table = np.concatenate(rows)
     if not len(table):
         raise InputError("the bag has no two poses on the map that are a step apart")
-    seen = transitions(table[np.argsort(table[:, 0], kind="stable")])
+    seen = Transitions.of_rows(table[np.argsort(table[:, 0], kind="stable")])
     return RobotLog(seen, step, int(clock[-1]) + 1, int(gaps.sum()), int(jumps.sum()))
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tomli_w
 
 from replan.errors import InputError
-from replan.estimate.drift_in_log import (
+from replan.model.slip import SlipKernel
+from replan.robots.logs.log_drift import (
     DriftRate,
     LogWindow,
     drift_between,
@@ -20,10 +21,12 @@ from replan.estimate.drift_in_log import (
     windows,
     world_arrays,
 )
-from replan.estimate.observations import RobotLog
-from replan.model.slip import SlipKernel
+from replan.robots.logs.log_tables import RobotLog
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import read_map
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BLIND_SPOT = 0.8  # a slip is seen with this probability: one in five leads where the robot was going
 
@@ -31,7 +34,7 @@ BLIND_SPOT = 0.8  # a slip is seen with this probability: one in five leads wher
 def summarise_table(
     log: RobotLog, out: Path, *, goal: int | None = None, drift_bound: float | None = None
 ) -> dict:
-    """Estimate the drift of a log of states, and write OUT.npz and OUT.toml."""
+    """Estimate the drift of a log of states, and write OUT.npz, OUT.toml and OUT.png."""
     seen = log.seen
     states = int(max(seen.states.max(), seen.next_states.max())) + 1
     actions = int(seen.actions.max()) + 1
@@ -49,7 +52,7 @@ def summarise_table(
     keys = {"world": "arrays", "file": out.with_suffix(".npz").name, **_mission(horizon)}
     out.with_suffix(".toml").write_text(tomli_w.dumps(keys))
     facts = {"states": states, "actions": actions, "usual_by": usual.by, "goal": goal}
-    return _answer(log, facts, found, drift, bound, quantity="share")
+    return _answer(log, facts, found, drift, bound, out, quantity="unusual steps")
 
 
 def summarise_bag(
@@ -61,7 +64,7 @@ def summarise_bag(
     ends: np.ndarray,
     drift_bound: float | None = None,
 ) -> dict:
-    """Estimate the slip of a log of cells, and write OUT.npz and OUT.toml; `ends` are start and goal."""
+    """Estimate the slip of a log of cells, and write OUT.npz, .toml and .png; `ends` are start and goal."""
     seen = log.seen
     to = SlipKernel(cells.shape, 0.0, blocked=cells.blocked).destinations()
     inner = np.array([len(set(row)) == len(row) for row in to[seen.states].tolist()])  # no wall beside it
@@ -90,12 +93,26 @@ def summarise_bag(
     drift_table = {"kind": "table", "slip": [round(float(slip), 6) for slip in slips]}
     out.with_suffix(".toml").write_text(tomli_w.dumps({**keys, "drift": drift_table}))
     facts = {"cells": list(cells.shape), "start": start, "goal": goal}
-    return _answer(log, facts, found, drift, bound, quantity="slip")
+    return _answer(log, facts, found, drift, bound, out, quantity="slip")
 
 
 def map_cells(path: Path, *, cell: float, inflation: float) -> CellMap:
     """Return the cells of a map file."""
     return CellMap.cut(read_map(path), cell=cell, inflation=inflation)
+
+
+def drift_figure(found: list[LogWindow], *, quantity: str) -> Figure:
+    """Draw the share of unusual steps in each window of a log, with its interval."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 2.4), layout="constrained")
+    axes = figure.subplots()
+    for window in found:
+        span = [window.begin, window.end]
+        axes.fill_between(span, window.low, window.high, color="C0", alpha=0.2, linewidth=0)
+        axes.plot(span, [window.share] * 2, color="C0")
+    axes.set(xlabel="step", ylabel=quantity, ylim=(0, None))
+    return figure
 
 
 def _slip(window: LogWindow) -> LogWindow:
@@ -109,8 +126,17 @@ def _mission(horizon: int) -> dict[str, Any]:
 
 
 def _answer(
-    log: RobotLog, facts: dict, found: list[LogWindow], drift: DriftRate, bound: float, *, quantity: str
+    log: RobotLog,
+    facts: dict,
+    found: list[LogWindow],
+    drift: DriftRate,
+    bound: float,
+    out: Path,
+    *,
+    quantity: str,
 ) -> dict:
+    """Draw the figure; return the facts and the names of the files."""
+    drift_figure(found, quantity=quantity).savefig(out.with_suffix(".png"), dpi=180)
     return {
         "transitions": len(log.seen),
         "steps": log.steps,
@@ -123,4 +149,5 @@ def _answer(
         "windows": [asdict(window) for window in found],
         "drift": asdict(drift),
         "drift_bound": bound,
+        "files": [str(out.with_suffix(suffix)) for suffix in (".npz", ".toml", ".png")],
     }

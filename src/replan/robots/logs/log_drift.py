@@ -17,8 +17,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from replan.estimate.observations import RobotLog, Transitions
+from replan import Transitions
 from replan.model.kernel import Array, Indices
+from replan.robots.logs.log_tables import RobotLog
 
 CONFIDENCE = 0.95
 MOST_WINDOWS = 8
