@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from enum import Enum
 from importlib import import_module
+from inspect import isclass, isfunction
 from typing import Protocol
 
 from numpydoc.validate import validate
@@ -38,7 +39,7 @@ def findings() -> Iterator[str]:
         module = import_module(package)
         for name in module.__all__:
             thing = getattr(module, name)
-            if callable(thing):
+            if isclass(thing) or isfunction(thing):
                 skipped = {"PR01"} if _has_documented_fields(thing) else set()
                 faults = validate(f"{package}.{name}")["errors"]
                 yield from (f"{package}.{name}: {said}" for code, said in faults if code in CHECKS - skipped)

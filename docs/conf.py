@@ -5,7 +5,7 @@ import html
 import re
 import sys
 from importlib import import_module
-from inspect import isclass
+from inspect import isclass, isfunction
 from pathlib import Path
 from typing import ClassVar
 from xml.etree import ElementTree
@@ -161,13 +161,15 @@ class Exported(SphinxDirective):
         package = self.arguments[0]
         names = [name for name, module in MODULES.items() if module.startswith(f"replan.{package}.")]
         if "summary" in self.options:
-            called = [name for name in names if callable(getattr(replan, name))]
+            called = [
+                name for name in names if isclass(getattr(replan, name)) or isfunction(getattr(replan, name))
+            ]
             lines = [".. autosummary::", "   :nosignatures:", "", *(f"   replan.{name}" for name in called)]
         else:
             lines = [str(import_module(f"replan.{package}").__doc__).partition("\n")[0], ""]
             for name in names:
                 thing = getattr(replan, name)
-                kind = "class" if isclass(thing) else "function" if callable(thing) else "data"
+                kind = "class" if isclass(thing) else "function" if isfunction(thing) else "data"
                 members = ["   :members:"] if kind == "class" else []
                 lines += [f".. auto{kind}:: replan.{name}", *members, ""]
         return self.parse_text_to_nodes("\n".join(lines))

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from replan import SimulatedWorld
 from replan.evaluation.exact import evaluate
 from replan.execute.agent import Agent
 from replan.execute.mission import Mission
 from replan.execute.robot import Robot
-from replan.model.kernel import Array
 from replan.report.style import (
     GREEN,
     INK,
@@ -31,14 +31,14 @@ from replan.report.style import (
     save_png,
     style,
 )
+from replan.robots import field_world
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Even
 from replan.schedule.rule import Rule
 from replan.schedule.spending import Spending
 from replan.study.definition import study_data
-from replan.worlds.field import field_world
-from replan.worlds.simulation import SimulatedWorld
+from replan.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,7 +28,6 @@ from replan import (
     Spending,
     decompose,
     evaluate,
-    field_world,
     load_setting,
     make_mission,
     make_rule,
@@ -50,6 +49,7 @@ from replan.report.style import (
     rule_colour,
     style,
 )
+from replan.robots import field_world
 from replan.suite.cards import reference_cards
 from replan.suite.score import THRESHOLDS, performance_profile
 

@@ -17,11 +17,11 @@ from replan import (
     Rule,
     Spending,
     evaluate,
-    field_world,
     make_rule,
     optimum,
     rollout,
 )
+from replan.robots import field_world
 
 PER_DEGREE = 111_195.0
 """Metres."""

@@ -12,7 +12,7 @@ import replan
 ROOT = Path(replan.__file__).parent
 ORDER = [  # each line may import from itself and from the lines before it
     {"_loops"},
-    {"errors"},
+    {"errors", "typing"},
     {"model"},
     {"estimate"},
     {"forecast"},

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from hall_robot import LONGEST, SETTING, HallRobot, PathTrigger
 
+from replan.robots import Bus, OccupancyMap
 from replan.robots.ros2 import messages
-from replan.robots.ros2.dds import Bus
-from replan.worlds.map_file import OccupancyMap
 
 _PATIENT = 60.0  # seconds until a wait is given up
 

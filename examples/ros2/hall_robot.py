@@ -14,13 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from halls import CELL, DRY, Change, Hall
 
-from replan.estimate.estimator import Observation
-from replan.model.kernel import Array
-from replan.model.slip import MOVES, SlipKernel
-from replan.robots.ros2.floor import FastestWays, KnownFloor
-from replan.robots.ros2.nav2_scheduler import Nav2Scheduler
-from replan.schedule.last_moment import LastMoment
-from replan.worlds.map_file import OCCUPIED, OccupancyMap
+from replan import Observation, SlipKernel, make_rule
+from replan.robots import OCCUPIED, FastestWays, KnownFloor, Nav2Scheduler, OccupancyMap
+from replan.typing import Array
 from replan.worlds.settings import parse_setting
 
 SPEED = 0.5  # m/s: a cell a second
@@ -83,7 +79,7 @@ class HallRobot:
         self._happen(second)
         before, action = self.state, self.command()
         slipped = slips < self._slip[before]
-        self.state = self._moved(int(where * len(MOVES)) if slipped else action)
+        self.state = self._moved(int(where * len(SlipKernel.moves)) if slipped else action)
         self.look()
         self.floor.estimate(Observation(second, self.state, before, action))
 
@@ -95,7 +91,7 @@ class HallRobot:
         else:
             following = self._towards_the_path()
         step = np.subtract(divmod(following, self.cells.shape[1]), divmod(self.state, self.cells.shape[1]))
-        return int((step == MOVES).all(axis=1).argmax())
+        return int((step == SlipKernel.moves).all(axis=1).argmax())
 
     def ahead(self) -> list[int]:
         """Return the cells of the path from the robot on."""
@@ -120,7 +116,7 @@ class HallRobot:
         return min([*self._free_beside(self.state), self.state], key=detour)
 
     def _free_beside(self, state: int) -> list[int]:
-        near = state + MOVES[:4] @ [self.cells.shape[1], 1]
+        near = state + SlipKernel.moves[:4] @ [self.cells.shape[1], 1]
         return [int(each) for each in near if not self.floor.kernel.blocked[each]]
 
     def _happen(self, second: int) -> None:
@@ -135,7 +131,7 @@ class HallRobot:
             self._closed, self._slip = self.hall.closed(self._present), self.hall.slip(self._present)
 
     def _moved(self, action: int) -> int:
-        moved = int(self.state + MOVES[action] @ [self.cells.shape[1], 1])
+        moved = int(self.state + SlipKernel.moves[action] @ [self.cells.shape[1], 1])
         return self.state if self._closed[moved] else moved
 
 
@@ -269,5 +265,7 @@ TRIGGERS: dict[str, Callable[[], PathTrigger]] = {
     "1 Hz, Nav2's default": lambda: Timer(1),
     "path expired, 15 s": lambda: Timer(15),
     "distance, 1 m": lambda: Distance(1.0),
-    "replan, last-moment": lambda: Asking(Nav2Scheduler(parse_setting(tomllib.loads(SETTING)), LastMoment())),
+    "replan, last-moment": lambda: Asking(
+        Nav2Scheduler(parse_setting(tomllib.loads(SETTING)), make_rule("last-moment"))
+    ),
 }

@@ -12,8 +12,7 @@ from itertools import product
 import numpy as np
 
 from replan.errors import InputError, did_you_mean
-from replan.worlds.cell_map import CellMap
-from replan.worlds.map_file import OCCUPIED, OccupancyMap
+from replan.robots import OCCUPIED, CellMap, OccupancyMap
 
 CELL = 0.5  # metres
 DRY, WET = 0.05, 0.7  # slip

@@ -27,8 +27,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from replan.robots.planar_transforms import TransformTree, occupancy_of
-from replan.robots.ros2.scheduler_service import SchedulerReport, SchedulerService, load_scheduler
+from replan.robots import SchedulerReport, SchedulerService, TransformTree, load_scheduler, occupancy_of
 
 THREADS = 8  # an answer holds one until the planner's own check has answered through another
 DEFAULTS = {

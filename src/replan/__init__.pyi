@@ -37,12 +37,14 @@ from .model.array_worlds import from_arrays as from_arrays, load_npz as load_npz
 from .model.checks import check_world as check_world
 from .model.drift import linear as linear, piecewise as piecewise, sinusoidal as sinusoidal
 from .model.family import Family as Family
+from .model.flow_kernel import FlowKernel as FlowKernel
 from .model.general_kernel import GeneralKernel as GeneralKernel
 from .model.kernel import Kernel as Kernel, constant as constant
-from .model.past import RecordedKernels as RecordedKernels
+from .model.past import Past as Past, RecordedKernels as RecordedKernels
 from .model.reward import Reward as Reward
 from .model.sizes import Sizes as Sizes
 from .model.slip import ACTIONS as ACTIONS, SlipKernel as SlipKernel
+from .model.streams import uniforms as uniforms
 from .model.world import (
     Knowledge as Knowledge,
     World as World,
@@ -65,11 +67,16 @@ from .schedule.regret_guided import RegretGuided as RegretGuided
 from .schedule.rule import Context as Context, Decision as Decision, Need as Need, Rule as Rule
 from .schedule.spending import Spending as Spending
 from .study.rule_source import make_rule as make_rule
-from .worlds.field import field_world as field_world
 from .worlds.from_simulator import from_simulator as from_simulator
 from .worlds.gymnasium_adapter import from_gymnasium as from_gymnasium, from_ns_gym as from_ns_gym
-from .worlds.parameters import WorldParameters as WorldParameters, register_world as register_world
-from .worlds.settings import load_setting as load_setting, make_mission as make_mission
+from .worlds.mars_rover import SlipDrift as SlipDrift
+from .worlds.parameters import (
+    Parameters as Parameters,
+    WorldParameters as WorldParameters,
+    register_world as register_world,
+)
+from .worlds.settings import Setting as Setting, load_setting as load_setting, make_mission as make_mission
+from .worlds.simulation import SimulatedWorld as SimulatedWorld
 from .worlds.slip_grid import rover as rover
 
 __version__: str

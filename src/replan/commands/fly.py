@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from replan import ACTIONS
 from replan.commands import CommandAnswer, Output, PlainAnswer
 from replan.commands.options import ExecutionOption, RuleOption, SeedOption, SetOption
 from replan.errors import InputError
-from replan.model.slip import ACTIONS
 from replan.robots.crazyflie import crazyflow_flight
 from replan.robots.crazyflie.flight import FlightStopped, Flown
 from replan.robots.crazyflie.flight_report import draw_flights, write_flight_log
@@ -20,8 +20,8 @@ from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import Density, layout
 from replan.robots.logs.mcap_log import mcap_writer
 from replan.schedule.registry import parse_parameters
-from replan.skip.latency import Meanwhile
 from replan.study.rule_source import find_rule
+from replan.typing import Meanwhile
 
 
 @dataclass(frozen=True)

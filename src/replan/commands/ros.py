@@ -13,7 +13,7 @@ from replan.commands import PlainAnswer
 from replan.commands.options import SetOption
 from replan.errors import InputError
 from replan.schedule.registry import parse_parameters
-from replan.skip.propagation import Execution
+from replan.typing import Execution
 
 
 def serve(

@@ -13,18 +13,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from replan import _loops
+from replan.typing import Array, Indices
 
 if TYPE_CHECKING:
     from replan.model.general_kernel import GeneralKernel
-
-Array = NDArray[Any]  # of floats
-Indices = NDArray[Any]  # of int64: states or actions
 
 T = TypeVar("T")
 

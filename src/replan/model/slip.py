@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from replan import _loops
 from replan.errors import InputError, read_array, require_whole, shown
-from replan.model.general_kernel import GeneralKernel
+from replan.model.general_kernel import GeneralKernel, prepare_kernel
 from replan.model.kernel import Array, Indices, Kernel, first_best, in_bands
 from replan.model.sizes import require_memory
 
@@ -60,6 +60,8 @@ class SlipKernel:
     """(S,) bool: blocked cells; (1,) False if there are none."""
 
     actions = len(ACTIONS)
+    moves: Indices = MOVES
+    """(A, 2) rows down and columns right of each action."""
 
     def __init__(
         self,
@@ -217,6 +219,10 @@ class SlipKernel:
         if self.blocked.size == 1:
             return target
         return np.where(self.blocked[target], np.arange(self.states)[:, None], target)
+
+    def prepare(self) -> None:
+        """Call each method once, so that what it needs is compiled or loaded before a mission."""
+        prepare_kernel(self)
 
     def steepness(self) -> Array:
         """(S, A) the largest change of an entry for a unit change of the slip of all cells."""

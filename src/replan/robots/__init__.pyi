@@ -9,11 +9,24 @@ from .crazyflie.flights import (
 )
 from .crazyflie.layouts import layout as layout
 from .maps import (
+    OCCUPIED as OCCUPIED,
     CellMap as CellMap,
     Closure as Closure,
     OccupancyMap as OccupancyMap,
     cell_world as cell_world,
+    field_world as field_world,
     read_map as read_map,
 )
-from .planar_transforms import cells_shown as cells_shown
-from .ros2.floor import KnownFloor as KnownFloor
+from .planar_transforms import (
+    TransformTree as TransformTree,
+    cells_shown as cells_shown,
+    occupancy_of as occupancy_of,
+)
+from .ros2.dds import Bus as Bus
+from .ros2.floor import FastestWays as FastestWays, KnownFloor as KnownFloor
+from .ros2.nav2_scheduler import Nav2Scheduler as Nav2Scheduler
+from .ros2.scheduler_service import (
+    SchedulerReport as SchedulerReport,
+    SchedulerService as SchedulerService,
+    load_scheduler as load_scheduler,
+)

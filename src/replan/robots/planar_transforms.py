@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan.model.kernel import Array, Indices
+from replan.typing import Array, Indices
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OCCUPIED, UNKNOWN, OccupancyMap
 
@@ -77,7 +77,20 @@ NO_PATH = np.empty((0, 2))
 
 
 def occupancy_of(message: Any, frame: PlanarPose = PlanarPose()) -> OccupancyMap:  # noqa: B008 (frozen)
-    """Return the map in a `nav_msgs/OccupancyGrid` whose frame has this pose."""
+    """Return the map in a `nav_msgs/OccupancyGrid`.
+
+    Parameters
+    ----------
+    message : nav_msgs/OccupancyGrid
+        The message.
+    frame : PlanarPose
+        Pose of the message's frame in that of the map.
+
+    Returns
+    -------
+    OccupancyMap
+        The map.
+    """
     info, origin = message.info, frame.then(pose_of(message.info.origin))
     return OccupancyMap.from_grid(
         message.data,

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from replan.errors import InputError, require_word
 from replan.model.kernel import Indices, Kernel
 from replan.skip.propagation import Propagation
+from replan.typing import Meanwhile
 
-Meanwhile = Literal["go-on", "wait"]
 Durations = tuple[tuple[int, float], ...]
 
 

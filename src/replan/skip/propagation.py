@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from replan.model.reward import Reward
 from replan.model.sizes import DEFAULT_SIZES, Sizes
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import Plan
+from replan.typing import Execution
 
-Execution = Literal["map", "belief", "localised"]
 EXECUTIONS: tuple[Execution, ...] = ("map", "belief", "localised")
 
 FEW = 8

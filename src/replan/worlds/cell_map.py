@@ -19,15 +19,15 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan import SlipKernel
 from replan.errors import InputError
-from replan.model.kernel import Array, Indices
-from replan.model.slip import MOVES
+from replan.typing import Array, Indices
 from replan.worlds.map_file import UNKNOWN, OccupancyMap
 
 FARTHEST = 1e12
 """Metres from the map's corner beyond which no place is told from others."""
 MOST_CELLS = 4_000_000
-_STAY = len(MOVES) - 1
+_STAY = len(SlipKernel.moves) - 1
 _QUANTILES = 41  # points a side by which a Gaussian is put on the cells
 
 
@@ -199,7 +199,9 @@ class CellMap:
     @cached_property
     def _moves(self) -> dict[int, int]:
         """The action of each difference between the states of neighbours."""
-        return {int(i) * self.shape[1] + int(j): action for action, (i, j) in enumerate(MOVES[:_STAY])}
+        return {
+            int(i) * self.shape[1] + int(j): action for action, (i, j) in enumerate(SlipKernel.moves[:_STAY])
+        }
 
     def _by_edges(self, visited: list[int]) -> Iterable[int]:
         yield visited[0]

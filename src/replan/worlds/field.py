@@ -11,16 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from replan import Reward, SimulatedWorld, WorldParameters, constant, register_world
 from replan.errors import InputError
-from replan.model.kernel import Array, constant
-from replan.model.reward import Reward
 from replan.model.sizes import require_memory
+from replan.typing import Array
 from replan.worlds.field_file import matching, read_field, to_field
 from replan.worlds.field_past import RecordedDrift
-from replan.worlds.flow_grid import heading_velocities
-from replan.worlds.parameters import (
+from replan.worlds.flow_grid import (
     DatedParameters,
-    FileParameters,
     Headings,
     Horizon,
     NotNegative,
@@ -28,10 +26,9 @@ from replan.worlds.parameters import (
     Position,
     Positive,
     Side,
-    WorldParameters,
-    register_world,
+    heading_velocities,
 )
-from replan.worlds.simulation import SimulatedWorld, Simulation
+from replan.worlds.parameters import FileParameters
 from replan.worlds.vector_field import VectorField
 from replan.worlds.vehicle_in_field import FieldCells, VehicleInField
 from replan.worlds.wind_table import parse_time
@@ -113,7 +110,13 @@ class MeasuredField(FileParameters, DatedParameters, WorldParameters):
         def reward(positions: Array) -> Array:
             return -vehicle.flow.distances(positions, cells.centres[goal]) / self.reward_distance
 
-        return SimulatedWorld(
+        return SimulatedWorld.of(
+            vehicle.simulate,
+            centres=cells.centres,
+            sides=np.full(2, cells.side),
+            find=cells.find,
+            position_reward=reward,
+            numbers=2,
             horizon=self.horizon,
             kernel=lru_cache(maxsize=max(2, NUMBERS_KEPT // size))(vehicle.kernel),
             reward=constant(Reward(next_state=reward(cells.centres))),
@@ -121,9 +124,6 @@ class MeasuredField(FileParameters, DatedParameters, WorldParameters):
             start_states=np.flatnonzero(~grid.land),
             grid=grid.shape,
             past=RecordedDrift.of(vehicle),
-            simulation=Simulation(
-                vehicle.simulate, cells.centres, np.full(2, cells.side), cells.find, reward, numbers=2
-            ),
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError, require_extra
-from replan.model.kernel import Array
+from replan.typing import Array
 from replan.worlds.vector_field import VectorField
 
 FASTEST = 150.0

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from replan.model.flow_kernel import FlowKernel
-from replan.model.kernel import Array, Kernel
-from replan.model.past import KernelsOnDemand, Past, RecordedKernels
+from replan import FlowKernel, Kernel, Past, RecordedKernels
+from replan.typing import Array
 from replan.worlds.vehicle_in_field import VehicleInField
+from replan.worlds.wind import KernelsOnDemand
 
 DAY = 86_400.0
 

@@ -1,5 +1,7 @@
 """Cells on which a vehicle is carried along: displacements split onto cells, headings, land and goal.
 
+Types of the parameters of such worlds stand here too.
+
 A displacement goes to the two cells around it along each axis, with probabilities 1 - f and f for the
 fraction f. The mean is kept, and the variance grows by f (1 - f) cells squared along each axis. Noise is a
 sum of small steps to neighbouring cells with mean zero and the variance given. A vehicle moves in a straight
@@ -9,15 +11,34 @@ line and stops before the first cell that is land or beyond the edge.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from math import ceil
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import AfterValidator, Field, field_validator
 
+from replan import FlowKernel, Parameters
 from replan.errors import InputError
-from replan.model.flow_kernel import FlowKernel
-from replan.model.kernel import Array, Indices
+from replan.typing import Array, Indices
 
+
+def _not_minute(value: float) -> float:
+    if value < LEAST:
+        raise ValueError(f"should be at least {LEAST:g}")
+    return value
+
+
+LEAST, MOST = 1e-9, 1e12
+"""Of metres, seconds and metres a second: beyond, squares and ratios are no numbers any more."""
+Positive = Annotated[float, Field(gt=0, le=MOST, strict=False), AfterValidator(_not_minute)]
+NotNegative = Annotated[float, Field(ge=0, le=MOST, strict=False)]
+Pair = Annotated[tuple[int, ...], Field(min_length=2, max_length=2, strict=False)]
+Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict=False)]
+Headings = Annotated[int, Field(ge=1, le=360)]
+Horizon = Annotated[int, Field(ge=2, le=1_000_000)]
+Side = Annotated[int, Field(ge=2, le=10_000)]
 SMALL_STEP = 0.5
 """Largest variance of a step of the noise, in cells squared: cells stay the likeliest place to be."""
 FARTHEST = 50
@@ -32,6 +53,18 @@ def heading_velocities(headings: int, speed: float) -> Array:
     angles = 2 * np.pi * np.arange(headings) / headings
     sailing = speed * np.stack([np.sin(angles), np.cos(angles)], axis=1)
     return np.concatenate([sailing, np.zeros((1, 2))])
+
+
+class DatedParameters(Parameters):
+    """Parameters with the date at which a mission begins."""
+
+    start_time: str
+    """Date and time of t = 0, ISO 8601, UTC."""
+
+    @field_validator("start_time", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return value.isoformat() if isinstance(value, date) else value
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError
-from replan.model.kernel import Array
+from replan.typing import Array
 
 UNKNOWN = -1
 OCCUPIED = 100

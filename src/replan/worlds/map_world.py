@@ -15,38 +15,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from replan.errors import InputError
-from replan.model.family import Family
-from replan.model.kernel import Array, Indices, constant
-from replan.model.reward import Reward
-from replan.model.slip import NUMBERS_KEPT, SlipKernel
-from replan.model.world import World
-from replan.worlds.cell_map import CellMap
-from replan.worlds.map_file import OccupancyMap, read_map
-from replan.worlds.mars_rover import SlipDrift
-from replan.worlds.parameters import (
-    FileParameters,
-    Fraction,
-    Horizon,
+from replan import (
+    Family,
     Parameters,
-    Position,
-    Whole,
+    Reward,
+    SlipDrift,
+    SlipKernel,
+    World,
     WorldParameters,
+    constant,
     register_world,
 )
-from replan.worlds.slip_grid import DISTANCE_SCALE
-from replan.worlds.terrain import ChangingSlip
+from replan.errors import InputError
+from replan.typing import Array, Indices
+from replan.worlds.cell_map import CellMap
+from replan.worlds.map_file import OccupancyMap, read_map
+from replan.worlds.parameters import FileParameters
 
 Metres = Annotated[float, Field(gt=0)]
 Corners = Annotated[tuple[float, ...], Field(min_length=4, max_length=4, strict=False)]
 Objective = Literal["distance", "time"]
 
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Whole = Annotated[int, Field(ge=1)]
+Horizon = Annotated[int, Field(ge=2, le=1_000_000)]
+Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict=False)]
+
+DISTANCE_SCALE = 20.0  # moves that cost 1, as for the rover
+NUMBERS_KEPT = 1_000_000  # kernels over time are kept between calls where all of them hold fewer
 SLACK = 1.5  # steps of a mission for each step of the path, if no horizon is given
 
 
@@ -63,8 +65,30 @@ class FloorArea(Parameters):
         return (left <= x) & (x <= right) & (low <= y) & (y <= high)
 
 
-class FloorPatch(FloorArea, ChangingSlip):
+class FloorPatch(FloorArea):
     """A part of the floor with a slip of its own."""
+
+    slip: Fraction
+    """Slip up to the time `begin`."""
+    final_slip: Fraction | None = None
+    """Slip from the time `end` on; without it the patch does not drift."""
+    begin: int = 0
+    """Time from which the slip changes."""
+    end: int = 1
+    """Time at which it has changed."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.begin >= self.end:
+            raise ValueError(f"a patch must end its drift after it begins, not {self.begin} to {self.end}")
+        return self
+
+    def slip_at(self, t: int) -> float:
+        """Return the slip at time t."""
+        if self.final_slip is None:
+            return self.slip
+        passed = np.clip((t - self.begin) / (self.end - self.begin), 0, 1)
+        return float(self.slip + (self.final_slip - self.slip) * passed)
 
 
 class Closure(FloorArea):

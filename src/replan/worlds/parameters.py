@@ -6,7 +6,6 @@ import ast
 import tomllib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date
 from importlib import resources
 from importlib.resources.abc import Traversable
 from inspect import cleandoc, getsource
@@ -15,7 +14,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Annotated, Any, Self, TypeVar, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from replan.errors import InputError, did_you_mean, nearest
 from replan.model.world import World
@@ -27,19 +26,7 @@ Side = Annotated[int, Field(ge=2, le=10_000)]
 Cost = Annotated[float, Field(ge=0, le=1e6)]
 
 
-def _not_minute(value: float) -> float:
-    if value < LEAST:
-        raise ValueError(f"should be at least {LEAST:g}")
-    return value
-
-
-LEAST, MOST = 1e-9, 1e12
-"""Of metres, seconds and metres a second: beyond, squares and ratios are no numbers any more."""
-Positive = Annotated[float, Field(gt=0, le=MOST, strict=False), AfterValidator(_not_minute)]
-NotNegative = Annotated[float, Field(ge=0, le=MOST, strict=False)]
 Pair = Annotated[tuple[int, ...], Field(min_length=2, max_length=2, strict=False)]
-Position = Annotated[tuple[float, ...], Field(min_length=2, max_length=2, strict=False)]
-Headings = Annotated[int, Field(ge=1, le=360)]
 
 LARGEST = 2**62
 """Of whole numbers: arrays do not hold larger ones."""
@@ -111,18 +98,6 @@ class FileParameters(Parameters):
         if value is not None and "\0" in value:
             raise ValueError("should be the name of a file")
         return value
-
-
-class DatedParameters(Parameters):
-    """Parameters with the date at which a mission begins."""
-
-    start_time: str
-    """Date and time of t = 0, ISO 8601, UTC."""
-
-    @field_validator("start_time", mode="before")
-    @classmethod
-    def _text(cls, value: Any) -> Any:
-        return value.isoformat() if isinstance(value, date) else value
 
 
 class WorldParameters(Parameters):

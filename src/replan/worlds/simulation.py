@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,6 +64,44 @@ class SimulatedWorld(World):
 
     simulation: Simulation = field(kw_only=True, repr=False)
     """The simulator."""
+
+    @classmethod
+    def of(
+        cls,
+        step: Step,
+        *,
+        centres: Array,
+        sides: Array,
+        find: Callable[[Array], Indices],
+        position_reward: Callable[[Array], Array],
+        numbers: int,
+        **world: Any,
+    ) -> Self:
+        """Return the world with these arguments of `World` and the simulator behind it.
+
+        Parameters
+        ----------
+        step : callable
+            (N, d) positions, (N,) actions, the time and (N, k) standard normal numbers -> (N, d) positions.
+        centres : array of shape (S, d)
+            Middle of each cell.
+        sides : array of shape (d,)
+            Sides of a cell.
+        find : callable
+            (N, d) positions -> (N,) their cells.
+        position_reward : callable
+            (N, d) positions that a step has led to -> (N,) its reward.
+        numbers : int
+            Standard normal numbers that a step takes for each position, k.
+        **world
+            Arguments of `World`.
+
+        Returns
+        -------
+        SimulatedWorld
+            The world.
+        """
+        return cls(simulation=Simulation(step, centres, sides, find, position_reward, numbers), **world)
 
     def particles(self, seeds: ArrayLike) -> Particles:
         """Return the motion of robots in the simulator, one for each seed, for `rollout`."""

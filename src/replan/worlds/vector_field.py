@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import Array
+from replan.typing import Array
 from replan.worlds.wind_table import show_time
 
 EARTH_RADIUS = 6_371_000.0  # metres

@@ -13,8 +13,8 @@ from math import ceil
 
 import numpy as np
 
-from replan.model.flow_kernel import FlowKernel
-from replan.model.kernel import Array, Indices
+from replan import FlowKernel
+from replan.typing import Array, Indices
 from replan.worlds.flow_grid import FlowGrid
 from replan.worlds.vector_field import VectorField
 

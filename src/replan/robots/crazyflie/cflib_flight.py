@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from replan.model.kernel import Array, Indices
-from replan.model.slip import MOVES
+from replan import SlipKernel
 from replan.robots.crazyflie.cflib_craft import CflibCraft
 from replan.robots.crazyflie.craft import (
     FlightClock,
@@ -38,6 +37,7 @@ from replan.robots.crazyflie.layouts import (
     centres,
     state_of,
 )
+from replan.typing import Array, Indices
 
 CLIMB_SECONDS = 2.0
 ZERO_LENGTH = 0.01  # m; a shorter move is skipped
@@ -114,7 +114,7 @@ class CflibFlight:
         told = self._ramp.end
         place = self._craft.latest().position[:2]
         base = centres(cells_at(place)) if self._knows_place else np.array(told[:2])
-        target = base + MOVES[int(actions[0])][::-1] * CELL_SIZE
+        target = base + SlipKernel.moves[int(actions[0])][::-1] * CELL_SIZE
         if self._wind is not None:
             target = target + self._wind.force[self._moves].mean(axis=0) / WIND_STIFFNESS
         x, y = map(float, np.clip(target, WALL, GRID * CELL_SIZE - WALL))

@@ -15,10 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from replan import ACTIONS, SlipKernel, uniforms
 from replan.errors import InputError
-from replan.model.kernel import Array, Indices
-from replan.model.slip import ACTIONS, MOVES
-from replan.model.streams import WORLD, uniforms
 from replan.robots.crazyflie.flight import FlightAborted, FlightLog
 from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import (
@@ -38,6 +36,7 @@ from replan.robots.crazyflie.layouts import (
 )
 from replan.robots.crazyflie.physics import Physics
 from replan.robots.crazyflie.world import Calibration
+from replan.typing import Array, Indices
 
 REACHES = {1: 1, 3: 2}  # the most cells that wind adds to a move
 FORCES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06)  # N
@@ -105,7 +104,7 @@ class CrazyflowFlight:
         base = np.where(
             self._knows_place[:, None], centres(cells_at(here[:, :2], self._cuts), self._cuts), here[:, :2]
         )
-        target = base + MOVES[np.concatenate([actions, spare])][:, ::-1] * CELL_SIZE
+        target = base + SlipKernel.moves[np.concatenate([actions, spare])][:, ::-1] * CELL_SIZE
         target = np.clip(target, WALL, GRID * CELL_SIZE - WALL)
         end = _at_height(target, HEIGHT)
         self._knows_place[:] = False
@@ -210,7 +209,7 @@ def calibrate(
         for action in STRETCH:
             flight.move(np.full(physics.drones, action))
         columns = flight.log().cells(cuts) % (GRID * cuts)  # (moves + 1, N)
-        extra = np.diff(columns, axis=0) - cuts * MOVES[list(STRETCH), 1][:, None]
+        extra = np.diff(columns, axis=0) - cuts * SlipKernel.moves[list(STRETCH), 1][:, None]
         by_force = np.clip(extra.reshape(len(STRETCH), len(forces), drones), -reach, reach)
         counts += (by_force[..., None] == np.arange(-reach, reach + 1)).sum(axis=(0, 2))
     physics.close()
@@ -221,5 +220,5 @@ def calibrate(
 def _anywhere_in(state: int, drones: int, *, seed: int) -> Array:
     """Return (N, 2) positions in a cell; a drone without localisation may be anywhere in its cell."""
     return (
-        centres(state) + (uniforms(seed, np.arange(2 * drones), WORLD).reshape(drones, 2) - 0.5) * CELL_SIZE
+        centres(state) + (uniforms(seed, np.arange(2 * drones), "world").reshape(drones, 2) - 0.5) * CELL_SIZE
     )

@@ -24,8 +24,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from replan.execute.agent import Agent
-from replan.model.kernel import Array, Indices
+from replan import Agent
 from replan.robots.crazyflie.craft import Tracking
 from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import (
@@ -38,6 +37,7 @@ from replan.robots.crazyflie.layouts import (
     centres,
     state_of,
 )
+from replan.typing import Array, Indices
 
 log = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from replan import Decision
 from replan.robots.crazyflie.flight import Flown
 from replan.robots.crazyflie.flights import Track
 from replan.robots.crazyflie.layouts import (
@@ -36,7 +37,6 @@ from replan.robots.logs.mcap_log import (
     pose_message,
     stamp,
 )
-from replan.schedule.rule import Decision
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,7 +102,20 @@ def _poles(layout: Layout) -> dict[str, Any]:
 
 
 def draw_flights(tracks: Sequence[Track], *, path: str | Path | None = None) -> Figure:
-    """One panel for each layout among the tracks; the figure, also written to `path` where given."""
+    """Draw flights, in one panel for each layout.
+
+    Parameters
+    ----------
+    tracks : sequence of Track
+        The flights.
+    path : str or Path, optional
+        File to write.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     from matplotlib.figure import Figure
 
     panels: dict[tuple, list[Track]] = {}

@@ -8,11 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from replan import Agent, Mission, Plan, Rule
 from replan.errors import InputError
-from replan.execute.agent import Agent
-from replan.execute.mission import Mission
-from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import Plan
 from replan.robots.crazyflie.crazyflow_flight import CrazyflowFlight
 from replan.robots.crazyflie.flight import (
     Flight,
@@ -31,9 +28,7 @@ from replan.robots.crazyflie.layouts import (
 )
 from replan.robots.crazyflie.physics import Physics
 from replan.robots.crazyflie.world import crazyflie_mission
-from replan.schedule.rule import Rule
-from replan.skip.latency import Meanwhile
-from replan.skip.propagation import Execution
+from replan.typing import Array, Execution, Indices, Meanwhile
 from replan.worlds.forecasts import ForecastParameters
 
 BATCH_UNIT = 512  # batches are filled up to a multiple: in those a drone flies alike in any place, to the bit
@@ -165,7 +160,17 @@ def fly_one(job: Job, *, link: str | None = None, progress: OnMove | None = None
 def fly_batch(jobs: Sequence[Job], *, unit: int = BATCH_UNIT) -> list[Track]:
     """Fly jobs with the same cuts as one batch of simulated drones. Jobs in one scene share its plans.
 
-    The batch is filled up to a multiple of `unit` drones.
+    Parameters
+    ----------
+    jobs : sequence of Job
+        The flights.
+    unit : int
+        The batch is filled up to a multiple of so many drones.
+
+    Returns
+    -------
+    list of Track
+        The flights as they were flown.
     """
     missions = {scene: _sharing_plans(scene.mission()) for scene in {job.scene: None for job in jobs}}
     agents = [Agent.on(missions[job.scene], job.rule, seed=job.draws, trial=False) for job in jobs]

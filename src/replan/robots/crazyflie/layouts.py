@@ -21,11 +21,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan import SlipKernel, piecewise, uniforms
 from replan.errors import InputError
-from replan.model.drift import Burst, piecewise
-from replan.model.kernel import Array, Indices
-from replan.model.slip import MOVES
-from replan.model.streams import WORLD, uniforms
+from replan.typing import Array, Indices
 from replan.worlds.cell_map import CellMap
 
 Density = Literal["none", "sparse", "dense"]
@@ -48,7 +46,11 @@ START: GridCell = (0, 0)
 GOAL: GridCell = (GRID - 1, GRID - 1)
 
 HORIZON = 60
-THREE_SHORT: tuple[Burst, ...] = ((0.12, 0.22, 0.016), (0.46, 0.56, 0.020), (0.76, 0.88, 0.018))
+THREE_SHORT = (
+    (0.12, 0.22, 0.016),
+    (0.46, 0.56, 0.020),
+    (0.76, 0.88, 0.018),
+)
 MOVE_SECONDS = 2.0
 FORCES_PER_MOVE = 20  # the force is held for 0.1 s
 
@@ -131,7 +133,7 @@ def layout(density: Density, number: int) -> Layout:
     corners = np.isin(np.arange(GRID * GRID), [*beside(state_of(START)), *beside(state_of(GOAL))])
     for attempt in range(1_000):
         seed = (number * len(DENSITIES) + DENSITIES.index(density)) * 1_000 + attempt
-        draws = np.where(corners, np.inf, uniforms(seed, np.arange(GRID * GRID), WORLD))
+        draws = np.where(corners, np.inf, uniforms(seed, np.arange(GRID * GRID), "world"))
         chosen = np.sort(np.argsort(draws)[: OBSTACLES[density]])
         blocked = np.zeros(GRID * GRID, dtype=bool)
         blocked[chosen] = True
@@ -177,7 +179,7 @@ def moves_to(goal: GridCell, blocked: np.ndarray) -> Array:
 
 def beside(state: int) -> list[int]:
     """Return the states of a cell and of those that share an edge with it."""
-    cells = np.array(divmod(state, GRID)) + MOVES
+    cells = np.array(divmod(state, GRID)) + SlipKernel.moves
     return [state_of((int(i), int(j))) for i, j in cells if 0 <= i < GRID and 0 <= j < GRID]
 
 
@@ -227,7 +229,7 @@ def make_wind(
     """
     seed = (number * len(DENSITIES) + DENSITIES.index(density)) * 1_000 + trial
     profile = strength * piecewise(horizon, slip=0.03, quiet=0.001, bursts=THREE_SHORT)
-    first, turn = uniforms(seed + _DIRECTION_STREAM, np.arange(2), WORLD)
+    first, turn = uniforms(seed + _DIRECTION_STREAM, np.arange(2), "world")
     angle = 2 * np.pi * first + (2 * turn - 1) * TURN * np.arange(horizon)
     mean = profile[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     steps = horizon * FORCES_PER_MOVE
@@ -248,7 +250,7 @@ def ornstein_uhlenbeck(steps: int, *, deviation: float, step: float, seed: int) 
     from scipy.special import ndtri
 
     keep = np.exp(-step / GUST_SECONDS)
-    draws = uniforms(seed + _GUST_STREAM, np.arange(2 * steps), WORLD).reshape(steps, 2)
+    draws = uniforms(seed + _GUST_STREAM, np.arange(2 * steps), "world").reshape(steps, 2)
     shocks = ndtri(np.clip(draws, 1e-12, 1 - 1e-12)) * deviation
     out = np.empty((steps, 2))
     out[0] = shocks[0]

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from replan.errors import InputError
-from replan.model.kernel import Array
 from replan.robots.crazyflie.craft import minimum_jerk
+from replan.typing import Array
 
 RAMP_SECONDS = 1.2  # the setpoint travels in this time; the rest of the move is for settling
 FREQUENCY = 500  # Hz, physics and attitude control; position control runs at 100

@@ -22,14 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from replan import ACTIONS, GeneralKernel, Mission, Reward, Robot, SlipKernel, Spending, World, constant
 from replan.errors import InputError
-from replan.execute.mission import Mission
-from replan.execute.robot import Robot
-from replan.model.general_kernel import GeneralKernel, merge_successors
-from replan.model.kernel import Array, Indices, constant
-from replan.model.reward import Reward
-from replan.model.slip import MOVES, STAY
-from replan.model.world import World
 from replan.robots.crazyflie.layouts import (
     CELL_SIZE,
     GRID,
@@ -42,9 +36,8 @@ from replan.robots.crazyflie.layouts import (
     centres,
     state_of,
 )
-from replan.schedule.spending import Spending
-from replan.skip.propagation import Execution
-from replan.worlds.slip_grid import DISTANCE_SCALE
+from replan.typing import Array, Execution, Indices
+from replan.worlds.map_world import DISTANCE_SCALE
 
 TABLES = {1: "calibration.csv", 3: "calibration_subcells.csv"}  # beside this file, by cuts of a cell
 BUDGET = 6
@@ -181,7 +174,7 @@ def crazyflie_world(
         start_states=np.flatnonzero(~layout.blocked[cell]),
         grid=(side, side),
         declared_successors=successors,
-        waiting=STAY,
+        waiting=ACTIONS.index("stay"),
     )
 
 
@@ -215,8 +208,8 @@ def displacement_law(table: Calibration, mean: Array, cuts: int = 1) -> Array:
 def _around_moves(law: Array, cuts: int) -> Array:
     """Return (A, n, n) a square law of shifts, moved to where each action of `cuts` cells leads."""
     width = len(law)
-    moved = np.zeros((len(MOVES), width + 2 * cuts, width + 2 * cuts))
-    for a, (i, j) in enumerate(cuts * (MOVES + 1)):
+    moved = np.zeros((len(SlipKernel.moves), width + 2 * cuts, width + 2 * cuts))
+    for a, (i, j) in enumerate(cuts * (SlipKernel.moves + 1)):
         moved[a, i : i + width, j : j + width] = law
     return moved
 
@@ -253,8 +246,9 @@ def _merged(reach: int, cuts: int) -> tuple[Indices, Any]:
     by_shift = shifts(reach, cuts)
     successors = _successors(by_shift, GRID * cuts)
     each = np.broadcast_to(np.eye(len(by_shift)), (len(successors), len(by_shift), len(by_shift)))
-    merged, shares = merge_successors(successors, each)
-    return merged, csr_array(shares.swapaxes(1, 2).reshape(-1, len(by_shift)))
+    merged = GeneralKernel(successors, each)
+    shares = merged.probabilities.swapaxes(1, 2).reshape(-1, len(by_shift))
+    return merged.successors, csr_array(shares)
 
 
 def _successors(shifts: Indices, side: int) -> Indices:

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from replan import Transitions
+from replan import SlipKernel, Transitions
 from replan.errors import InputError
-from replan.model.kernel import Array, Indices
-from replan.model.slip import MOVES
 from replan.robots.logs.log_tables import GAP, RobotLog
 from replan.robots.planar_transforms import TransformTree, pose_of
+from replan.typing import Array, Indices
 from replan.worlds.cell_map import CellMap
 
 POSE_TYPES = (
@@ -151,9 +150,9 @@ def _actions(commands: Array, heading: Array) -> Indices:
     c, s = np.cos(heading), np.sin(heading)
     right = c * commands[:, 0] - s * commands[:, 1]
     up = s * commands[:, 0] + c * commands[:, 1]
-    along = np.stack([right, up], axis=1) @ np.stack([MOVES[:4, 1], -MOVES[:4, 0]])
+    along = np.stack([right, up], axis=1) @ np.stack([SlipKernel.moves[:4, 1], -SlipKernel.moves[:4, 0]])
     stay = np.linalg.norm(commands, axis=1) <= STANDING
-    return np.where(stay, len(MOVES) - 1, along.argmax(axis=1))
+    return np.where(stay, len(SlipKernel.moves) - 1, along.argmax(axis=1))
 
 
 def _topic(kinds: dict[str, str], given: str | None, accepted: tuple[str, ...], what: str) -> str:

@@ -18,8 +18,8 @@ from itertools import pairwise
 import numpy as np
 
 from replan import Transitions
-from replan.model.kernel import Array, Indices
 from replan.robots.logs.log_tables import RobotLog
+from replan.typing import Array, Indices
 
 CONFIDENCE = 0.95
 MOST_WINDOWS = 8

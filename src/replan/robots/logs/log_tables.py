@@ -16,7 +16,7 @@ import numpy as np
 
 from replan import Transitions
 from replan.errors import InputError
-from replan.model.kernel import Array
+from replan.typing import Array
 
 COLUMNS = ("t", "s", "a", "next")
 GAP = 2.5  # a pause of more steps is a gap

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tomli_w
 
+from replan import SlipKernel
 from replan.errors import InputError
-from replan.model.slip import SlipKernel
 from replan.robots.logs.log_drift import (
     DriftRate,
     LogWindow,

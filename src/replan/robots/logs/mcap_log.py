@@ -16,12 +16,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan import Decision, Mission
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun
-from replan.execute.mission import Mission
-from replan.model.kernel import Array
 from replan.report.world_drawing import GridDrawing
-from replan.schedule.rule import Decision
+from replan.typing import Array
 from replan.worlds.cell_map import CellMap
 
 LAYOUT = Path(__file__).with_name("foxglove_layout.json")

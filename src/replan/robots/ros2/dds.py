@@ -114,6 +114,13 @@ class Bus:
     """One DDS participant with its topics and services.
 
     Callbacks run in the thread that calls `spin`; `publish`, replies and calls may come from any thread.
+
+    Parameters
+    ----------
+    domain : int, optional
+        DDS domain; by default that of the environment variable ROS_DOMAIN_ID, or 0.
+    localhost : bool, optional
+        Whether to discover on this machine only; by default as ROS 2's environment variables say.
     """
 
     def __init__(self, domain: int | None = None, *, localhost: bool | None = None) -> None:

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from replan import Agent, Decision, Kernel, Plan, Robot, SlipKernel, Ties, plan_by_induction
 from replan.errors import InputError
-from replan.execute.agent import Agent
-from replan.execute.robot import Robot, plan_by_induction
 from replan.execute.snapshot import read_attached
-from replan.model.kernel import Array, Indices, Kernel
-from replan.model.slip import SlipKernel
-from replan.planning.backward_induction import Plan
-from replan.planning.ties import Ties
 from replan.robots.ros2.floor import FastestWays, KnownFloor, PathInForce, plan_of
-from replan.schedule.rule import Decision
+from replan.typing import Array, Indices
 from replan.worlds.cell_map import CellMap
 
 if TYPE_CHECKING:

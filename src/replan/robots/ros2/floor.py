@@ -21,14 +21,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from replan import Observation, Plan, Reward, SlipKernel, Ties
 from replan.errors import InputError
-from replan.estimate.estimator import Observation
-from replan.model.general_kernel import prepare_kernel
-from replan.model.kernel import Array, Indices
-from replan.model.reward import Reward
-from replan.model.slip import MOVES, SlipKernel
-from replan.planning.backward_induction import Plan
-from replan.planning.ties import Ties
+from replan.typing import Array, Indices
 from replan.worlds.cell_map import CellMap
 
 NEAR = 2  # cells
@@ -55,7 +50,7 @@ class KnownFloor:
         self._blocked = np.broadcast_to(dry.blocked, (dry.states,)).copy()
         self._felt: dict[int, Array] = {}  # (10,) belief about the slip of each cell near which something was
         self._kernel = SlipKernel(dry.shape, self._dry_slip, law=dry.law, blocked=self._blocked)
-        prepare_kernel(self._kernel)
+        self._kernel.prepare()
 
     @property
     def kernel(self) -> SlipKernel:
@@ -98,7 +93,9 @@ class KnownFloor:
 
     def _beside(self, state: int) -> Indices:
         """(A,) the cell that each move leads to."""
-        cells = np.clip(np.divmod(state, self.dry.shape[1]) + MOVES, 0, np.array(self.dry.shape) - 1)
+        cells = np.clip(
+            np.divmod(state, self.dry.shape[1]) + SlipKernel.moves, 0, np.array(self.dry.shape) - 1
+        )
         beside = cells @ np.array([self.dry.shape[1], 1])
         return np.where(self._blocked[beside], state, beside)
 
@@ -132,7 +129,7 @@ class KnownFloor:
         self._renew(arrays["slip"])
 
 
-_STAY = len(MOVES) - 1
+_STAY = len(SlipKernel.moves) - 1
 _SLOWEST = 1000.0  # steps that a cell takes at most
 _ALIKE = 1e-9  # relative difference up to which two ways are equally fast
 

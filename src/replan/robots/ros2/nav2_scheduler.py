@@ -23,17 +23,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan import Agent, Decision, Rule, Setting, make_mission
 from replan.errors import InputError
-from replan.execute.agent import Agent
-from replan.model.kernel import Array, Indices
 from replan.robots.planar_transforms import cells_shown
 from replan.robots.ros2.drive import Drive, ReceivedPath, blind_robot, robot_that_sees
-from replan.schedule.rule import Decision, Rule
-from replan.skip.propagation import Execution
+from replan.typing import Array, Execution, Indices
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap
 from replan.worlds.map_world import Map
-from replan.worlds.settings import Setting, make_mission
 
 PATIENCE = 5.0  # seconds
 MEASURED = 9  # newest waits for a path, whose median is the time of an update
@@ -50,7 +47,23 @@ class Verdict:
 
 
 class Nav2Scheduler:
-    """The scheduler of one robot. Not safe to use from several threads at once."""
+    """The scheduler of one robot. Not safe to use from several threads at once.
+
+    Parameters
+    ----------
+    setting : Setting
+        A setting with `world = "map"`.
+    rule : Rule
+        The rule that decides when to update.
+    execution : {"map", "belief", "localised"}
+        How the robot acts between updates.
+    patience : float
+        Seconds until "replan" is said again.
+    cells : CellMap, optional
+        The cells of the map, if they are known before a map comes.
+    **agent_options
+        Further arguments of `Agent`.
+    """
 
     def __init__(
         self,

@@ -13,20 +13,19 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as LateError
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan import load_setting, make_rule
 from replan.errors import InputError
 from replan.execute.deadline import DeadlineExceeded, Worker
 from replan.robots.ros2.drive import restore, save
 from replan.robots.ros2.nav2_scheduler import PATIENCE, Nav2Scheduler, Verdict
-from replan.skip.propagation import EXECUTIONS
-from replan.study.rule_source import make_rule
+from replan.typing import Execution
 from replan.worlds.map_file import OccupancyMap
 from replan.worlds.map_world import Map
-from replan.worlds.settings import load_setting
 
 LIMIT = 0.05  # seconds, of a decision and of the planner's own check
 OK, WARN, ERROR = 0, 1, 2  # levels of a diagnostic status
@@ -55,7 +54,18 @@ class SchedulerReport:
 class SchedulerService:
     """Answers for a scheduler within time limits, from any thread.
 
-    `planner_limit` bounds the wait for the planner's own check; `publish` gets a report after every change.
+    Parameters
+    ----------
+    scheduler : Nav2Scheduler
+        The scheduler.
+    decision_limit, planner_limit : float
+        Seconds for a decision, and for the planner's own check.
+    snapshot : str or Path, optional
+        Folder to go on from after a restart.
+    publish : callable, optional
+        Gets a report after every change.
+    clock : callable
+        Returns the time in seconds.
     """
 
     def __init__(
@@ -209,9 +219,23 @@ def load_scheduler(
 ) -> Nav2Scheduler:
     """Return the scheduler of a TOML file with `world = "map"`.
 
-    `rule`, `parameters` and `execution` take precedence over the file's. Without `read_map` the scheduler
-    waits for a map. Robots are localised and replan at the last moment, blind ones look ahead, unless
-    something else is said.
+    Robots are localised and replan at the last moment, blind ones look ahead, unless something else is said.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    rule, parameters, execution
+        They take precedence over those of the file.
+    patience : float
+        Seconds until "replan" is said again.
+    read_map : bool
+        Whether to read the map that the file names; without it the scheduler waits for a map.
+
+    Returns
+    -------
+    Nav2Scheduler
+        The scheduler.
     """
     setting = load_setting(path)
     if not isinstance(setting, Map):
@@ -220,8 +244,8 @@ def load_scheduler(
     if unknown := sorted(set(section) - _KEYS):
         raise InputError(f"{path}: unknown key 'scheduler.{unknown[0]}'")
     execution = execution or section.get("execution", "localised")
-    if execution not in EXECUTIONS:
-        raise InputError(f"execution must be {' or '.join(EXECUTIONS)}, not {execution!r}")
+    if execution not in get_args(Execution):
+        raise InputError(f"execution must be {' or '.join(get_args(Execution))}, not {execution!r}")
     name = rule or section.get("rule", "last-moment" if execution == "localised" else "lookahead")
     chosen = parameters if rule or parameters else section.get("parameters", {})
     return Nav2Scheduler(
