@@ -158,7 +158,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path):
 
 
 def test_the_papers_table_is_a_study_that_ships():
-    import replan.robots.crazyflie.flights  # noqa: F401  (registers the measure `flight`)
+    import replan.report.reports.drones  # noqa: F401  (registers the measure `flight`)
 
     study, _ = load_study("table1")
     assert labels(study) == [(setting, rule) for setting in PAPER_SETTINGS for rule in paper_rules()]

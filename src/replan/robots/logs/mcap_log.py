@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replan import Decision, Mission
+from replan import Decision, Mission, World
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun
 from replan.report.world_drawing import GridDrawing
@@ -207,10 +207,9 @@ def write_mission_log(path: str | Path, mission: Mission, run: AgentRun) -> None
     """Write a run: decisions, and where the world is a grid also map, path, poses and belief."""
     decisions = dict(run.decisions)
     with McapLog(path) as log:
-        ground = GridDrawing.of(mission.world)
-        cells = None if ground is None else _cells(ground)
-        if ground is not None and cells is not None:
-            log.add(0.0, "/map", grid_message(0.0, cells, _costs(ground), "cost"))
+        cells, costs = _floor(mission.world) or (None, None)
+        if cells is not None and costs is not None:
+            log.add(0.0, "/map", grid_message(0.0, cells, costs, "cost"))
         for t, belief in enumerate(beliefs(mission, run)):
             if cells is not None:
                 log.add(t, "/robot/pose", pose_message(t, cells.positions_of(run.states[t])))
@@ -239,16 +238,13 @@ def beliefs(mission: Mission, run: AgentRun) -> Iterator[Array]:
             estimate = plan.propagation.advance(estimate, run.actions[[t]], t)
 
 
-def _cells(ground: GridDrawing) -> CellMap:
-    blocked = np.zeros(ground.rows * ground.columns, dtype=bool)
-    blocked[list(ground.walls)] = True
-    return CellMap(1.0, (ground.rows, ground.columns), blocked)
-
-
-def _costs(ground: GridDrawing) -> Array:
-    """(S,) the values of the map's cells."""
-    costs = np.zeros(ground.rows * ground.columns)
+def _floor(world: World) -> tuple[CellMap, Array] | None:
+    """Return the cells of a grid world and (S,) the values of its map; None if its states are not cells."""
+    ground = GridDrawing.of(world)
+    if ground is None:
+        return None
+    costs = np.zeros(world.states)
     costs[list(ground.drifting)] = DRIFTING
     costs[list(ground.costly)] = COSTLY
     costs[list(ground.walls)] = 1.0
-    return costs
+    return CellMap(1.0, (ground.rows, ground.columns), costs == 1.0), costs

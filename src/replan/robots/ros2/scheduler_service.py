@@ -251,7 +251,7 @@ def load_scheduler(
     return Nav2Scheduler(
         setting,
         make_rule(name, **(chosen or {})),
-        execution=execution,
+        execution=execution,  # pyright: ignore[reportArgumentType]
         patience=patience,
         cells=setting.cells() if read_map else None,
     )
