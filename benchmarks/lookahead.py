@@ -20,7 +20,7 @@ from replan.forecast.mixture import Mixture
 from replan.model import drift
 from replan.planning.backward_induction import plan
 from replan.schedule.lookahead import Lookahead
-from replan.skip.propagation import make_propagation, skip_interval
+from replan.skip.acting import make_propagation, skip_interval
 from replan.worlds.slip_grid import rover
 
 BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]

@@ -12,9 +12,9 @@ from itertools import pairwise, product
 import numpy as np
 
 from replan import FixedTimes, Mission, regret
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.schedule.periodic import even_times
-from replan.skip.propagation import EXECUTIONS
+from replan.skip.acting import EXECUTIONS
 from replan.suite import suite_worlds
 
 FAMILY = "kernels"

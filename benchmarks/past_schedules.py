@@ -22,7 +22,7 @@ from replan import Archive, Mission
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.forecast.base import KernelAt
 from replan.model.kernel import Array
-from replan.planning.backward_induction import oracle_return
+from replan.planning.optimal_values import oracle_return
 from replan.schedule.periodic import even_times, periodic_times
 from replan.skip.segments import commands, stack_world, walk_segments
 from replan.suite import suite_worlds

@@ -21,7 +21,7 @@ from replan.robots.crazyflie.layouts import DENSITIES, cells_at, layout, make_wi
 from replan.robots.crazyflie.physics import Physics
 from replan.robots.crazyflie.world import crazyflie_mission
 from replan.schedule.registry import make_rule
-from replan.skip.propagation import EXECUTIONS
+from replan.skip.acting import EXECUTIONS
 from replan.study.protocol import bootstrap_interval
 
 RULES = ("periodic", "lookahead")

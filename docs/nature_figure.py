@@ -36,7 +36,7 @@ from replan.schedule.fixed import FixedTimes
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Even
 from replan.schedule.rule import Rule
-from replan.schedule.spending import Spending
+from replan.skip.spending import Spending
 from replan.study.definition import study_data
 from replan.typing import Array
 

@@ -21,7 +21,7 @@ from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.execute.mission import Mission
 from replan.model.checks import check_world
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.schedule.registry import make_rule
 from replan.worlds.gymnasium_adapter import from_ns_gym
 

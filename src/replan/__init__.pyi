@@ -50,7 +50,8 @@ from .model.world import (
     World as World,
     local_drift_bounds as local_drift_bounds,
 )
-from .planning.backward_induction import Plan as Plan, oracle as oracle, plan as plan
+from .planning.backward_induction import Plan as Plan, plan as plan
+from .planning.optimal_values import oracle as oracle
 from .planning.ties import Ties as Ties
 from .schedule.drift_threshold import DriftThreshold as DriftThreshold
 from .schedule.fixed import FixedTimes as FixedTimes
@@ -65,7 +66,7 @@ from .schedule.periodic import Periodic as Periodic
 from .schedule.rule import register as register
 from .schedule.regret_guided import RegretGuided as RegretGuided
 from .schedule.rule import Context as Context, Decision as Decision, Need as Need, Rule as Rule
-from .schedule.spending import Spending as Spending
+from .skip.spending import Spending as Spending
 from .study.rule_source import make_rule as make_rule
 from .worlds.from_simulator import from_simulator as from_simulator
 from .worlds.gymnasium_adapter import from_gymnasium as from_gymnasium, from_ns_gym as from_ns_gym

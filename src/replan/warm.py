@@ -27,7 +27,7 @@ def main() -> None:
     from replan.model.slip import SlipKernel
     from replan.schedule.periodic import Periodic
     from replan.schedule.registry import make_rule
-    from replan.schedule.spending import Spending
+    from replan.skip.spending import Spending
     from replan.worlds.slip_grid import rover
 
     slippery = rover(4, linear(9, slip=0.05, rate=0.01))

@@ -19,7 +19,7 @@ from replan.execute.robot import Robot
 from replan.model.drift import linear
 from replan.model.general_kernel import prepare_kernel
 from replan.schedule.periodic import Periodic
-from replan.schedule.spending import Spending
+from replan.skip.spending import Spending
 from replan.worlds.slip_grid import rover
 
 def compiled():

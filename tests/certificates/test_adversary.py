@@ -13,7 +13,7 @@ from replan.execute.mission import Mission
 from replan.model.general_kernel import GeneralKernel
 from replan.model.reward import Reward
 from replan.model.world import World
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.schedule.fixed import FixedTimes
 
 STATES = ACTIONS = 2

@@ -22,7 +22,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.model.world import World
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.schedule.fixed import FixedTimes, Random
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.measuring_value import MeasuringValue

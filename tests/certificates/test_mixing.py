@@ -19,7 +19,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.model.world import World
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 
 
 def by_paths(world, policies, t, m, s, end):

@@ -8,7 +8,7 @@ import pytest
 from replan.cli import run
 from replan.commands.listing import KINDS
 from replan.results.table import Table, TableCell
-from replan.skip.propagation import EXECUTIONS
+from replan.skip.acting import EXECUTIONS
 from replan.worlds.forecasts import ForecastKind
 
 SMALL = """

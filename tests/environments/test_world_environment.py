@@ -12,7 +12,7 @@ import replan.environments  # noqa: F401  (registers)
 from replan.environments import WorldEnvironment
 from replan.environments.world_environment import SETTINGS
 from replan.errors import InputError
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.suite import suite_world
 from tiny_worlds import random_world
 

@@ -19,7 +19,7 @@ from replan.forecast.base import Frozen
 from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.schedule.last_moment import Gain, LastMoment
 from replan.schedule.periodic import even_times
 from tiny_worlds import tiny_missions

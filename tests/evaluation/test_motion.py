@@ -7,7 +7,7 @@ from replan import Mission, Reward, Robot, SlipKernel, Spending, World
 from replan.evaluation.exact import evaluate
 from replan.evaluation.rollouts import rollout
 from replan.model.kernel import constant
-from replan.planning.backward_induction import grid_over_time_of
+from replan.planning.optimal_values import grid_over_time_of
 from replan.schedule.fixed import Random
 from replan.schedule.periodic import Periodic
 

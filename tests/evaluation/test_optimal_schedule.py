@@ -24,11 +24,11 @@ from replan.execute.mission import Mission
 from replan.forecast.mixture import Mixture
 from replan.model import drift
 from replan.model.sizes import Sizes
-from replan.planning.backward_induction import oracle_return
+from replan.planning.optimal_values import oracle_return
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
 from replan.schedule.regret_guided import RegretGuided
-from replan.skip.propagation import skip_interval
+from replan.skip.acting import skip_interval
 from replan.worlds.slip_grid import rover
 from tiny_worlds import random_times, random_world, tiny_missions
 

@@ -21,7 +21,7 @@ from replan.execute.mission import Mission, make_timeline
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
 from replan.model.sizes import Sizes
-from replan.planning.backward_induction import oracle_return
+from replan.planning.optimal_values import oracle_return
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.registry import make_rule

@@ -17,7 +17,7 @@ from replan.execute.mission import make_timeline
 from replan.model import drift
 from replan.model.streams import uniforms
 from replan.schedule.rule import Context, Decision, Need, Rule
-from replan.skip.propagation import skip_interval
+from replan.skip.acting import skip_interval
 from replan.worlds.slip_grid import rover
 from tiny_worlds import tiny_missions
 

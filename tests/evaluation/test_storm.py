@@ -18,7 +18,7 @@ from replan.planning.ties import Ties
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Need
-from replan.skip.propagation import EXECUTIONS
+from replan.skip.acting import EXECUTIONS
 from replan.study.rule_source import RULES
 from tiny_worlds import random_times, random_world
 

@@ -10,7 +10,7 @@ from replan.estimate.estimator import Nearby, Tracked
 from replan.estimate.family_filter import FamilyFilter
 from replan.evaluation.agent_runs import SimulatedRobot, run_agent
 from replan.model.sizes import Sizes
-from replan.planning.followed import policy_values
+from replan.planning.optimal_values import policy_values
 from replan.schedule import last_moment
 from replan.schedule.rule import RunningEstimate
 from replan.schedule.window import around

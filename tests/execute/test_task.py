@@ -11,7 +11,7 @@ from tests.tiny_worlds import random_world, tiny_missions
 
 from replan import Agent, InputError, Mission, Periodic, Reward, Robot, Spending, Ties, constant
 from replan.execute.robot import plan_by_induction
-from replan.execute.task import Task
+from replan.execute.mission import Task
 from replan.forecast.base import Forecast, Future
 from replan.model.family import Family
 from replan.schedule.rule import Decision, Need, Rule

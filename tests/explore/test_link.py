@@ -16,7 +16,7 @@ from replan.errors import InputError
 from replan.explore import panels
 from replan.explore.link import Screen, fit_times, from_query, open_screen, parse_screen, to_query, to_toml
 from replan.explore.model import drawn_drift, edit_setting
-from replan.schedule.spending import Spending
+from replan.skip.spending import Spending
 from replan.worlds.settings import builtin_settings, load_setting, make_mission
 
 

@@ -15,7 +15,7 @@ from replan.forecast.base import Evidence
 from replan.forecast.given import Given
 from replan.model.past import RecordedKernels
 from replan.schedule.update_programme import candidates_on_average, solve
-from replan.skip.propagation import skip_interval
+from replan.skip.acting import skip_interval
 from replan.worlds.wind import MeasuredWind
 from tiny_worlds import random_kernel, random_world, tiny_missions
 

@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 
 from replan import GeneralKernel, InputError, Reward, SlipKernel, Ties, World, constant, oracle
 from replan.model.sizes import DEFAULT_SIZES
-from replan.planning.backward_induction import (
-    check_plan,
-    grid_over_time_of,
-    oracle_return,
-    plan,
-    plan_ahead,
-    require_oracle_memory,
-    swept_grid,
-)
+from replan.planning.backward_induction import check_plan, plan, plan_ahead
+from replan.planning.optimal_values import grid_over_time_of, oracle_return, require_oracle_memory, swept_grid
 from replan.worlds.slip_grid import rover
 from tiny_worlds import random_kernel, random_world
 

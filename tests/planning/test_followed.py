@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.model.slip import ACTIONS, SlipKernel
-from replan.planning.followed import follow, policy_values
+from replan.planning.optimal_values import follow, policy_values
 
 
 def a_grid(seed, *, walls, everywhere):

@@ -13,7 +13,7 @@ from replan.model.reward import Reward
 from replan.model.world import DriftBounds
 from replan.planning.backward_induction import plan
 from replan.schedule.rule import Context, Need
-from replan.skip.propagation import make_propagation
+from replan.skip.acting import make_propagation
 
 TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])
 DRIFT = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.5, 0.5, 0.5, 0.5, 0.5])

@@ -14,7 +14,7 @@ from replan.evaluation.exact import from_start, regret
 from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.rule_checks import check_rule
 from replan.execute.mission import Mission
-from replan.execute.task import Progress
+from replan.execute.mission import Progress
 from replan.forecast.base import Frozen, Future
 from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture

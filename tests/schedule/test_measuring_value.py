@@ -12,8 +12,8 @@ from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.forecast.given import Given
 from replan.model.kernel import constant
-from replan.planning.backward_induction import oracle
-from replan.schedule.ask import decision_at
+from replan.planning.optimal_values import oracle
+from replan.schedule.questions import decision_at
 from replan.schedule.measuring_value import MeasuringValue, measuring_values
 from replan.study.study_rules import AccumulatedValue
 from replan.worlds.settings import load_setting, make_mission

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
-from replan.schedule.ask import decision_at, named_update
+from replan.schedule.questions import decision_at, named_update
 from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
 from replan.schedule.fixed import BackLoaded, FrontLoaded, Random
 from replan.schedule.lazy_value import LazyValue, lazy_score

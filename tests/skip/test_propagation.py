@@ -11,7 +11,7 @@ from replan.model.sizes import DEFAULT_SIZES
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.planning.ties import Ties
-from replan.skip.propagation import likeliest, make_propagation, skip_interval
+from replan.skip.acting import likeliest, make_propagation, skip_interval
 
 LARGE = DEFAULT_SIZES.whole_world
 KERNEL = SlipKernel((3, 3), 0.1)

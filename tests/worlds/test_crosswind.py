@@ -3,7 +3,7 @@ import pytest
 
 from replan.errors import InputError
 from replan.model.slip import ACTIONS
-from replan.skip.propagation import skip_interval
+from replan.skip.acting import skip_interval
 from replan.worlds.crosswind import Crosswind, LakesAndWind, gust_law
 from replan.worlds.settings import load_setting, make_mission
 

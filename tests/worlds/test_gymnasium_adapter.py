@@ -8,7 +8,7 @@ from replan import Robot, Spending
 from replan.errors import InputError
 from replan.evaluation.exact import regret
 from replan.execute.mission import Mission
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.schedule.periodic import Periodic
 from replan.worlds.gymnasium_adapter import from_gymnasium
 

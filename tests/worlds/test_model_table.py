@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.worlds.model_table import ModelTable, world_of_tables
 
 STAY = [(1.0, 0, 0.0, False)]

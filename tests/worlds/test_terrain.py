@@ -13,7 +13,7 @@ from replan.evaluation.exact import regret
 from replan.execute.mission import Mission
 from replan.model.checks import check_world
 from replan.model.world import local_drift_bounds
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.schedule.drift_threshold import LocalDrift, planned_way
 from replan.schedule.fixed import FixedTimes
 from replan.worlds.forecasts import ForecastParameters

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         grid_passes,
         interior_point,
         parameter_range,
-        plan_tree,
         segments,
         stencil,
     )
@@ -26,7 +25,6 @@ __all__ = [
     "grid_passes",
     "interior_point",
     "parameter_range",
-    "plan_tree",
     "segments",
     "stencil",
 ]

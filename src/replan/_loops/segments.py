@@ -1,4 +1,4 @@
-"""Loops behind `replan.skip.segments`, distributions as lists of occupied states, and `update_programme`."""
+"""Walks of blind robots: distributions as lists of occupied states, plans that share their steps, groups."""
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def _push(successors, probabilities, action, mass, here, count, ahead, there):
 def _prune(tolerance, reward, mass, here, count):
     """Drop masses below the tolerance, unless all are, and scale up the rest.
 
-    Return the number of states kept, and the mean `reward` before (0 for an empty reward).
+    Return the number of states kept and the mean `reward` before (0 for an empty reward).
     """
     if count * tolerance > 0.5:
         largest = 0.0
@@ -145,7 +145,7 @@ def push_rows(
     keep,
     tolerance,
 ):
-    """Push every row through its actions; see `replan.skip.segments.Segments` for what comes back.
+    """Push every row through its actions; see `replan.skip.walks.BlindWalk` for what comes back.
 
     Distribution r * (L + 1) + k is that of row r after k steps.
     """
@@ -190,39 +190,119 @@ def push_rows(
 
 
 @jit
-def reach(begin, rows, weights, nodes, offsets, cells, masses, candidate, out):
-    """Add weighted distributions of some rows of segments to (T + 1, S) `out`, at every candidate time."""
-    length = candidate.size - begin
-    for i in range(rows.size):
-        for k in range(1, length):
+def reach(begin, weights, nodes, offsets, cells, masses, candidate, out):
+    """Add the distributions of (R,) weighted robots to (T + 1, S) `out`, at every candidate time."""
+    for i in range(weights.size):
+        for k in range(1, candidate.size - begin):
             if candidate[begin + k]:
-                first = nodes[rows[i], k]
+                first = nodes[i, k]
                 for e in range(offsets[first], offsets[first + 1]):
                     out[begin + k, cells[e]] += weights[i] * masses[e]
 
 
 @jit
-def _expect_ahead(u, first, last, cells, masses, values, total):
-    """Add up what the masses find at u, by column, into `total`; return their weight on known states."""
-    weight, known, there = 0.0, values.shape[2] - 1, values[u]
+def _choose(values, preference, tie_tolerance):
+    """Return the first action in `preference` that is within the tolerance of the best."""
+    best = values.max()
+    for a in preference:
+        if values[a] >= best - tie_tolerance:
+            return a
+    return preference[0]
+
+
+@jit
+def _decide(first, last, cells, masses, q_values, lowest, highest, values):
+    """Fill (P, A) `values` of the plans lowest to highest: mean Q-values of a distribution."""
+    actions = values.shape[1]
+    begin, end = lowest * actions, (highest + 1) * actions
+    totals = values.reshape(-1)[begin:end]
+    totals[:] = 0.0
     for e in range(first, last):
-        weight += masses[e] * there[PLACE(cells[e]), known]
-    for c in range(0, total.size, 3):  # three sums at a time are kept in registers
-        one, two, three = 0.0, 0.0, 0.0
-        if c + 3 <= total.size:
-            for e in range(first, last):
-                ahead, mass = there[PLACE(cells[e])], masses[e]
-                one += mass * ahead[c]
-                two += mass * ahead[c + 1]
-                three += mass * ahead[c + 2]
-            total[c], total[c + 1], total[c + 2] = one, two, three
-        else:
-            for rest in range(c, total.size):
-                one = 0.0
-                for e in range(first, last):
-                    one += masses[e] * there[PLACE(cells[e]), rest]
-                total[rest] = one
-    return weight
+        mass, q = masses[e], q_values[PLACE(cells[e]), begin:end]
+        for j in range(totals.size):
+            totals[j] += mass * q[j]
+
+
+@jit
+def walk(
+    first_state, last_state, successors, probabilities, state_action, next_state, actions, q_values,
+    preference, lengths, tie_tolerance, tolerance,
+):  # fmt: skip
+    """Walk all plans from the states first_state to last_state.
+
+    Plans that have taken the same actions share their distributions. `actions` are (P, S, L), or empty where
+    they follow from (S, P * A) `q_values` of the belief. Plan p takes lengths[p] steps. Return (P, R, L + 1)
+    nodes and, by node, gained, offsets, cells and masses.
+    """
+    states, count_actions = successors.shape[0], successors.shape[1]
+    plans, steps = lengths.size, lengths.max()
+    given = actions.size > 0
+    nodes = np.zeros((plans, last_state - first_state, steps + 1), dtype=np.int64)
+    mass, ahead = np.zeros(states), np.zeros(states)
+    here, there = np.empty(states + 1, dtype=PLACE), np.empty(states + 1, dtype=PLACE)
+    values, chosen = np.empty((plans, count_actions)), np.empty(plans, dtype=np.int64)
+    gained = np.zeros(1024)
+    offsets = np.zeros(1025, dtype=np.int64)
+    cells, masses = np.empty(1 << 16, dtype=np.int32), np.empty(1 << 16)
+    made, used = 0, 0
+    for s in range(last_state - first_state):
+        cells[used], masses[used] = first_state + s, 1.0
+        used += 1
+        nodes[:, s, 0] = made
+        if made + 2 > gained.size:
+            gained, offsets = np.concatenate((gained, gained)), np.concatenate((offsets, offsets))
+        gained[made] = 0.0
+        made += 1
+        offsets[made] = used
+        for k in range(steps):
+            for p in range(plans):
+                chosen[p] = -1
+            for p in range(plans):
+                node = nodes[p, s, k]
+                if lengths[p] <= k:
+                    continue
+                if given:
+                    chosen[p] = actions[p, first_state + s, k]
+                elif chosen[p] < 0:
+                    highest = p
+                    for q in range(p + 1, plans):
+                        if nodes[q, s, k] == node and lengths[q] > k:
+                            highest = q
+                    _decide(offsets[node], offsets[node + 1], cells, masses, q_values, p, highest, values)
+                    for q in range(p, highest + 1):
+                        if nodes[q, s, k] == node and lengths[q] > k:
+                            chosen[q] = _choose(values[q], preference[q], tie_tolerance)
+                a, same = chosen[p], -1
+                for q in range(p - 1, -1, -1):
+                    if nodes[q, s, k] == node and chosen[q] == a and lengths[q] > k:
+                        same = q
+                        break
+                if same >= 0:
+                    nodes[p, s, k + 1] = nodes[same, s, k + 1]
+                    continue
+                first, count = offsets[node], PLACE(offsets[node + 1] - offsets[node])
+                total = 0.0
+                for i in range(count):
+                    place, now = PLACE(cells[first + i]), masses[first + i]
+                    here[i] = place
+                    mass[place] = now
+                    if state_action.size:
+                        total += now * state_action[place, a]
+                count = _push(successors, probabilities, a, mass, here, count, ahead, there)
+                count, paid = _prune(tolerance, next_state, ahead, there, count)
+                while used + count + 1 > cells.size:
+                    cells, masses = np.concatenate((cells, cells)), np.concatenate((masses, masses))
+                if made + 2 > gained.size:
+                    gained, offsets = np.concatenate((gained, gained)), np.concatenate((offsets, offsets))
+                gained[made] = gained[node] + total + paid
+                for i in range(count):
+                    cells[used], masses[used] = there[i], ahead[there[i]]
+                    ahead[there[i]] = 0.0
+                    used += 1
+                nodes[p, s, k + 1] = made
+                made += 1
+                offsets[made] = used
+    return nodes, gained[:made], offsets[: made + 1], cells[:used], masses[:used]
 
 
 @jit
@@ -244,50 +324,162 @@ def fill_in(first, last, stride, values):
 
 
 @jit
-def candidate_values(
-    begin, rows, gained, nodes, offsets, cells, masses, candidate, latest, price, values, out
+def weigh_candidates(
+    begin, gained, nodes, offsets, cells, masses, candidate, latest, table, known, best, times, equal, out
 ):
-    """Fill (R, T + 1, C) `out` with the value of each candidate for the next update, by updates left."""
-    columns, length = out.shape[2], candidate.size - begin
+    """Weigh leaving for an update at each candidate time.
+
+    Raise (R, C) `best` to the greatest worth and put its time into `times`, earlier ones first; with an `out`
+    (R, T + 1, C) that is not empty, put the worth of each time there instead. `gained` is that of every node.
+    `table` (T + 1, S, C + 1) is what the update is worth, its last column 1 where that is known, which is
+    everywhere at `known` times; elsewhere the mean is over the states known.
+    """
+    columns, weighed = best.shape[1], table.shape[2] - 1
     total = np.empty(columns)
-    for i in range(rows.size):
-        for k in range(1, length):
-            u = begin + k
-            if not candidate[u] or u > latest[0]:
-                continue
-            first = nodes[rows[i], k]
-            weight = _expect_ahead(u, offsets[first], offsets[first + 1], cells, masses, values, total)
-            if weight <= 0.0:
-                continue
+    for u in range(begin + 1, candidate.size):
+        if not candidate[u] or u > latest[0]:
+            continue
+        there = table[u]
+        for i in range(nodes.shape[0]):
+            node = nodes[i, u - begin]
+            first, last, weight = offsets[node], offsets[node + 1], 1.0
+            if not known[u]:
+                weight = 0.0
+                for e in range(first, last):
+                    weight += masses[e] * there[PLACE(cells[e]), weighed]
+                if weight <= 0.0:
+                    continue
+            for c in range(0, columns - 1, 2):  # two sums at a time are kept in registers
+                one, two = 0.0, 0.0
+                for e in range(first, last):
+                    ahead = there[PLACE(cells[e])]
+                    one += masses[e] * ahead[c]
+                    two += masses[e] * ahead[c + 1]
+                total[c], total[c + 1] = one, two
+            if columns % 2:
+                one = 0.0
+                for e in range(first, last):
+                    one += masses[e] * there[PLACE(cells[e]), columns - 1]
+                total[columns - 1] = one
             for c in range(columns):
                 if u <= latest[c]:
-                    out[i, u, c] = gained[rows[i], k] + total[c] / weight - price
+                    worth = gained[node] + total[c] / weight
+                    if out.size:
+                        out[i, u, c] = worth
+                    elif worth > best[i, c] + equal:
+                        best[i, c], times[i, c] = worth, u
 
 
 @jit
-def best_next(
-    begin, rows, gained, nodes, offsets, cells, masses, candidate, latest, price, values, best, chosen
-):
-    """Fill (R, C) `best` and `chosen`: the best next update time and its value, by updates left.
+def merge(actions, chances):
+    """Group R robots with the same remaining (R, L) actions and (R, L + 1) chances to leave after k steps.
 
-    Column c of `values` (T + 1, S, ...) is what going on is worth with c updates after the next one; the last
-    column is 1 for states whose value is known, and rows are scaled up to these. The next update costs
-    `price`. Earlier times win ties.
+    Return (R,) the first group of each robot (-1: none) and, by step and group, the action, the chance to
+    leave right after it and the group that follows (-1: all have left); (L,) tells how many groups there are.
     """
-    columns, length = best.shape[1], candidate.size - begin
-    total = np.empty(columns)
-    for i in range(rows.size):
-        for k in range(1, length):
-            u = begin + k
-            if not candidate[u] or u > latest[0]:
+    robots, steps = actions.shape
+    group = np.full(robots, -1)
+    action, leaving = np.empty((steps, robots), dtype=np.int64), np.empty((steps, robots))
+    following, counts = np.full((steps, robots), -1), np.zeros(steps, dtype=np.int64)
+    slots = 1
+    while slots < 4 * robots:
+        slots *= 2
+    remaining, left = np.zeros(robots), np.zeros(robots)
+    bits = left.view(np.int64)
+    after = np.empty(robots, dtype=np.int64)
+    for k in range(steps - 1, -1, -1):
+        for r in range(robots):
+            remaining[r] += chances[r, k + 1]
+            left[r] = chances[r, k + 1] / remaining[r] if remaining[r] > 0.0 else 0.0
+            after[r] = group[r] if left[r] < 1.0 else -1
+        slot_of, count = np.full(slots, -1), 0
+        for r in range(robots):
+            group[r] = -1
+            if remaining[r] <= 0.0:
                 continue
-            first = nodes[rows[i], k]
-            weight = _expect_ahead(u, offsets[first], offsets[first + 1], cells, masses, values, total)
-            if weight <= 0.0:
-                continue
-            for c in range(columns):
-                if u <= latest[c]:
-                    value = gained[rows[i], k] - price + total[c] / weight
-                    if value > best[i, c] + 1e-12:
-                        best[i, c] = value
-                        chosen[i, c] = u
+            a = actions[r, k]
+            place = (a * 31 + after[r] * 1000003 + (bits[r] >> 20) * 7919) & (slots - 1)
+            while group[r] < 0:
+                g = slot_of[place]
+                if g < 0:
+                    g = slot_of[place] = count
+                    action[k, g], leaving[k, g], following[k, g] = a, left[r], after[r]
+                    count += 1
+                if action[k, g] == a and following[k, g] == after[r] and leaving[k, g] == left[r]:
+                    group[r] = g
+                place = (place + 1) & (slots - 1)
+        counts[k] = count
+    return group, action, leaving, following, counts
+
+
+@jit
+def push_groups(
+    successors, probabilities, kernel_of, state_action, next_state, reward_of, losses, begin, states, mass,
+    group, action, leaving, following, counts,
+):  # fmt: skip
+    """Push the groups of `merge`, of robots in (R,) `states` with (R,) `mass`, to their last step.
+
+    Return (L,) gains, (L,) losses by (T, S, A) `losses`, and (L + 1, S) who leaves where after k steps.
+    """
+    steps, size = counts.size, successors.shape[1]
+    gained, lost, left = np.zeros(steps), np.zeros(steps), np.zeros((steps + 1, size))
+    before, ahead = np.zeros((counts.max(), size)), np.zeros((counts.max(), size))
+    for r in range(states.size):
+        if group[r] >= 0:
+            before[group[r], states[r]] += mass[r]
+    for k in range(steps):
+        kernel, reward = kernel_of[begin + k], reward_of[begin + k]
+        P, to = probabilities[kernel], successors[kernel]
+        if k + 1 < steps:
+            ahead[: counts[k + 1]] = 0.0
+        for g in range(counts[k]):
+            a, leave, then = action[k, g], leaving[k, g], following[k, g]
+            for s in range(size):
+                here = before[g, s]
+                if here == 0.0:
+                    continue
+                if losses.size:
+                    lost[k] += here * losses[begin + k, s, a]
+                if state_action.size:
+                    gained[k] += here * state_action[reward, s, a]
+                for j in range(to.shape[2]):
+                    moved = here * P[s, a, j]
+                    if moved != 0.0:
+                        place = to[s, a, j]
+                        if next_state.size:
+                            gained[k] += moved * next_state[reward, place]
+                        if then >= 0:
+                            ahead[then, place] += (1.0 - leave) * moved
+                        if leave > 0.0:
+                            left[k + 1, place] += leave * moved
+        before, ahead = ahead, before
+    return gained, lost, left
+
+
+@jit
+def back_up_groups(
+    successors, probabilities, kernel_of, state_action, next_state, reward_of, begin, action, leaving,
+    following, counts, worth,
+):  # fmt: skip
+    """(G, S) value of the first groups of `merge` in every state; who leaves gets (L + 1, S) `worth`."""
+    size = successors.shape[1]
+    later, mean = np.zeros((1, size)), np.empty(size)
+    for k in range(counts.size - 1, -1, -1):
+        kernel, reward = kernel_of[begin + k], reward_of[begin + k]
+        P, to = probabilities[kernel], successors[kernel]
+        here = np.empty((counts[k], size))
+        for g in range(counts[k]):
+            a, leave, then = action[k, g], leaving[k, g], following[k, g]
+            for s in range(size):
+                mean[s] = leave * worth[k + 1, s] if leave > 0.0 else 0.0
+                if then >= 0:
+                    mean[s] += (1.0 - leave) * later[then, s]
+                if next_state.size:
+                    mean[s] += next_state[reward, s]
+            for s in range(size):
+                total = state_action[reward, s, a] if state_action.size else 0.0
+                for j in range(to.shape[2]):
+                    total += P[s, a, j] * mean[to[s, a, j]]
+                here[g, s] = total
+        later = here
+    return later

@@ -24,9 +24,8 @@ from replan.certificates.parameter_range import MixtureRange, ParameterRange, Sl
 from replan.certificates.premises import KernelEstimate, NoStructure, Premises, premises_in
 from replan.certificates.uncertainty import RowBoxes
 from replan.errors import require
-from replan.evaluation.visited_steps import draws_times
-from replan.execute.mission import Mission, require_instant, require_mission
-from replan.execute.reach import ReachMission
+from replan.evaluation.rollouts import draws_times
+from replan.execute.mission import Mission, require_instant, require_world
 from replan.model.kernel import Array
 from replan.model.reach import Reach
 from replan.model.sizes import require_memory, require_pairs
@@ -102,7 +101,7 @@ def certify(
     Certificate
         A bound on the regret, with what it assumes.
     """
-    require_mission(mission)
+    require_world(mission)
     require_instant(mission)
     if tightening is not None:
         require(Tightening, tightening=tightening)
@@ -123,7 +122,7 @@ def certify_times(
     """Return the certificate of a robot that updates at these times.
 
     A large world is bounded on the states that the robot can reach. Its plans are those of the whole, since
-    `Mission.within_reach` leaves a margin for them; the rest holds by `replan.model.reach`.
+    `Mission.cropped` leaves a margin for them; the rest holds by `replan.model.reach`.
     """
     robot, near = _nearby(robot, known)
     world = robot.world
@@ -155,12 +154,12 @@ def certify_times(
 
 def _nearby(robot: Mission, known: Premises) -> tuple[Mission, Premises]:
     """Return the mission on the window that the robot can reach, and what is known of its rows."""
-    within = robot.within_reach()
-    if not isinstance(within, ReachMission):
+    within, part = robot.cropped, robot.cropped.world.part
+    if part is None or within is robot:
         rows = within.world.states * within.world.actions * known.width
         require_memory(2 * rows * within.horizon, f"a certificate of {within.world.states} states")
         return within, known
-    cut = [replace(each, kernel=within.reach.kernel(each.kernel)) for each in known.estimates]
+    cut = [replace(each, kernel=part.kernel(each.kernel)) for each in known.estimates]
     return within, premises_in(within.world, cut)
 
 

@@ -35,10 +35,10 @@ from replan.certificates.parameter_range import SlipRange
 from replan.certificates.premises import premises_in
 from replan.certificates.uncertainty import Uncertainty, losses_backwards
 from replan.errors import InputError, require, require_whole
-from replan.execute.mission import Mission, require_instant, require_mission
+from replan.execute.mission import Mission, require_instant, require_world
 from replan.model.kernel import Array
 from replan.model.sizes import require_pairs
-from replan.schedule.spending import FIRST_UPDATE
+from replan.skip.spending import FIRST_UPDATE
 
 ADVANCE = Tightening(both_ends=False, slip_cells=1)
 
@@ -64,7 +64,7 @@ def certify_ahead(
     Certificate
         A bound on the regret, with what it assumes.
     """
-    require_mission(mission)
+    require_world(mission)
     require_instant(mission)
     require_frozen(mission)
     require_whole(known_until=known_until)

@@ -17,7 +17,7 @@ import numpy as np
 
 from replan.execute.mission import Mission
 from replan.model.kernel import Indices, Kernel
-from replan.planning.backward_induction import Oracle
+from replan.planning.optimal_values import Oracle
 
 
 def error_propagation(errors: Sequence[float], at_end: float, *, alpha: float, m: int) -> float:

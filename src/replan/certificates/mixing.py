@@ -16,7 +16,7 @@ from replan import _loops
 from replan.errors import InputError
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.world import World
-from replan.planning.backward_induction import Oracle
+from replan.planning.optimal_values import Oracle
 
 Policies = Callable[[int], Indices]  # t -> (S,) action of each state
 SWEEPS, MOST_TRIES = 32, 10_000

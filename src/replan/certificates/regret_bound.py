@@ -18,10 +18,10 @@ import numpy as np
 from replan.certificates.legs import budgeted_times, require_frozen
 from replan.certificates.lemmas import Lemmas, optimal_policies, plan_policies, printed_bound
 from replan.certificates.mixing import Chains, diameter, overlap, overlap_profile
-from replan.execute.mission import Mission, require_mission
+from replan.execute.mission import Mission, require_world
 from replan.model.kernel import Indices
 from replan.model.reward import reward_range
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 
 NO_OVERLAP = "eta = 0 for every m: the theorem promises nothing"
 NO_DIAMETER = "D is infinite: the theorem promises nothing"
@@ -74,7 +74,7 @@ def theorem(
     Theorem
         The bound, its terms, and the bound as the paper prints it.
     """
-    require_mission(mission)
+    require_world(mission)
     require_frozen(mission)
     times = budgeted_times(mission, times)
     width = reward_range(mission.world.reward, mission.horizon)

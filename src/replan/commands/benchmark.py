@@ -22,8 +22,8 @@ from replan.report.leaderboard import leaderboard_tables, write_benchmark_page, 
 from replan.results.run import Run
 from replan.results.table import write_whole
 from replan.schedule.registry import parse_parameters
+from replan.skip.acting import Execution
 from replan.skip.latency import Meanwhile, plain_steps
-from replan.skip.propagation import Execution
 from replan.study.definition import Study
 from replan.study.rule_source import find_rule
 from replan.suite.benchmark import make_card

@@ -21,7 +21,7 @@ from replan.commands.options import (
     SpendingOptions,
 )
 from replan.errors import InputError, require_extra
-from replan.evaluation.optimal_schedule import Optimum, has_optimum
+from replan.evaluation.optimal_schedule import Optimum
 from replan.evaluation.optimal_schedule import optimum as find_optimum
 from replan.evaluation.scale import (
     BudgetCurve,
@@ -31,7 +31,7 @@ from replan.evaluation.scale import (
 )
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.report.regret_words import no_difference, scale_words
 from replan.schedule.registry import parse_parameters
 from replan.schedule.rule import Rule
@@ -226,7 +226,7 @@ def budget(
             return choose_parameters(lambda: Bench(spending), source, given).rule
 
         def curve_of(each: Mission, most: int) -> BudgetCurve:
-            return budget_curve(each, rule_for, most=most, floor=floor and has_optimum(each), best=best)
+            return budget_curve(each, rule_for, most=most, floor=floor, best=best)
 
         curve = curve_of(mission, most)
         delayed = {steps: curve_of(each, min(most, room)) for steps, each, room in taking}

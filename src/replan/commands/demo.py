@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,16 +13,17 @@ import numpy as np
 from replan.commands import CommandAnswer, Output
 from replan.commands.options import SeedOption
 from replan.evaluation.agent_runs import AgentRun, run_agent
-from replan.evaluation.exact import evaluate, reach_and_oracle
+from replan.evaluation.exact import evaluate
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
+from replan.planning.optimal_values import oracle
 from replan.report.world_drawing import GridDrawing
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.last_moment import LastMoment
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Even
 from replan.schedule.rule import Rule
-from replan.schedule.spending import Spending
+from replan.skip.spending import Spending
 from replan.worlds.settings import load_setting, make_mission
 from replan.worlds.thin_ice import ThinIce, failure_rates
 
@@ -136,11 +137,10 @@ def _scene(
     name: str, title: str, mission: Mission, failures: Array, seed: int, rules: dict[str, Rule]
 ) -> DemoFrame:
     run = run_agent(mission, next(iter(rules.values())), seed=seed)
-    reach, best = reach_and_oracle(mission, None)
-    loose = replace(reach, spending=Spending.at_most(mission.limit))
+    best, loose = oracle(mission.world), mission.with_spending(Spending.at_most(mission.limit))
     contenders = []
     for label, rule in rules.items():
-        found = evaluate(loose if isinstance(rule, FixedTimes) else reach, rule, best=best)
+        found = evaluate(loose if isinstance(rule, FixedTimes) else mission, rule, best=best)
         contenders.append(Contender(label, found.expected_updates, np.cumsum(found.steps.loss)))
     ground = cast(GridDrawing, GridDrawing.of(mission.world))
     return DemoFrame(name, title, mission, ground, run, failures, tuple(contenders))

@@ -17,7 +17,7 @@ from replan.forecast.from_family import FromFamily
 from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
 from replan.study.estimators import ESTIMATORS
 from replan.study.rule_source import RULES
 from replan.worlds.parameters import Parameters, field_docs

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from replan.commands.options import MissionOptions, RobotOptions, RuleOptions, SpendingOptions
 from replan.errors import InputError
-from replan.evaluation.visited_steps import draws_times
+from replan.evaluation.rollouts import draws_times
 from replan.execute.mission import Mission
 from replan.report.regret_words import acting_words
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
-from replan.schedule.spending import Spending
+from replan.skip.spending import Spending
 from replan.worlds import settings
 
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ def _spends_all(mission: Mission, rule: Rule | None) -> bool:
     """Return whether all of the budget is spent: a localised robot spends it by rules of the paper alone."""
     if rule is None:
         return mission.spending.exact and not mission.robot.sees
-    return mission.task.spending_for(rule).exact
+    return mission.spending_for(rule).exact
 
 
 def _latency_record(mission: Mission) -> dict[str, Any]:
     """Return how long updates take and what the robot does meanwhile, if they take time."""
-    if mission.task.latency.instant:
+    if mission.latency.instant:
         return {}
     return {"update_steps": mission.robot.update_steps, "meanwhile": mission.robot.meanwhile}
 

@@ -18,8 +18,8 @@ import typer
 
 from replan.commands import CommandAnswer, Output
 from replan.errors import InputError, require_extra
+from replan.skip.acting import Execution
 from replan.skip.latency import Meanwhile, as_durations, plain_steps, read_durations
-from replan.skip.propagation import Execution
 from replan.worlds.forecasts import ForecastKind, ForecastParameters
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from replan.commands import CommandAnswer, Output
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
 from replan.evaluation import exact
-from replan.evaluation.exact import Evaluation, Steps, reach_and_oracle
-from replan.evaluation.rollouts import SampledRegret, oracle_rollout, rollout, sampled_regret
+from replan.evaluation.exact import Evaluation, Steps, oracle_of
+from replan.evaluation.rollouts import SampledRegret, draws_times, oracle_rollout, rollout, sampled_regret
 from replan.evaluation.scale import RegretScale, best_objective, regret_scale
-from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.report.regret_words import scale_words
 from replan.schedule.rule import Need, Rule
 
@@ -105,12 +104,15 @@ def regret(
     named, seed = NamedMission.from_options(mission), rule.seed
     with output.waiting() as doing:
         doing("solving the world for the oracle")
-        reach, best = reach_and_oracle(named.mission, None)
+        reach = named.mission.cropped
+        best = oracle_of(reach, None)
         doing("choosing the rule's parameters")
         chosen = ChosenRule.from_options(rule, named.mission)
         doing("computing the regret of every step")
         all_starts = verbose or output.as_json  # takes longer than the rest, and nobody sees it otherwise
-        evaluation = exact.evaluate(reach, chosen.rule, best=best, all_starts=all_starts)
+        evaluation = exact.evaluate(
+            reach, chosen.rule, best=best, all_starts=all_starts and reach is named.mission
+        )
         times = _times(reach, chosen.rule, evaluation, seed)
         doing("computing the best possible")
         scale = regret_scale(reach, best=best)

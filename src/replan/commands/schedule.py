@@ -18,7 +18,7 @@ from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.scale import RegretScale, is_cheap
 from replan.execute.mission import Timeline, make_timeline
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.report.regret_words import no_difference
 from replan.results.table import write_csv, write_whole
 from replan.schedule.rule import Decision, Need
@@ -88,7 +88,7 @@ class ScheduleAnswer(CommandAnswer):
 
     def lines(self) -> list[str]:
         mission, spent = self.named.mission, ""
-        if mission.task.spending_for(self.chosen.rule).exact:
+        if mission.spending_for(self.chosen.rule).exact:
             spent = f"   (all {mission.spending.limit} are spent; --at-most allows fewer)"
         return [
             *self.chosen.lines(verbose=self.verbose),

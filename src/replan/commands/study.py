@@ -176,7 +176,7 @@ def _require_rules(rules: Sequence[str], setting: Setting, robot: RobotOptions) 
     for name in rules:
         if name in builtin_settings():
             raise InputError(f"{name} is a setting, not a rule: --settings {name}")
-        mission.task.require(find_rule(name).make())
+        mission.require(find_rule(name).make())
 
 
 def _names(text: str | None) -> list[str]:

@@ -14,8 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 from replan.errors import InputError, require
-from replan.execute.mission import Mission
-from replan.execute.task import Progress
+from replan.execute.mission import Mission, Progress
 
 KEEP, UPDATE = 0, 1
 
@@ -48,7 +47,7 @@ class Replanning(gymnasium.Env):
             budget_left=spaces.Discrete(mission.limit + 1),
         )
         self._time, self._state = 0, world.start
-        self._draws = len(mission.task.latency.durations) > 1
+        self._draws = len(mission.latency.durations) > 1
         self._progress: Progress = mission.beginning()
 
     def reset(

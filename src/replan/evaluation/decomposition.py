@@ -26,24 +26,24 @@ to the regret. A part can be negative: a better model may lead a robot that cann
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache
 from itertools import permutations, product
 from typing import NamedTuple
 
 import numpy as np
 
-from replan.errors import InputError, require
-from replan.evaluation.exact import from_start
-from replan.evaluation.localised import Chain
-from replan.evaluation.visited_steps import Robots, UpdateTimes, one_by_one, row_blocks, visits
-from replan.execute.mission import Mission, require_mission
-from replan.execute.task import Progress
+from replan.errors import InputError
+from replan.evaluation.exact import evaluate, oracle_of
+from replan.evaluation.visits import Follow, ways_in_world
+from replan.execute.mission import Mission, require_world
 from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import Oracle, Plan, oracle, plan
+from replan.planning.backward_induction import Plan, plan
+from replan.planning.optimal_values import Oracle
 from replan.schedule.rule import Rule
-from replan.skip.propagation import Propagation, SkipStep, make_propagation
+from replan.skip.acting import Propagation, Update, make_propagation
+from replan.skip.walks import BlindWalk, FollowedSteps, Moves, SeenWalk, last_chance
 
 
 class Switches(NamedTuple):
@@ -57,7 +57,6 @@ class Switches(NamedTuple):
     """Whether plans and propagation use the true kernels."""
 
 
-NO_ACTIONS = np.empty(0, dtype=np.int64)
 COMBINATIONS = tuple(Switches(*on) for on in product((False, True), repeat=3))
 ROBOT, ORACLE = COMBINATIONS[0], COMBINATIONS[-1]
 
@@ -109,23 +108,17 @@ def decompose(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> De
         The cost of the state not seen, of the stale plan and of the wrong model; that of lateness too if
         updates take time.
     """
-    require_mission(mission)
-    forecast = mission.robot.forecast
+    require_world(mission)
+    forecast, mission = mission.robot.forecast, mission.cropped
     if forecast.moves:
         raise InputError(f"regret is split by cause for the forecast frozen, not {forecast.name}")
-    if best is not None:
-        require(Oracle, best=best)
-    best = best or oracle(mission.world)
-    if mission.robot.sees:
-        seen = {on: _seeing_return(mission, rule, on, best) for on in COMBINATIONS if on.look}
-        returns = {on: seen[on._replace(look=True)] for on in COMBINATIONS}
-    else:
-        update_times = UpdateTimes(mission, rule)
-        returns = {on: expected_return(update_times, on, best=best) for on in COMBINATIONS}
+    best, sees = oracle_of(mission, best), mission.robot.sees
+    seen = {on: expected_return(mission, rule, on, best) for on in COMBINATIONS if on.look or not sees}
+    returns = {on: seen[on._replace(look=True)] if sees else seen[on] for on in COMBINATIONS}
     state, stale_plan, model = (float(gain) for gain in shapley(returns))
     regret, lateness = returns[ORACLE] - returns[ROBOT], None
-    if not mission.task.latency.instant:
-        lateness = returns[ROBOT] - from_start(mission, rule, None)[0]
+    if not mission.latency.instant:
+        lateness = returns[ROBOT] - evaluate(mission, rule, best=best, all_starts=False).expected_return
         regret += lateness
     return Decomposition(state, stale_plan, model, regret, returns, lateness)
 
@@ -143,85 +136,64 @@ def shapley(returns: Mapping[Switches, float]) -> Array:
     return gains / len(orders)
 
 
-def expected_return(update_times: UpdateTimes, on: Switches, *, best: Oracle) -> float:
+def expected_return(mission: Mission, rule: Rule, on: Switches, best: Oracle) -> float:
     """Return the exact expected return from the start with these switches on."""
-    robot = _SwitchedRobot(update_times.mission, on, best, apart=update_times.by_state)
-    return sum(float(still @ step.reward) for _, step, still in visits(update_times, robot.groups))
-
-
-def _seeing_return(mission: Mission, rule: Rule, on: Switches, best: Oracle) -> float:
-    """Return the exact expected return of a localised robot with these switches on."""
-    robot = _SwitchedRobot(mission, on, best, apart=False)
-    chain = Chain(mission, rule, lambda progress, t: robot.sighted_policy(progress.last_update, t))
     start = np.eye(1, mission.world.states, mission.world.start)[0]
-    return sum(
-        float(node.mass @ chain.step(node.progress, node.time).reward) for node in chain.forwards(start)
-    )
+    follow = Follow(mission, rule, SwitchedWays(mission, on, best))
+    return float(sum(visit.gains.sum() for visit in follow.visits(start)))
 
 
-@dataclass(frozen=True)
-class _SwitchedRobot:
-    """The mission's robot with some of its limitations removed."""
+class SwitchedWays:
+    """The walks of a robot some of whose limitations are removed. Its decisions are the mission's."""
 
-    mission: Mission
-    on: Switches
-    best: Oracle
-    apart: bool
+    def __init__(self, mission: Mission, on: Switches, best: Oracle) -> None:
+        self.mission, self.on, self.best = mission, on, best
+        self.decisions = ways_in_world(mission)
+        self.course, self.seen = self.decisions.course, self.decisions.seen
+        self.step = FollowedSteps(self.course)
+        self._plan = lru_cache(maxsize=2 * mission.horizon)(self._make_plan)
+        self._propagation = lru_cache(maxsize=2 * mission.horizon)(self._make_propagation)
 
-    def groups(self, progress: Progress, mass: Array) -> Iterator[Robots]:
-        """Group the (S,) mass at an update.
+    def exits(self, time: int, update: Update) -> range:
+        """Return the exits of the mission's robot."""
+        return self.decisions.exits(time, update)
 
-        Robots that always see where they are travel as one row, unless the rule tells them apart by the state
-        at the update.
-        """
-        if self.on.look and not self.apart:
-            share = mass.sum(keepdims=True)
-            rows = np.flatnonzero(mass)[:1]
-            yield rows, one_by_one(share, partial(self.interval, progress, rows, mass[None] / share))
-            return
-        for rows in row_blocks(self.mission, mass):
-            before = np.zeros((len(rows), len(mass)))
-            before[np.arange(len(rows)), rows] = 1.0
-            yield rows, one_by_one(mass[rows], partial(self.interval, progress, rows, before))
+    def asked(self, time: int, update: Update) -> range:
+        """Return the times at which the mission's robot is asked."""
+        return self.decisions.asked(time, update)
 
-    def interval(self, progress: Progress, rows: Indices, before: Array, end: int) -> Iterator[SkipStep]:
-        """Yield the steps from an update, where (R, S) `before` is, to `end`; their actions are left out."""
-        tau, estimate = progress.last_update, None
-        for t in range(tau, end):
-            kernel, reward = self.mission.world.kernel(t), self.mission.world.reward(t)
-            if self.on.look:
-                policy = self.sighted_policy(tau, t)
-                after, gained = np.zeros_like(before), np.zeros(len(before))
-                for action in np.unique(policy):
-                    actions = np.full(len(before), action)
-                    part = np.where(policy == action, before, 0.0)
-                    pushed = kernel.push(part, actions)
-                    after += pushed
-                    gained += reward.along(part, actions, pushed)
-            else:
-                propagation = self._propagation(tau, t)
-                estimate = propagation.begin(rows) if estimate is None else estimate
-                actions = propagation.act(estimate, t)
-                after = kernel.push(before, actions)
-                gained = reward.along(before, actions, after)
-                estimate = propagation.advance(estimate, actions, t)
-            yield SkipStep(t, NO_ACTIONS, before, after, gained)
-            before = after
+    def behaviour(self, update: Update, time: int) -> Hashable:
+        """Return the name of the update."""
+        return update.name
+
+    def unasked(self, time: int, update: Update, mass: Array) -> tuple[Array, Array]:
+        """Return gains and places of the mission's robot."""
+        return self.decisions.unasked(time, update, mass)
+
+    def walk(self, time: int, update: Update, states: Indices, keep: np.ndarray | None = None):
+        """Return the walk of robots that saw (R,) states."""
+        tau, horizon = update.time, self.mission.horizon
+        if asked := self.asked(time, update):
+            horizon = asked.start
+        if self.on.look or self.seen:
+            steps = [self.step(t, self.sighted_policy(tau, t))[0] for t in range(time, horizon)]
+            return SeenWalk(time, steps, ()) if self.seen else WatchedWalk(time, steps, (), states)
+        actions, estimate = np.empty((len(states), horizon - time), dtype=np.int64), None
+        for k, t in enumerate(range(time, horizon)):
+            propagation = self._propagation(tau, t)
+            estimate = propagation.begin(states) if estimate is None else estimate
+            actions[:, k] = propagation.act(estimate, t)
+            estimate = propagation.advance(estimate, actions[:, k], t)
+        return BlindWalk(self.course, time, states, actions)
 
     def sighted_policy(self, tau: int, t: int) -> Indices:
         """(S,) the action of each state when it is seen, as right after an update."""
-        made = self._plan(tau, t)
+        made = self._plan(tau, t if self.on.replan else tau)
         if self.mission.robot.execution != "belief":
             return made.policy
         return made.ties.choose(made.q_values, plan_time=made.time)
 
-    @cached_property
-    def _plan(self):
-        """The plan in force at t after an update at tau."""
-        made = lru_cache(maxsize=2 * self.mission.horizon)(self._made)
-        return lambda tau, t: made(tau, t if self.on.replan else tau)
-
-    def _made(self, tau: int, time: int) -> Plan:
+    def _make_plan(self, tau: int, time: int) -> Plan:
         """Return the plan of `time` with what is known after an update at tau."""
         mission = self.mission
         if self.on.know:
@@ -235,16 +207,32 @@ class _SwitchedRobot:
         horizon = min(mission.robot.planning_horizon, mission.horizon - time)
         return plan(update.kernel, mission.world.reward, time=time, horizon=horizon, ties=mission.robot.ties)
 
-    @cached_property
-    def _propagation(self):
-        """(tau, t) -> propagation at t of a robot that does not see its state, after an update at tau."""
+    def _make_propagation(self, tau: int, t: int) -> Propagation:
+        """Return the propagation at t of a robot that does not see its state, after an update at tau."""
+        update = self.mission.update(tau)
+        if not (self.on.replan or self.on.know):
+            return update.propagation
+        kernel = self.mission.world.kernel(t) if self.on.know else update.kernel
+        made = self._plan(tau, t if self.on.replan else tau)
+        return make_propagation(self.mission.robot.execution, made, kernel, sizes=self.mission.sizes)
 
-        @lru_cache(maxsize=2 * self.mission.horizon)
-        def at(tau: int, t: int) -> Propagation:
-            update = self.mission.update(tau)
-            kernel = self.mission.world.kernel(t) if self.on.know else update.kernel
-            return make_propagation(
-                self.mission.robot.execution, self._plan(tau, t), kernel, sizes=self.mission.sizes
-            )
 
-        return at if self.on.replan or self.on.know else lambda tau, t: self.mission.update(tau).propagation
+@dataclass(eq=False)
+class WatchedWalk(SeenWalk):
+    """R robots that always see their state, and leave when one that does not would."""
+
+    states: Indices
+    """(R,) seen at the update."""
+
+    def push(self, mass: Array, chances: Array) -> Moves:
+        """Follow (S,) mass that leaves with (R, T + 1) chances; who leaves alike is one."""
+        rows, which = np.unique(chances, axis=0, return_inverse=True)
+        places = np.zeros((len(rows), len(mass)))
+        np.add.at(places, (which.reshape(-1), self.states), mass[self.states])
+        gains, leaving, still = np.zeros(last_chance(chances) - self.begin), {}, np.ones(len(rows))
+        for k, step in enumerate(self.steps[: len(gains)]):
+            gains[k] = still @ (places @ step.reward)
+            places = np.stack([step.push(row) for row in places])
+            leaving[self.begin + k + 1] = rows[:, self.begin + k + 1] @ places
+            still = still - rows[:, self.begin + k + 1]
+        return Moves(gains, np.zeros(len(gains)), leaving, {})

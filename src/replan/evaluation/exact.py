@@ -1,37 +1,23 @@
-"""Regret without sampling.
+"""Regret without sampling: the visits of a rule, forwards from the start and backwards for all starts.
 
-Until the next update everything is a function of the state at the last one, so expected returns follow by
-pushing distributions through each skip interval and chaining the intervals: forwards from one start, which
-also gives the loss of every step (Delta_t of the paper's proof), or backwards for all starts at once.
+The loss of a step is Delta_t of the paper's proof; the losses of all steps add up to the regret.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cache, partial
-from operator import itemgetter
 
 import numpy as np
 
 from replan.errors import require
-from replan.evaluation.localised import Chain, losses
-from replan.evaluation.visited_steps import (
-    RemainingActions,
-    UpdateTimes,
-    mission_robots,
-    require_room,
-    visits,
-)
-from replan.execute.mission import Mission, require_mission
-from replan.execute.task import Key, Progress
-from replan.model.kernel import Array, Indices
-from replan.model.reward import expectation
-from replan.planning.backward_induction import Oracle, oracle, require_oracle_memory
-from replan.planning.followed import FollowedStep, follow_action
+from replan.evaluation.visits import Follow, ways_in_world
+from replan.execute.mission import Mission, require_world
+from replan.model.kernel import Array
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.fixed import FixedTimes
-from replan.schedule.rule import Rule
-from replan.schedule.spending import Spending
+from replan.schedule.rule import Need, Rule
+from replan.skip.spending import Spending
 
 
 @dataclass(frozen=True)
@@ -78,20 +64,10 @@ class Evaluation:
         """Expected return minus the price of the updates."""
         return self.expected_return - self.spending.paid(self.expected_updates)
 
-
-def reach_and_oracle(mission: Mission, best: Oracle | None) -> tuple[Mission, Oracle]:
-    """Return the mission on the states that its robot can reach, and the oracle's values there."""
-    require_mission(mission)
-    if best is not None:
-        require(Oracle, best=best)
-    within = mission.within_reach()
-    if mission.robot.sees:
-        return within, best if best is not None and within is mission else oracle(within.world)
-    if best is not None and within is mission:
-        require_room(within)
-        return within, best
-    require_room(within, beside=require_oracle_memory(within.world))
-    return within, oracle(within.world)
+    @property
+    def priced_regret(self) -> float:
+        """Regret plus the price of the updates."""
+        return self.oracle_return - self.objective
 
 
 def evaluate(
@@ -115,17 +91,28 @@ def evaluate(
     Evaluation
         Return, regret, expected updates and the loss of every step.
     """
+    require_world(mission)
     require(bool, all_starts=all_starts)
-    mission, best = reach_and_oracle(mission, best)
-    followed = _followed(mission, rule)
-    expected_return, steps = _forwards(followed, best)
-    dynamic = None
-    small = mission.is_whole and mission.world.states <= mission.sizes.all_starts
-    if all_starts and small:
-        dynamic = mission.world.worst(best.values[0] - _backwards(followed))
-    return Evaluation(
-        float(best.values[0][mission.world.start]), expected_return, steps, dynamic, mission.spending
-    )
+    small, mission = mission.world.states <= mission.sizes.all_starts, mission.cropped
+    best, start, horizon = oracle_of(mission, best), mission.world.start, mission.horizon
+    follow = Follow(mission, rule, ways_in_world(mission, losses=best.losses))
+    expected_return, update_loss, skip_loss, updates = 0.0, *np.zeros((3, horizon))
+    for visit in follow.visits(np.eye(1, mission.world.states, start)[0]):
+        t, first = visit.time, update_loss if visit.updated else skip_loss
+        expected_return += float(visit.gains.sum())
+        first[t] += visit.losses[0]
+        skip_loss[t + 1 : t + len(visit.losses)] += visit.losses[1:]
+        updates[t] += visit.mass.sum() if visit.updated else 0.0
+    dynamic = mission.world.worst(best.values[0] - follow.returns()) if all_starts and small else None
+    steps = Steps(update_loss, skip_loss, updates)
+    return Evaluation(float(best.values[0][start]), expected_return, steps, dynamic, mission.spending)
+
+
+def oracle_of(mission: Mission, best: Oracle | None) -> Oracle:
+    """Return the oracle of a mission's world, which may be part of the one that `best` is of."""
+    if best is not None:
+        require(Oracle, best=best)
+    return best if best is not None and best.world is mission.world else oracle(mission.world)
 
 
 def evaluate_times(mission: Mission, times, *, best: Oracle | None = None) -> Evaluation:
@@ -145,7 +132,7 @@ def evaluate_times(mission: Mission, times, *, best: Oracle | None = None) -> Ev
     Evaluation
         Return, regret and the loss of every step.
     """
-    require_mission(mission)
+    require_world(mission)
     return evaluate(mission, FixedTimes(mission.check_times(times)), best=best)
 
 
@@ -166,90 +153,25 @@ def regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float
     float
         The oracle's expected return minus the rule's.
     """
-    mission, best = reach_and_oracle(mission, best)
-    return float(best.values[0][mission.world.start]) - from_start(mission, rule, None)[0]
+    return evaluate(mission, rule, best=best, all_starts=False).regret
 
 
-def priced_regret(mission: Mission, rule: Rule, *, best: Oracle | None = None) -> float:
-    """Return the exact regret from the start state plus the price of the updates."""
-    mission, best = reach_and_oracle(mission, best)
-    expected_return, steps = from_start(mission, rule, None)
-    paid = mission.spending.paid(float(steps.update_probability.sum()))
-    return float(best.values[0][mission.world.start]) - expected_return + paid
+def schedule_key(mission: Mission, rule: Rule) -> Hashable:
+    """Return a key that is equal for rules that make the same updates in a mission.
 
+    Parameters
+    ----------
+    mission : Mission
+        The mission.
+    rule : Rule
+        Decides when to update.
 
-def from_start(mission: Mission, rule: Rule, best: Oracle | None) -> tuple[float, Steps]:
-    """Return the expected return from the start state and, given the oracle, the loss of every step."""
-    if best is None:
-        return _forwards(_followed(mission.within_reach(), rule), None)
-    mission, best = reach_and_oracle(mission, best)
-    return _forwards(_followed(mission, rule), best)
-
-
-def all_returns(mission: Mission, rule: Rule) -> Array:
-    """(S,) expected return from every start state."""
-    return _backwards(_followed(mission, rule))
-
-
-def _followed(mission: Mission, rule: Rule) -> UpdateTimes | Chain:
-    """Return how robots go on: from update to update, or step by step where they see their states."""
-    return Chain(mission, rule) if mission.robot.sees else UpdateTimes(mission, rule)
-
-
-def _forwards(update_times: UpdateTimes | Chain, best: Oracle | None) -> tuple[float, Steps]:
-    """Follow the start's distribution from update to update."""
-    if isinstance(update_times, Chain):
-        total, *tables = losses(update_times, best)
-        return total, Steps(*tables)
-    total = 0.0
-    update_loss, skip_loss, updates = np.zeros((3, update_times.mission.horizon))
-    for progress, step, still in visits(update_times, partial(mission_robots, update_times.mission)):
-        total += float(still @ step.reward)
-        updated = step.time == progress.last_update and step.time > 0
-        if updated:
-            updates[step.time] += still.sum()
-        if best is not None:
-            lost = expectation(step.before, step.actions, best.loss(step.time))
-            (update_loss if updated else skip_loss)[step.time] += float(still @ lost)
-    return total, Steps(update_loss, skip_loss, updates)
-
-
-def _backwards(update_times: UpdateTimes | Chain) -> Array:
-    """(S,) expected return from every start state, update by update backwards."""
-    if isinstance(update_times, Chain):
-        return update_times.all_returns()
-    mission, rule = update_times.mission, update_times.rule
-    everyone = np.arange(mission.world.states)
-    nodes = reachable_updates(update_times, everyone)
-    values: dict[Key, Array] = {}
-
-    @cache
-    def step(time: int, action: int) -> FollowedStep:
-        return follow_action(mission.world.kernel(time), mission.world.reward(time), action)
-
-    for key, (progress, chances) in sorted(nodes.items(), key=itemgetter(0), reverse=True):
-        robots = RemainingActions.of(mission, progress, everyone, chances)
-
-        def updated(time: int, before: Progress = progress) -> Array:
-            outcomes = mission.outcomes(before, time)
-            return np.sum([share * values[after.key(rule)] for share, after in outcomes], axis=0)
-
-        values[key] = robots.values(updated, step)
-    return values[mission.beginning().key(rule)]
-
-
-def reachable_updates(update_times: UpdateTimes, states: Indices) -> dict[Key, tuple[Progress, Array]]:
-    """Return the progress of every update that can happen, and (S, T + 1) chances of the next one."""
-    mission, rule = update_times.mission, update_times.rule
-    nodes: dict[Key, tuple[Progress, Array]] = {}
-    waiting: dict[int, dict[Key, Progress]] = defaultdict(dict)
-    first = mission.beginning()
-    waiting[first.last_update][first.key(rule)] = first
-    for time in range(mission.horizon):  # those of one time together, since they share work
-        for key, progress in waiting.pop(time, {}).items():
-            chances = update_times(progress, states)
-            nodes[key] = progress, chances
-            for t in np.flatnonzero(chances[:, : mission.horizon].any(axis=0)):
-                for _, following in mission.outcomes(progress, int(t)):
-                    waiting[int(t)].setdefault(following.key(rule), following)
-    return nodes
+    Returns
+    -------
+    hashable
+        The chances of every decision, or the rule itself if it depends on the states seen.
+    """
+    require_world(mission)
+    if Need.STATE in rule.needs:
+        return rule
+    return tuple((t, books, chances[0].tobytes()) for t, books, chances in Follow(mission, rule).decisions())

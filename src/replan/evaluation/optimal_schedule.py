@@ -1,34 +1,29 @@
 """The floor under every rule: the best update times that exist, with all kernels known.
 
-`feedback` may choose each next update by the state just seen: the dynamic programme of
-`replan.schedule.update_programme` in the world itself. `fixed` times are chosen in advance, by branch and
-bound under the feedback values: no fixed schedule does better from an update on than the best feedback one.
+`feedback` may choose each next update by the state just seen: `Best` in the world itself. `fixed` times are
+chosen in advance, depth first under the values of the best feedback schedule, which no fixed one exceeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluation.exact import from_start, regret
-from replan.evaluation.localised import SeeingAfter, best_programme
-from replan.evaluation.programmes import BestOnward, ComparedProgramme, FixedSearch, LateFloor
-from replan.execute.mission import Mission, require_instant, require_mission
+from replan.evaluation.exact import evaluate
+from replan.evaluation.visits import Follow, ways_in_world
+from replan.execute.mission import Mission, require_world
 from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import oracle_return
-from replan.schedule.candidate_table import Problem
+from replan.planning.optimal_values import oracle_return
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Context, Decision, Need, Rule
-from replan.schedule.spending import FIRST_UPDATE, Spending
-from replan.schedule.update_programme import Programme, solve
-from replan.skip.propagation import skip_interval
-from replan.skip.segments import stack_world
+from replan.skip.acting import Update
+from replan.skip.best import EQUAL, Node, Programme
+from replan.skip.spending import FIRST_UPDATE, Spending
 
-TOLERANCE = 1e-12  # probabilities below this are dropped; on two-burst that moves regret by 2e-10
+TOLERANCE = 1e-12
+"""Probabilities below this are dropped; on two-burst that moves regret by 2e-10."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +35,9 @@ class Optimum:
 
     oracle_return: float
     """Expected return of the oracle."""
-    fixed_times: tuple[int, ...]
-    """Best update times that are fixed in advance."""
-    fixed_regret: float
+    fixed_times: tuple[int, ...] | None
+    """Best update times that are fixed in advance; None where they were not asked for."""
+    fixed_regret: float | None
     """Expected regret of the fixed times."""
     fixed_proved: bool
     """Whether no fixed times do better; False: `fixed_times` are the best that was found."""
@@ -54,17 +49,16 @@ class Optimum:
     """Budget or price of the mission."""
 
     @property
-    def fixed_objective(self) -> float:
+    def fixed_objective(self) -> float | None:
         """Expected return of the fixed times minus the price of their updates."""
-        return self._objective(self.fixed_regret, len(self.fixed_times))
+        if self.fixed_times is None or self.fixed_regret is None:
+            return None
+        return self.oracle_return - self.fixed_regret - self.spending.paid(len(self.fixed_times))
 
     @property
     def feedback_objective(self) -> float:
         """Expected return of the feedback schedule minus the price of its updates."""
-        return self._objective(self.feedback_regret, self.feedback_updates)
-
-    def _objective(self, regret: float, updates: float) -> float:
-        return self.oracle_return - regret - self.spending.paid(updates)
+        return self.oracle_return - self.feedback_regret - self.spending.paid(self.feedback_updates)
 
     @property
     def fixed_label(self) -> str:
@@ -72,13 +66,15 @@ class Optimum:
         return "optimal" if self.fixed_proved else "best found"
 
 
-def optimum(mission: Mission) -> Optimum:
+def optimum(mission: Mission, *, fixed: bool = True) -> Optimum:
     """Find the best fixed and the best feedback schedule.
 
     Parameters
     ----------
     mission : Mission
         The mission; its budget or price is that of the schedules.
+    fixed : bool
+        Whether the best fixed times are searched for, too.
 
     Returns
     -------
@@ -88,195 +84,172 @@ def optimum(mission: Mission) -> Optimum:
     Raises
     ------
     InputError
-        If the mission is no `Mission`, learns its estimates, is too large for its forecast, or has returns
-        that are not finite.
+        If the mission is no `Mission`, learns its estimates, or has returns that are not finite.
     """
-    require_mission(mission)
-    require_optimum(mission)
-    if mission.robot.sees:
-        mission = mission.with_spending(mission.spending.unforced())
-    mission = mission.within_reach()
-    best, paid = _finite_return(mission), mission.spending.paid
-    value, updates, programme_after = _feedback_optimum(mission)
-    if len(mission.robot.durations) > 1:
-        times, proved = _suited_times(mission), False
-        fixed = regret(mission, FixedTimes(times))
-    else:
-        search = FixedSearch(mission, programme_after, mission.sizes.schedules)
-        search.extend(*_opening(mission))
-        times, proved = search.times, search.proved
-        fixed = best - search.value - paid(len(times))
-    return Optimum(best, times, fixed, proved, best - value - paid(updates), updates, mission.spending)
-
-
-def _feedback_optimum(mission: Mission) -> tuple[float, float, Callable[[tuple[int, ...]], BestOnward]]:
-    """Return the objective of the best feedback schedule, its expected updates, and the best way on."""
-    if mission.robot.sees:
-        programme, start = best_programme(mission), mission.world.start
-        best = programme.values[start, -1], programme.counts[start, -1]
-        return float(best[0]), float(best[1]), partial(SeeingAfter, programme)
-    if not mission.task.latency.instant:
-        floor = _late_floor(mission)
-        return float(floor.objectives[-1]), floor.updates, floor.after
-    times, gained, arrival = _opening(mission)
-    programme_after = _programmes(mission, np.flatnonzero(arrival))
-    programme = programme_after(times)
-    value = gained + float(arrival[programme.states] @ programme.best[:, -1])
-    updates = float(mission.limit)
-    if programme.later is not None:
-        rule = BestFeedback(programme, mission)
-        updates = float(from_start(mission, rule, None)[1].update_probability.sum())
-    return value, updates, programme_after
-
-
-def _suited_times(mission: Mission) -> tuple[int, ...]:
-    """Return the best fixed times of updates that take the mean of the drawn steps, if it is below T."""
-    mean = round(sum(steps * probability for steps, probability in mission.robot.durations))
-    mean = min(mean, mission.horizon - 1)
-    robot = replace(mission.robot, update_steps=mean)
-    return optimum(replace(mission, robot=robot)).fixed_times
-
-
-def _finite_return(mission: Mission) -> float:
-    """Return the oracle's expected return. Raises `InputError` if it is not finite."""
-    best = float(oracle_return(mission.world)[mission.world.start])
+    floor = Floor(mission, with_times=True)
+    best, spending = floor.oracle_return, floor.mission.spending
     if not np.isfinite(best):
         raise InputError(f"the optimum needs finite rewards: the best return from the start is {best}")
-    return best
-
-
-def require_optimum(mission: Mission) -> None:
-    """Raise `InputError` if updates take time and the optimum is not computed for that."""
-    if has_optimum(mission) or mission.task.latency.instant:
-        return
-    raise InputError(
-        "the optimum of updates that take time is not computed for the forecast "
-        f"{mission.robot.forecast.name} on {mission.world.states} states"
-    )
-
-
-def _late_floor(mission: Mission) -> LateFloor:
-    """Return the floor of a blind robot whose updates take time. Raises `InputError` as `require_optimum`."""
-    require_optimum(mission)
-    return LateFloor(mission)
-
-
-def has_optimum(mission: Mission) -> bool:
-    """Return whether `optimum` can be computed: with every forecast but those that compare two updates.
-
-    With these it cannot if updates have a price or, for a blind robot, take time, or the world is large.
-    """
-    if not mission.task.latency.instant and not mission.robot.sees:
-        states = mission.within_reach().world.states
-        return not mission.robot.forecast.compares and mission.sizes.keeps_pairs(states, mission.horizon)
-    if not mission.robot.forecast.compares:
-        return True
-    return mission.spending.price is None and mission.sizes.keeps_pairs(mission.world.states, mission.horizon)
-
-
-def _programmes(mission: Mission, states: Indices) -> Callable[[tuple[int, ...]], Programme]:
-    """Return a function from update times so far to the programme of the best way on from the last one."""
-    if mission.robot.forecast.compares:
-        compared = ComparedProgramme(mission)
-        return lambda times: compared.after(*(0, *times)[-2:])
-    programme = feedback(mission, states, with_later=not mission.spending.exact)
-    return lambda times: programme
-
-
-def feedback(
-    mission: Mission,
-    states: Indices,
-    *,
-    with_later: bool = False,
-) -> Programme:
-    """Return the best feedback schedule from the first choice on, made in one of `states`."""
-    require_instant(mission, "this programme is solved")
-    if mission.robot.forecast.compares:
-        return ComparedProgramme(mission).after(0, FIRST_UPDATE)
-    world, begin = mission.world, len(_forced(mission))
-    along = stack_world(world.kernel, world.reward, first=begin, horizon=mission.horizon)
-
-    problem = Problem(
-        along,
-        lambda time: mission.update(time).propagation,
-        mission.spending.exact,
-        tolerance=TOLERANCE,
-        price=mission.spending.price or 0.0,
-        sizes=mission.sizes,
-    )
-    limit = mission.spending.limit
-    left = None if limit is None else limit - begin
-    return solve(problem, begin, states, left, with_later=with_later)
-
-
-def best_feedback(mission: Mission) -> BestFeedback:
-    """Return the best feedback schedule of updates as a rule."""
-    _, _, arrival = _opening(mission)
-    return BestFeedback(feedback(mission, np.flatnonzero(arrival), with_later=True), mission)
-
-
-def feedback_value(mission: Mission) -> float:
-    """Return the objective of the best feedback schedule from the start."""
-    mission = mission.within_reach()
-    if mission.robot.sees:
-        return float(best_programme(mission).values[mission.world.start, -1])
-    if not mission.task.latency.instant:
-        return float(_late_floor(mission).objectives[-1])
-    _, gained, arrival = _opening(mission)
-    programme = feedback(mission, np.flatnonzero(arrival))
-    return gained + float(arrival[programme.states] @ programme.best[:, -1])
+    value, updates = float(floor.objectives[-1]), floor.updates
+    feedback = best - value - spending.paid(updates)
+    if not fixed:
+        return Optimum(best, None, None, False, feedback, updates, spending)
+    search = FixedSearch(floor)
+    search.extend((), 0.0, [(floor.mission.update(0), floor.start)])
+    regret = best - search.value - spending.paid(len(search.times))
+    if len(floor.mission.latency.durations) > 1:  # a time that falls into an update moves to its end
+        regret = evaluate(floor.mission, FixedTimes(search.times), all_starts=False).regret
+    return Optimum(best, search.times, regret, search.proved, feedback, updates, spending)
 
 
 def feedback_regrets(mission: Mission, largest: int) -> Array:
     """(B,) regret of the best feedback schedule for each budget from 1 to `largest`, by one programme."""
-    mission = mission.within_reach()
-    mission = mission.with_spending(mission.spending.as_budget(largest))
-    best = float(oracle_return(mission.world)[mission.world.start])
-    if mission.robot.sees:
-        return best - best_programme(mission).values[mission.world.start, 1:]
-    if not mission.task.latency.instant:
-        return best - _late_floor(mission).objectives
-    _, gained, arrival = _opening(mission)
-    programme = feedback(mission, np.flatnonzero(arrival))
-    return best - gained - arrival[programme.states] @ programme.best
+    floor = Floor(mission.with_spending(mission.spending.as_budget(largest)))
+    return floor.oracle_return - floor.objectives[-largest:]
 
 
-def _forced(mission: Mission) -> tuple[int, ...]:
-    """Return the update times that are not chosen: the first, unless it has a price."""
-    return (FIRST_UPDATE,) if mission.spending.first_is_forced else ()
+class Floor:
+    """The best feedback schedule of a mission, from its start."""
 
+    def __init__(self, mission: Mission, *, with_times: bool = False) -> None:
+        require_world(mission)
+        mission = mission.cropped
+        mission = mission.with_spending(mission.allowed)
+        self.mission, spending, start = mission, mission.spending, mission.world.start
+        self.start = np.eye(1, mission.world.states, start)[0]
+        self.oracle_return = float(oracle_return(mission.world)[start])
+        forced = spending.first_is_forced
+        self.ways = ways_in_world(mission, tolerance=TOLERANCE)
+        self.programme = Programme(
+            [(1.0, self.ways)],
+            limit=spending.limit and spending.limit - forced,
+            exact=spending.exact,
+            prices=spending.price or 0.0,
+            spacing=mission.latency.spacing,
+            with_times=with_times,
+        )
+        free = mission.update(0)
+        if not forced:
+            (root,) = self.programme.solve(0, [[free]], None if self.ways.seen else np.array([start])).roots
+            self.objectives = self._value(root)[start]
+            """(C,) greatest expected return less prices, by the most updates that can be made."""
+            return
+        gains, places = self.ways.unasked(0, free, self.start)
+        outcomes, here = self.ways.course.outcomes(FIRST_UPDATE, free), places[FIRST_UPDATE]
+        self.programme.solve(FIRST_UPDATE, [[new] for _, new in outcomes], np.flatnonzero(here))
+        parts = zip(outcomes, self.programme.roots, strict=True)
+        self.objectives = gains[FIRST_UPDATE] + sum(p * (here @ self._value(root)) for (p, _), root in parts)
 
-def _opening(mission: Mission) -> tuple[tuple[int, ...], float, Array]:
-    """Return the times that are not chosen, the expected reward until then, and (S,) where the robot is."""
-    world, propagation = mission.world, mission.update(0).propagation
-    start, times = np.array([world.start]), _forced(mission)
-    if not times or mission.robot.sees:
-        return times, 0.0, np.eye(1, world.states, world.start)[0]
-    (step,) = skip_interval(world.kernel, world.reward, propagation, start, begin=0, end=FIRST_UPDATE)
-    return times, float(step.reward[0]), step.after[0]
+    def _value(self, root: Node) -> Array:
+        if not root.asked:
+            self.programme.root_value(root)
+        return root.value
+
+    @property
+    def updates(self) -> float:
+        """Expected number of updates behind the last objective."""
+        if self.mission.spending.exact:
+            return float(self.mission.limit)
+        follow = Follow(self.mission, BestUpdates(self.programme), self.ways)
+        return float(sum(visit.mass.sum() for visit in follow.visits(self.start) if visit.updated))
 
 
 @dataclass(frozen=True, eq=False)
-class BestFeedback(Rule):
-    """The best feedback schedule as a rule."""
+class BestUpdates(Rule):
+    """The solution of a programme as a rule."""
 
-    programme: Programme
-    """The solution, with later updates where there are any."""
-    mission: Mission
-    """The mission that it was solved for."""
+    programme: Programme = field(repr=False)
 
     needs = frozenset({Need.STATE})
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) the best next update times."""
-        states = self.mission.unseen(states)
-        if context.last_update == self.programme.table.begin:
-            return self.programme.next_times[np.searchsorted(self.programme.states, states), -1]
-        assert self.programme.later is not None
-        column = min(context.budget_left, self.programme.later.shape[2] - 1)
-        return self.programme.later[context.last_update, states, column]
+        node = self._node(context, context.last_update)
+        return node.next_times[states, self._column(context, node)]
+
+    def updates(self, context: Context, states: Indices) -> np.ndarray:
+        """(R,) whether an update now is better than any later one."""
+        node, spent = self._node(context, context.time), self.programme.spent
+        left = self._column(context, node)
+        update = self.programme.updated(context.time, node)[states, left - spent]
+        return update > node.value[states, left] + TOLERANCE
 
     def decide(self, context: Context) -> Decision:
-        """Compare the time with the best one."""
-        due = context.time >= self.next_update(context, np.array([context.state]))[0]
-        return Decision(bool(due), "the best next update")
+        """Decide by the state."""
+        due = bool(self.updates(context, np.array([context.state]))[0])
+        return Decision(due, "an update now is best" if due else "a later update is better")
+
+    def _node(self, context: Context, time: int) -> Node:
+        return self.programme.nodes[time][self.programme.lead.behaviour(context.update, time)]
+
+    def _column(self, context: Context, node: Node) -> int:
+        return min(context.budget_left, node.value.shape[1] - 1) if self.programme.spent else 0
+
+
+class FixedSearch:
+    """Depth first over fixed schedules, the most promising time first, cut where feedback cannot win."""
+
+    def __init__(self, floor: Floor) -> None:
+        self.floor, self.mission, self.nodes = floor, floor.mission, floor.mission.sizes.schedules
+        self.times: tuple[int, ...] = ()
+        self.value = -np.inf
+        self.proved = len(self.mission.latency.durations) == 1
+        """Whether no fixed times do better. With drawn durations those that may overlap are left out."""
+
+    def extend(self, times: tuple[int, ...], gained: float, parts: list[tuple[Update, Array]]) -> None:
+        """Continue a schedule that has gained so much by its last update.
+
+        `parts` are the updates that can be in force since, and (S,) the mass of robots that act on each.
+        """
+        spending, horizon, ways = self.mission.spending, self.mission.horizon, self.floor.ways
+        last, left = times[-1] if times else 0, self.mission.limit - len(times)
+        self.nodes -= 1
+        ahead = [(update, *ways.unasked(last, update, mass)) for update, mass in parts]
+        gains = gained + np.sum([gains for _, gains, _ in ahead], axis=0)
+        forced = spending.exact or (spending.first_is_forced and not times)
+        if left == 0 or not forced:
+            self._offer(times, float(gains[horizon]))
+        if left == 0:
+            return
+        bounds = {
+            u: gains[u] + sum(self._worth(u, left, update, places[u]) for update, _, places in ahead)
+            for u in self._candidates(times, left)
+        }
+        for u in sorted(bounds, key=bounds.__getitem__, reverse=True):
+            if bounds[u] <= self.value + EQUAL:
+                return
+            if self.nodes <= 0 and self.times:
+                self.proved = False
+                return
+            following = [
+                (new, chance * places[u])
+                for update, _, places in ahead
+                for chance, new in ways.course.outcomes(u, update)
+            ]
+            self.extend((*times, u), float(gains[u]) - spending.paid(1), following)
+
+    def _candidates(self, times: tuple[int, ...], left: int) -> range:
+        """Return the times at which the next update can be."""
+        spending, horizon = self.mission.spending, self.mission.horizon
+        if not times:
+            return range(1, 2) if spending.first_is_forced else range(1, horizon)
+        earliest = times[-1] + spending.spacing
+        latest = max(spending.latest(left, horizon), earliest) if spending.exact else horizon - 1
+        return range(earliest, min(latest, horizon - 1) + 1)
+
+    def _worth(self, time: int, left: int, update: Update, mass: Array) -> float:
+        """Return what the best feedback schedule makes of an update of (S,) mass, less its price."""
+        programme = self.floor.programme
+        if time <= programme.time and not programme.roots[0].asked and programme.time:
+            return np.inf  # the first update is forced, and not part of the programme
+        here = np.flatnonzero(mass)
+        worth = programme.updated_after(update, time)[here]
+        known = mass[here] * worth[:, -1]
+        if not (weight := known.sum()):
+            return -np.inf
+        column = left - 1 if programme.spent else 0
+        return float(known @ np.where(known[:, None] > 0, worth, 0.0)[:, column] / weight * mass[here].sum())
+
+    def _offer(self, times: tuple[int, ...], value: float) -> None:
+        if value > self.value + EQUAL:
+            self.times, self.value = times, value

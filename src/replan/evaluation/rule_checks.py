@@ -28,8 +28,8 @@ from replan.evaluation.rule_questions import (
     other_untold,
     run_through,
 )
-from replan.evaluation.visited_steps import UpdateTimes
-from replan.execute.mission import Mission, require_mission
+from replan.evaluation.visits import Follow
+from replan.execute.mission import Mission, require_world
 from replan.execute.robot import Robot
 from replan.model.drift import piecewise
 from replan.model.kernel import Array, constant
@@ -37,10 +37,10 @@ from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
 from replan.model.streams import RULE, uniforms
 from replan.model.world import World
-from replan.schedule.ask import draw, update_chances
+from replan.schedule.questions import chances_now, draw
 from replan.schedule.rule import Need, Rule, require_instance
-from replan.schedule.spending import FIRST_UPDATE, Spending
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
+from replan.skip.spending import FIRST_UPDATE, Spending
 
 MakeRule = Callable[[Mission], Rule]
 
@@ -86,7 +86,7 @@ def check_rule(rule: Rule | MakeRule, *missions: Mission, seed: int = 0, most: i
     """
     require_whole(seed=seed, most=most)
     for mission in missions:
-        require_mission(mission)
+        require_world(mission)
     if isinstance(rule, type) and issubclass(rule, Rule):
         require_instance(rule)
     if not isinstance(rule, Rule) and not callable(rule):
@@ -195,9 +195,9 @@ def _check_robot(rule: Rule, mission: Mission, seed: int) -> Iterator[RuleFindin
     if mission.robot.sees:
         yield from _check_seeing_robot(rule, mission, run, seed)
         return
-    update_times, progress = UpdateTimes(mission, rule), mission.beginning()
+    follow, progress = Follow(mission, rule), mission.beginning()
     for last, following in pairwise((0, *run.times, mission.horizon)):
-        (chances,) = update_times(progress, run.states[last : last + 1])
+        (chances,) = follow.next_chances(progress, run.states[last : last + 1])
         expected = draw(chances, seed, after=last, rule=rule)
         if expected != following:
             yield RuleFinding(
@@ -214,7 +214,7 @@ def _check_seeing_robot(rule: Rule, mission: Mission, run: AgentRun, seed: int) 
     progress = mission.beginning()
     for t in range(FIRST_UPDATE, mission.horizon):
         context_at = partial(mission.context, rule, progress)
-        (chance,) = update_chances(rule, context_at, t, run.states[t : t + 1])
+        (chance,) = chances_now(rule, context_at, run.states[t : t + 1], time=t)
         if (uniforms(seed, t, RULE) < chance) != (t in run.times):
             yield RuleFinding("answers a robot differently than exact evaluation", t)
             return

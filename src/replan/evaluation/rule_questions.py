@@ -16,9 +16,9 @@ import numpy as np
 from replan.execute.mission import Mission
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
-from replan.schedule.ask import decision_at, decisions_at, named_update
+from replan.schedule.questions import decision_at, decisions_at, named_update
 from replan.schedule.rule import Context, Need, Rule
-from replan.schedule.spending import FIRST_UPDATE
+from replan.skip.spending import FIRST_UPDATE
 
 SEVERAL = 3
 """States of a question to a rule that needs the state; exact evaluation asks for several at once."""
@@ -65,7 +65,7 @@ class RuleAnswer:
 def run_through(rule: Rule, mission: Mission, seed: int) -> Iterator[tuple[Question, int | bool | None]]:
     """Yield every question of one run, with drawn states at every update, and the rule's answer in it."""
     rng = np.random.default_rng(seed)
-    spending = mission.task.spending_for(rule)
+    spending = mission.spending_for(rule)
     first = FIRST_UPDATE if spending.first_is_forced else 0
     binding = not mission.robot.sees or Need.STATE not in rule.needs
     earlier, time, left = 0, first, mission.limit - first
@@ -99,7 +99,7 @@ def answer(rule: Rule, mission: Mission, question: Question) -> RuleAnswer:
     if not question.step_by_step:
         return RuleAnswer(alone, [], [])
     together = decisions_at(rule, context_at, states, question.time).tolist()
-    is_forced = mission.task.spending_for(rule).forces(question.budget_left, mission.horizon - question.time)
+    is_forced = mission.spending_for(rule).forces(question.budget_left, mission.horizon - question.time)
     others = [decision_at(rule, context_at(int(s), question.time), None).update for s in states[1:]]
     return RuleAnswer(alone, together, [bool(update) for update in (alone[0] or is_forced, *others)])
 
@@ -151,7 +151,7 @@ def other_untold(mission: Mission, last: int, needs: Set[Need]) -> tuple[str, Mi
     Where neither rule nor forecast uses drift bounds, these differ too.
     """
     change, bounds = "kernels that it was not told of differ", mission.world.drift_bounds
-    if not (mission.task.forecast.moves or needs & {Need.DRIFT_SO_FAR, Need.DRIFT_AHEAD}):
+    if not (mission.forecast.moves or needs & {Need.DRIFT_SO_FAR, Need.DRIFT_AHEAD}):
         change, bounds = "kernels and drift bounds that it was not told of differ", OTHER_BOUND - bounds / 3
     world = replace(mission.world, kernel=_blurred_after(mission, last), stated_bounds=bounds)
     return change, replace(mission, world=world)

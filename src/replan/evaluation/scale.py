@@ -11,16 +11,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from replan.evaluation.exact import reach_and_oracle, regret
-from replan.evaluation.optimal_schedule import feedback_regrets, feedback_value, has_optimum
-from replan.execute.mission import Mission
+from replan.evaluation.exact import oracle_of, regret
+from replan.evaluation.optimal_schedule import Floor, feedback_regrets
+from replan.evaluation.visits import ways_in_world
+from replan.execute.mission import Mission, require_world
 from replan.model.kernel import Array
 from replan.model.reward import reward_range
-from replan.planning.backward_induction import Oracle, oracle
-from replan.planning.followed import policy_values
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.periodic import Even
 from replan.schedule.rule import Rule
-from replan.skip.propagation import skip_interval
 
 NEXT_TO_NOTHING = 1e-4
 """Share of the span of the rewards: where never updating loses less, replanning makes no difference."""
@@ -79,7 +78,9 @@ def regret_scale(
     With a price, or beyond `Sizes.floor`, it has never updating and what is given alone. Without `floor` the
     best possible is not computed either.
     """
-    mission, best = reach_and_oracle(mission, best)
+    require_world(mission)
+    mission = mission.cropped
+    best = oracle_of(mission, best)
     scale = RegretScale.of_never_updating(mission, best=best)
     if mission.spending.price is not None or not is_cheap(mission):
         return replace(scale, best_possible=best_possible)
@@ -91,33 +92,21 @@ def regret_scale(
 def is_cheap(mission: Mission) -> bool:
     """Return whether the best possible is computed in a few seconds."""
     states, horizon, sizes = mission.world.states, mission.horizon, mission.sizes
-    if not mission.task.latency.instant:
-        return has_optimum(mission) and states * horizon**2 <= sizes.shown_compared_floor
-    if mission.robot.forecast.compares:
+    if mission.robot.forecast.compares or not mission.latency.instant:
         return states * horizon**2 <= sizes.shown_compared_floor
     return states * horizon <= sizes.floor
 
 
 def best_objective(mission: Mission) -> float | None:
-    """Return the greatest objective that a rule can have on a priced mission, None if it is not computed.
-
-    It takes long on large worlds, and forecasts that compare estimates have no priced programme.
-    """
-    return None if mission.robot.forecast.compares or not is_cheap(mission) else feedback_value(mission)
+    """Return the greatest objective that a rule can have on a priced mission, None if that takes long."""
+    return float(Floor(mission).objectives[-1]) if is_cheap(mission) else None
 
 
 def never_updating(mission: Mission, *, best: Oracle) -> float:
     """Return the exact regret of a robot that keeps its plan of t = 0, executed as the mission says."""
-    world = mission.world
-    if mission.robot.sees:
-        plan = mission.update(0).plan
-        values = policy_values(
-            world.kernel, world.reward, lambda t: plan.at(t).policy, begin=0, end=mission.horizon
-        )
-        return float(best.values[0][world.start] - values[world.start])
-    start, propagation = np.array([world.start]), mission.update(0).propagation
-    steps = skip_interval(world.kernel, world.reward, propagation, start, begin=0, end=mission.horizon)
-    return float(best.values[0][world.start]) - sum(float(step.reward[0]) for step in steps)
+    start = np.eye(1, mission.world.states, mission.world.start)[0]
+    gains, _ = ways_in_world(mission).unasked(0, mission.update(0), start)
+    return float(best.values[0][mission.world.start] - gains[mission.horizon])
 
 
 @dataclass(frozen=True)

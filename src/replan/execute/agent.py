@@ -47,19 +47,19 @@ from replan.estimate.estimator import (
 from replan.execute import snapshot
 from replan.execute.deadline import DeadlineExceeded, described
 from replan.execute.identity import describe_arguments
-from replan.execute.mission import Mission, require_mission
+from replan.execute.mission import Mission, require_world
 from replan.execute.robot import Robot
 from replan.execute.snapshot import Event, Memory
-from replan.execute.task import Task, Update
 from replan.execute.trial import try_out
 from replan.execute.update_maker import Arrival, UpdateMaker
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
 from replan.planning.backward_induction import Plan
-from replan.schedule.ask import decision_at, forced, named_update, settled
+from replan.schedule.questions import decision_at, forced, named_update, settled
 from replan.schedule.rule import Decision, Need, Rule, RunningEstimate, require_instance
-from replan.schedule.spending import Spending
+from replan.skip.acting import Update
+from replan.skip.spending import Spending
 
 LATE_UPDATES = 2
 """Updates in a row that take longer than the time limit, after which the agent says what to do."""
@@ -119,7 +119,7 @@ class Agent:
         require(bool, trial=trial)
         if seed is not None:
             require_whole(seed=seed)
-        task = Task(knowledge, robot, spending, sizes)
+        mission = Mission(knowledge, robot, spending, sizes)
         if robot.estimator is None:
             raise InputError("an agent needs a robot with an estimator")
         number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
@@ -129,19 +129,19 @@ class Agent:
             raise InputError(f"log_length must be a whole number of at least 1, not {log_length!r}")
         self.estimator: Estimator = robot.estimator
         require_instance(rule)
-        task.require(rule)
-        self.task = task
+        mission.require(rule)
+        self.mission = mission
         _ = (
             knowledge.drift,
-            task.forecast,
-            task.spending_for(rule),
+            mission.forecast,
+            mission.spending_for(rule),
         )  # computed or refused here, not in the loop
         self.rule, self.seed, self.log_length = rule, seed, log_length
         self._unlearned = {name: np.array(array) for name, array in self.estimator.save().items()}
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
-        self._maker = UpdateMaker(task, self.estimator, time_limit=time_limit, arrival=arrival, seed=seed)
+        self._maker = UpdateMaker(mission, self.estimator, time_limit=time_limit, arrival=arrival, seed=seed)
         self._warned, self._late_updates = False, 0
         if trial:
             try_out(self)
@@ -149,7 +149,7 @@ class Agent:
     @classmethod
     def on(cls, mission: Mission, rule: Rule, *, estimator: Estimator | None = None, **options: Any) -> Self:
         """Make an agent for a mission in a known world, on true kernels unless an estimator is given."""
-        require_mission(mission)
+        require_world(mission)
         robot = replace(mission.robot, estimator=mission.estimator if estimator is None else estimator)
         options = {"sizes": mission.sizes, **options}
         return cls(mission.world.knowledge, robot, mission.spending, rule, **options)
@@ -157,22 +157,22 @@ class Agent:
     @property
     def knowledge(self) -> Knowledge:
         """The knowledge of the robot."""
-        return self.task.knowledge
+        return self.mission.knowledge
 
     @property
     def robot(self) -> Robot:
         """The robot, with its estimator, forecast and planner."""
-        return self.task.robot
+        return self.mission.robot
 
     @property
     def spending(self) -> Spending:
         """The budget or price of updates."""
-        return self.task.spending_for(self.rule)
+        return self.mission.spending_for(self.rule)
 
     @property
     def horizon(self) -> int:
         """T."""
-        return self.task.horizon
+        return self.mission.horizon
 
     @property
     def arrival(self) -> Arrival:
@@ -201,7 +201,7 @@ class Agent:
         self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
         update = self._maker.following(replace(self._free_update, cache={}), policy)
         estimate = update.propagation.begin(np.array([state]))
-        self._memory = Memory(0, state, self.task.beginning(update), estimate, nominal)
+        self._memory = Memory(0, state, self.mission.beginning(update), estimate, nominal)
         self.log = [Event(0, "start", state=state)]
         self._decision, self._warned, self._late_updates = None, False, 0
         self._maker.forget()
@@ -209,7 +209,7 @@ class Agent:
     @cached_property
     def _free_update(self) -> Update:
         """The plan of t = 0, made once: it depends neither on the state nor on the estimator."""
-        return self.task.make_update(0, self.knowledge.nominal)
+        return self.mission.make_update(0, self.knowledge.nominal)
 
     @property
     def time(self) -> int:
@@ -535,13 +535,12 @@ class Agent:
         state = now.state
         if self.robot.sees and now.seen_at < now.time:
             state = int(now.estimate.argmax())  # the likeliest one while it is missing
-        context, named = partial(self.task.context, self.rule, now.progress, state), now.named_update
+        context, named = partial(self.mission.context, self.rule, now.progress, state), now.named_update
         binding = not self.robot.sees or Need.STATE not in self.rule.needs
         if not now.named and binding:
             named = named_update(self.rule, context(), state, seed=self.seed)
         running = None
         if Need.RUNNING_ESTIMATE in self.rule.needs:
             possible = partial(self._maker.possible, now.time, now.running, now.progress.update)
-            update = now.progress.update
-            running = RunningEstimate(now.running, possible, lambda: update.judged, self.task.judges_plainly)
+            running = RunningEstimate(now.running, possible)
         return named, decision_at(self.rule, context(now.time, running), named)

@@ -33,8 +33,8 @@ def describe_arguments(agent: Agent) -> dict[str, str]:
     """Return, by name, the arguments that another agent must share to go on from a snapshot of this one."""
     known, robot, rule = agent.knowledge, agent.robot, agent.rule
     rewards = _distinct(known.reward(t) for t in _sampled_times(known.horizon))
-    expected = _distinct(agent.task.forecast.sources(known.horizon) or ())
-    nominal, past = known.nominal, getattr(agent.task.forecast, "past", None)
+    expected = _distinct(agent.mission.forecast.sources(known.horizon) or ())
+    nominal, past = known.nominal, getattr(agent.mission.forecast, "past", None)
     records = None if past is None else _records(past, nominal, known.horizon)
     return {
         "horizon": str(known.horizon),

@@ -12,8 +12,8 @@ from replan.model.kernel import Kernel
 from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan, plan
 from replan.planning.ties import Ties
+from replan.skip.acting import Execution, check_execution
 from replan.skip.latency import Durations, Meanwhile, check_meanwhile, read_durations
-from replan.skip.propagation import Execution, check_execution
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
 """(kernel, reward, time, horizon, ties) -> plan."""

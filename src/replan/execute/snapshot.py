@@ -14,12 +14,13 @@ import numpy as np
 from replan.errors import InputError
 from replan.estimate.estimator import Observation, validate_kernel, validate_number
 from replan.execute.identity import kernel_arrays, kernel_from
-from replan.execute.task import Progress, Update
+from replan.execute.mission import Progress
 from replan.execute.update_maker import RunningUpdate, begun_from, without_prefix
 from replan.model.kernel import Kernel
 from replan.planning.backward_induction import Plan
 from replan.schedule.rule import Decision
-from replan.schedule.spending import FIRST_UPDATE
+from replan.skip.acting import Update
+from replan.skip.spending import FIRST_UPDATE
 
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
@@ -229,11 +230,11 @@ def _update(
     plan = Plan(time + planned, arrays["policy"], arrays["next_values"], kernel, reward, ties)
     before = (earlier.time, earlier.kernel) if earlier and earlier.time >= FIRST_UPDATE else None
     learned = without_prefix("then_", arrays)
-    made = agent.task.make_update(
+    made = agent.mission.make_update(
         time, kernel, before, steps=planned, learned=learned, planner=lambda *_: plan
     )
     made = made if steps == planned else replace(made, steps=steps)
-    return made if earlier is None else agent.task.delayed(made, earlier)
+    return made if earlier is None else agent.mission.begun(made, earlier)
 
 
 def _learned(agent: Agent) -> Mapping[str, np.ndarray]:

@@ -14,36 +14,36 @@ import numpy as np
 from replan.errors import InputError
 from replan.estimate.estimator import Observation, validate_kernel
 from replan.model.general_kernel import prepare_kernel
-from replan.schedule.ask import decision_at, named_update
+from replan.schedule.questions import decision_at, named_update
 from replan.schedule.rule import RunningEstimate
-from replan.schedule.spending import FIRST_UPDATE
+from replan.skip.spending import FIRST_UPDATE
 
 if TYPE_CHECKING:
     from replan.execute.agent import Agent
-    from replan.execute.task import Update
+    from replan.skip.acting import Update
 
 
 def try_out(agent: Agent) -> None:
     """Make one plan, one step and one decision. Raises `InputError` if they fail."""
-    task, rule, nominal = agent.task, agent.rule, agent.knowledge.nominal
+    mission, rule, nominal = agent.mission, agent.rule, agent.knowledge.nominal
     robot = agent.robot
     prepare_kernel(nominal)
     _try_estimator(agent)
     made = agent._free_update
     estimate = made.propagation.begin(np.array([0]))
     made.propagation.advance(estimate, made.propagation.act(estimate, 0), 0)
-    progress, first = task.beginning(made), 0
+    progress, first = mission.beginning(made), 0
     if agent.spending.first_is_forced:
         progress, first = progress.after(replace(made, time=FIRST_UPDATE)), FIRST_UPDATE
     if progress.budget_left == 0:
         return
-    context = partial(task.context, rule, progress, 0)
+    context = partial(mission.context, rule, progress, 0)
 
     def possible(steps: int) -> Update:
         shared = robot.judge is robot.planner
-        return _with_other_actions(made if shared else task.make_update(0, nominal, planner=robot.judge))
+        return _with_other_actions(made if shared else mission.make_update(0, nominal, planner=robot.judge))
 
-    running = RunningEstimate(nominal, possible, lambda: made.judged)
+    running = RunningEstimate(nominal, possible)
     try:
         named = None if robot.sees else named_update(rule, context(), 0, seed=agent.seed)
         decision_at(rule, context(first + 1, running), named)

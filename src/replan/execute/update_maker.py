@@ -18,10 +18,11 @@ from replan.errors import InputError, require_word
 from replan.estimate.estimator import Estimator, Observation, learns_between, validate_kernel, validate_number
 from replan.execute.deadline import BackgroundWork, Worker, described
 from replan.execute.identity import kernel_arrays, kernel_from
-from replan.execute.task import Earlier, Learned, Task, Update
+from replan.execute.mission import Earlier, Mission
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.streams import DURATION, uniforms
-from replan.schedule.spending import FIRST_UPDATE
+from replan.skip.acting import Update
+from replan.skip.spending import FIRST_UPDATE
 
 if TYPE_CHECKING:
     from replan.execute.snapshot import Memory
@@ -45,7 +46,7 @@ class BegunUpdate:
     """The observation that the estimator learns from; None if `kernel` is known already."""
     kernel: Kernel | None
     """The running estimate of a robot that learns at every step; None if the estimator is asked."""
-    learned: Learned | None = field(repr=False)
+    learned: Mapping[str, np.ndarray] | None = field(repr=False)
     """Arrays of the estimator before; None if it was not at rest, and the update cannot be saved."""
     steps: int | None
     """Steps until the arrival; None: the work itself takes the time."""
@@ -146,7 +147,7 @@ class UpdateMaker:
 
     def __init__(
         self,
-        task: Task,
+        mission: Mission,
         estimator: Estimator,
         *,
         time_limit: float | None,
@@ -154,10 +155,12 @@ class UpdateMaker:
         seed: int | None,
     ) -> None:
         require_word(get_args(Arrival), arrival=arrival)
-        self.task, self.estimator, self.time_limit, self.seed = task, estimator, time_limit, seed
+        self.mission, self.estimator, self.time_limit, self.seed = mission, estimator, time_limit, seed
         self.arrival: Arrival = arrival
-        self.durations = tuple(steps for steps, _ in task.latency.durations)
-        self.waiting = task.waiting if self.takes_time else None  # refused here where there is no such action
+        self.durations = tuple(steps for steps, _ in mission.latency.durations)
+        self.waiting = (
+            mission.waiting if self.takes_time else None
+        )  # refused here where there is no such action
         if arrival == "declared" and len(self.durations) > 1 and time_limit is None and seed is None:
             raise InputError("updates take a drawn number of steps: give a seed, or a time limit")
         self._possible: dict[int, Update] = {}  # by steps: those that a localised robot could make
@@ -166,7 +169,7 @@ class UpdateMaker:
     @property
     def learns_at_every_step(self) -> bool:
         """Whether the estimate is known before an update begins."""
-        return self.task.robot.sees and learns_between(self.estimator)
+        return self.mission.robot.sees and learns_between(self.estimator)
 
     @property
     def busy(self) -> bool:
@@ -193,41 +196,59 @@ class UpdateMaker:
         """Return the update that could be made now on the running estimate, with the judge's plan."""
         last = self._possible.get(steps)
         if last is None or last.kernel is not kernel or last.time != time:
-            if last is not None and self.task.same_plan(last, kernel, time):
+            if last is not None and self._same_plan(last, kernel, time):
                 plan = replace(last.plan, time=last.plan.time + time - last.time)
                 last = replace(last, time=time, plan=plan, cache=dict(last.cache))
             else:
-                learned = self.estimator.save() if self.task.forecast.continues else None
-                last = self.task.make_update(
+                learned = self.estimator.save() if self.mission.forecast.continues else None
+                last = self.mission.make_update(
                     time,
                     kernel,
                     _earlier(before),
                     steps=steps,
                     learned=learned,
-                    planner=self.task.robot.judge,
+                    planner=self.mission.robot.judge,
                 )
             self._possible[steps] = last
         return last
 
+    def _same_plan(self, made: Update, kernel: Kernel, time: int) -> bool:
+        """Return whether the judge would make the same plan again at a later time on a kernel.
+
+        Both updates take the same number of steps.
+        """
+        mission, robot = self.mission, self.mission.robot
+        before, begin = made.plan.time, made.plan.time + time - made.time
+        horizon, reward = min(robot.planning_horizon, mission.horizon - before), mission.knowledge.reward
+        return (
+            made.kernel is kernel
+            and not mission.forecast.moves
+            and robot.ties.kind != "random"
+            and begin + horizon <= mission.horizon
+            and all(reward(begin + h) is reward(before + h) for h in range(horizon))
+        )
+
     def make(self, seen: Observation, now: Memory) -> Update:
         """Estimate, forecast and plan within the time limit; the estimate becomes the running one."""
-        before, robot = now.progress.update, self.task.robot
+        before, robot = now.progress.update, self.mission.robot
         if self.learns_at_every_step and robot.planner is robot.judge:
             return self.run("update", partial(self.possible, seen.time, now.running, before))
         if self.learns_at_every_step:
-            return self.run("plan", partial(self.task.make_update, seen.time, now.running, _earlier(before)))
+            return self.run(
+                "plan", partial(self.mission.make_update, seen.time, now.running, _earlier(before))
+            )
 
         def make(kernel: Kernel) -> Update:
-            learned = self.estimator.save() if self.task.forecast.continues else None
-            now.running = valid = validate_kernel(kernel, like=self.task.knowledge.nominal)
-            return self.task.make_update(seen.time, valid, _earlier(before), learned=learned)
+            learned = self.estimator.save() if self.mission.forecast.continues else None
+            now.running = valid = validate_kernel(kernel, like=self.mission.knowledge.nominal)
+            return self.mission.make_update(seen.time, valid, _earlier(before), learned=learned)
 
         return self.run("update", partial(self.estimator.estimate, seen), make)
 
     @property
     def takes_time(self) -> bool:
         """Whether updates are not done in the step in which they begin."""
-        return self.arrival == "told" or not self.task.latency.instant
+        return self.arrival == "told" or not self.mission.latency.instant
 
     def start(
         self, seen: Observation, belief: Array | None, policy: Indices | None, now: Memory
@@ -238,7 +259,7 @@ class UpdateMaker:
             learned = {name: np.array(array) for name, array in self.estimator.save().items()}
         if self.arrival == "declared" and self.time_limit is None:
             number = 0.0 if self.seed is None else float(uniforms(self.seed, now.time, DURATION))
-            steps = self.task.latency.drawn(number)
+            steps = self.mission.latency.drawn(number)
         begun = BegunUpdate(
             time=now.time,
             state=seen.state,
@@ -268,17 +289,17 @@ class UpdateMaker:
         if begun.seen is None:
             assert begun.kernel is not None
             return begun.kernel
-        return validate_kernel(self.estimator.estimate(begun.seen), like=self.task.knowledge.nominal)
+        return validate_kernel(self.estimator.estimate(begun.seen), like=self.mission.knowledge.nominal)
 
     def _plans(
         self, begun: BegunUpdate, before: Update, durations: tuple[int, ...], kernel: Kernel
     ) -> dict[int, Update]:
         """Return an update for each number of steps after which it may arrive."""
         learned = None
-        if self.task.forecast.continues:
+        if self.mission.forecast.continues:
             learned = begun.learned if begun.seen is None else self.estimator.save()
-        make = partial(self.task.make_update, begun.time, kernel, _earlier(before), learned=learned)
-        if self.arrival == "told" and self.task.forecast.moves:
+        make = partial(self.mission.make_update, begun.time, kernel, _earlier(before), learned=learned)
+        if self.arrival == "told" and self.mission.forecast.moves:
             return {durations[0]: make()}  # it has a plan for every step at which it may arrive
         return {steps: make(steps=steps) for steps in durations}
 
@@ -302,10 +323,10 @@ class UpdateMaker:
             made = self.following(pending.job.outcome()[steps], pending.policy)
         except Exception as error:
             return "kept plan", f"{described(error)}: the last plan stays in force"
-        update = self.task.delayed(pending.arrived(made, now.time), now.progress.update)
+        update = self.mission.begun(pending.arrived(made, now.time), now.progress.update)
         now.progress = now.progress.arrived(update)
-        if not self.task.robot.sees:
-            belief = self.task.robot.execution == "belief"
+        if not self.mission.robot.sees:
+            belief = self.mission.robot.execution == "belief"
             now.estimate = pending.estimate(update, now.commanded, belief=belief)
         if begun.seen is not None:
             now.running = made.kernel
@@ -313,9 +334,9 @@ class UpdateMaker:
 
     def check_policy(self, policy: Indices | None) -> None:
         """Raise `InputError` if a policy is given to a robot that cannot follow it."""
-        if policy is not None and self.task.robot.execution == "belief":
+        if policy is not None and self.mission.robot.execution == "belief":
             raise InputError("a belief is weighed with the values of a plan: a policy has none")
-        if policy is not None and self.task.forecast.moves:
+        if policy is not None and self.mission.forecast.moves:
             raise InputError("a policy is for one kernel: it needs the forecast frozen")
 
     def following(self, made: Update, policy: Indices | None) -> Update:
@@ -324,7 +345,7 @@ class UpdateMaker:
             return made
         self.forget()  # it may depend on the plan in force
         steps, plan = made.plan.time - made.time, replace(made.plan, policy=np.asarray(policy))
-        changed = self.task.make_update(
+        changed = self.mission.make_update(
             made.time,
             made.kernel,
             made.earlier,

@@ -20,8 +20,8 @@ from pydantic import Field, field_validator
 
 from replan.errors import InputError
 from replan.schedule.periodic import periodic_times
-from replan.schedule.spending import FIRST_UPDATE, Spending
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
+from replan.skip.spending import FIRST_UPDATE, Spending
 from replan.study.rule_source import RULES
 from replan.worlds.parameters import Fraction, Parameters
 from replan.worlds.settings import (

@@ -15,18 +15,18 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
-from replan.evaluation.exact import Steps, from_start
+from replan.evaluation.exact import Steps, evaluate
 from replan.evaluation.exact import regret as exact_regret
 from replan.evaluation.optimal_schedule import Optimum, optimum
 from replan.evaluation.scale import RegretScale, regret_scale
 from replan.execute.mission import Mission
 from replan.explore.link import check_size, setting_record
 from replan.model.kernel import Array
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.report.world_drawing import GridDrawing
 from replan.schedule.fixed import FixedTimes
+from replan.skip.acting import Execution
 from replan.skip.latency import as_durations, read_durations
-from replan.skip.propagation import Execution
 from replan.study.protocol import Bench, choose, parameters
 from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, Rover, SinusoidalDrift
 from replan.worlds.settings import Setting, make_mission, parse_setting
@@ -95,10 +95,8 @@ def make_view(scene: Scene, times: Sequence[int]) -> View:
     mission = scene.mission
     times = mission.check_times(times)
     rule = FixedTimes(times)
-    expected_return, steps = from_start(mission, rule, scene.best)
-    oracle_return = float(scene.best.values[0][mission.world.start])
-    trace = run_agent(mission, rule)
-    return View(times, oracle_return - expected_return, oracle_return, steps, trace)
+    found = evaluate(mission, rule, best=scene.best, all_starts=False)
+    return View(times, found.regret, found.oracle_return, found.steps, run_agent(mission, rule))
 
 
 def best_times(scene: Scene) -> Optimum:

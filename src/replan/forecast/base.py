@@ -17,10 +17,9 @@ from typing import ClassVar
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.estimator import ROW_TOLERANCE, Estimator
+from replan.estimate.estimator import ROW_TOLERANCE, Estimator, validate_kernel
 from replan.model.combination import combine
 from replan.model.kernel import Array, Kernel, constant
-from replan.model.reach import Reach
 from replan.model.world import Knowledge
 
 KernelAt = Callable[[int], Kernel]
@@ -64,12 +63,6 @@ class Future:
     """t -> the kernel expected at t, from tau on."""
     planned: bool = True
     """Whether plans are made for it; if not, it counts only in look-ahead."""
-    revealed: int | None = None
-    """Time from which on its drift bounds differ from those of a world that stays; None: they do not."""
-
-    def within(self, reach: Reach) -> Future:
-        """Return the future on a part of the states."""
-        return replace(self, kernel=lambda t: reach.kernel(self.kernel(t)))
 
     def stays(self, kernel: Kernel, begin: int, horizon: int) -> bool:
         """Return whether it never leaves a kernel."""
@@ -114,6 +107,13 @@ class Forecast(ABC):
         """
         return self
 
+    def within(self, restrict: Callable[[Kernel], Kernel]) -> Forecast:
+        """Return the forecast on a part of the states, to which `restrict` cuts a kernel.
+
+        The default is the same forecast: what it needs it is told by the knowledge of that part.
+        """
+        return self
+
     def surprise(self, drift_bounds: Array, update: int, horizon: int) -> int:
         """Return the last time at which the (t,) bounds were not as expected at an update; `horizon` is T.
 
@@ -137,10 +137,8 @@ class Frozen(Forecast):
         return (Future("stays", 1.0, constant(evidence.kernel)),)
 
 
-def validate_futures(
-    futures: Sequence[Future], validated: Callable[[KernelAt], KernelAt]
-) -> tuple[Future, ...]:
-    """Return the futures with `validated` kernels, or raise `InputError`.
+def validate_futures(futures: Sequence[Future], nominal: Kernel) -> tuple[Future, ...]:
+    """Return the futures with kernels that are validated when they are asked for, or raise `InputError`.
 
     Their weights must add up to 1, and a plan must be made for at least one of them.
     """
@@ -151,7 +149,20 @@ def validate_futures(
         raise InputError(f"the weights of the forecast's futures do not add up to 1: {weights.tolist()}")
     if not any(each.planned and each.weight > 0 for each in futures):
         raise InputError("the forecast has no future that plans are made for")
-    return tuple(replace(each, kernel=validated(each.kernel)) for each in futures)
+    return tuple(replace(each, kernel=_validated(each.kernel, nominal)) for each in futures)
+
+
+def _validated(expected: KernelAt, nominal: Kernel) -> KernelAt:
+    """t -> the expected kernel, validated once."""
+    known: dict[int, tuple[Kernel, Kernel]] = {}
+
+    def at(t: int) -> Kernel:
+        kernel = expected(t)
+        if t not in known or known[t][0] is not kernel:
+            known[t] = kernel, validate_kernel(kernel, like=nominal, origin="forecast")
+        return known[t][1]
+
+    return at
 
 
 def mean_kernel(futures: Sequence[Future]) -> KernelAt:

@@ -6,8 +6,8 @@ In a built-in setting the given future is the true one. `ForecastFault` makes it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -99,9 +99,14 @@ class Given(Forecast):
             for number, each in enumerate(self._courses, start=1)
         )
 
-    def sources(self, horizon: int) -> Iterable[Kernel]:
-        """Return the given kernels."""
-        return (each(t) for each in self._courses for t in range(horizon))
+    def sources(self, horizon: int) -> Iterable[Kernel] | None:
+        """Return the given kernels; None where noise is drawn for all states."""
+        return None if self.fault.noise else (each(t) for each in self._courses for t in range(horizon))
+
+    def within(self, restrict: Callable[[Kernel], Kernel]) -> Given:
+        """Return the given kernels on a part of the states."""
+        first, *others = [partial(_restricted, restrict, course) for course in self._courses]
+        return replace(self, kernels=first, members=tuple(others))
 
     def course(self, evidence: Evidence) -> KernelAt:
         """t -> the kernel predicted at the update, the mean of an ensemble."""
@@ -126,3 +131,7 @@ class Given(Forecast):
 def _listed(kernels: Sequence[Kernel], t: int) -> Kernel:
     """Return the kernel of time t; the last one is kept."""
     return kernels[min(t, len(kernels) - 1)]
+
+
+def _restricted(restrict: Callable[[Kernel], Kernel], course: KernelAt, t: int) -> Kernel:
+    return restrict(course(t))

@@ -121,12 +121,20 @@ class Mixture(Forecast):
         jumps = self._jumps(evidence)
         return (Future("stays", 1 - sum(jump.weight for jump in jumps), constant(evidence.kernel)), *jumps)
 
-    def sources(self, horizon: int) -> Iterable[Kernel]:
+    def within(self, restrict: Callable[[Kernel], Kernel]) -> Mixture:
+        """Return the mixture of the same models on a part of the states."""
+        given, family = self.given, self.family
+        return replace(
+            self,
+            given=None if given is None else given.within(restrict),
+            family=None if family is None else family.within(restrict),
+        )
+
+    def sources(self, horizon: int) -> Iterable[Kernel] | None:
         """Return the members of the family and the given kernels."""
-        if self.family is not None:
-            yield from (self.family.member(*point) for point in self.family.points)
-        if self.given is not None:
-            yield from self.given.sources(horizon)
+        members = [] if self.family is None else [self.family.member(*point) for point in self.family.points]
+        given = () if self.given is None else self.given.sources(horizon)
+        return None if given is None else [*members, *given]
 
     def surprise(self, drift_bounds: Array, update: int, horizon: int) -> int:
         """Return the last time at which the drift left what was expected at the last surprise, or update."""
@@ -260,7 +268,7 @@ def sudden_changes(
     weight = chance / (TIMES * len(directions))
     jumped = {name: moved(SIZE) for name, moved in directions.items()}
     return tuple(
-        Future(f"{name} at {time}", weight, _jumping(kernel, other, time), planned=False, revealed=time)
+        Future(f"{name} at {time}", weight, _jumping(kernel, other, time), planned=False)
         for time in dict.fromkeys(times)
         if time < end
         for name, other in jumped.items()

@@ -7,7 +7,7 @@ gives the same numbers as the whole world; its artificial border, at which steps
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Self
@@ -18,7 +18,6 @@ import numpy as np
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.model.sizes import Sizes
 from replan.model.slip import SlipKernel
 from replan.model.world import World
 
@@ -74,10 +73,6 @@ class Reach:
         """Return the same states in the order that they have in the whole."""
         return Reach(self.whole, np.sort(self.states))
 
-    def pays(self, sizes: Sizes) -> bool:
-        """Return whether the part is so much smaller than the whole that work on it takes less time."""
-        return len(self.states) <= sizes.part_share * self.whole
-
     def inside(self, states: Indices) -> Indices:
         """Return states of the whole as states of the part."""
         return self._place[states]
@@ -128,6 +123,8 @@ class Reach:
             stated_bounds=world.drift_bounds,
             start_states=None,
             grid=self.shape,
+            part=self,
+            past=None,
             declared_successors=None if declared is None else self.successors(declared),
             family=None if world.family is None else world.family.within(self.kernel),
         )
@@ -188,3 +185,38 @@ class Window(Reach):
         slip = kernel.slip if kernel.slip.size == 1 else self.cut(kernel.slip)
         blocked = None if kernel.blocked.size == 1 else self.cut(kernel.blocked)
         return SlipKernel(self.shape, slip, law=kernel.law, blocked=blocked)
+
+
+def crop(world: World, steps: int, sources: Iterable[Kernel] = (), *, share: float = 1.0) -> World | None:
+    """Return the world on the states to which its start can lead; None unless these are a small part.
+
+    Parameters
+    ----------
+    world : World
+        The world.
+    steps : int
+        Largest number of steps, those of the mission and those that a plan looks further.
+    sources : iterable of Kernel
+        Kernels by which steps are expected to lead, beside the world's own.
+    share : float
+        Largest part of the states that is worth cutting out.
+
+    Returns
+    -------
+    World, optional
+        A world whose `part` tells which of the states it has.
+    """
+    kernels, expected = [world.kernel(t) for t in range(world.horizon)], list(sources)
+    if world.grid is not None and isinstance(kernels[0], SlipKernel):
+        window = Window.around(world.grid, np.array([world.start]), steps)
+        on_grid = all(
+            isinstance(each, SlipKernel) and each.shape == world.grid for each in kernels + expected
+        )
+        return window.world(world) if on_grid and len(window.states) <= share * world.states else None
+    lists: list[Indices] = []
+    for kernel in kernels + expected:
+        successors = kernel.general().successors
+        if not any(successors is known or np.array_equal(successors, known) for known in lists):
+            lists.append(successors)
+    part = Reach.from_start(lists, world.start, steps).in_order()
+    return part.world(world) if len(part.states) <= share * world.states else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,12 @@ from replan.model.past import Past
 from replan.model.reward import Reward
 from replan.model.sizes import require_memory
 from replan.model.slip import STAY, SlipKernel
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from replan.model.reach import Reach
 
 LARGEST_BOUND = 1 + 1e-9
 """Greatest change of a probability, with room for rounding."""
@@ -174,6 +181,8 @@ class World:
     """The action that stays in place; None: there is none, or the world is a grid of slip, which has one."""
     past: Past | None = field(default=None, repr=False)
     """Records of the steps before t = 0; None: there are none."""
+    part: Reach | None = field(default=None, repr=False)
+    """The states of a larger world that this one has; None: it is whole."""
 
     def __post_init__(self) -> None:
         require_whole(horizon=self.horizon, start=self.start)

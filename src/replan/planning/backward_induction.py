@@ -1,15 +1,14 @@
-"""Backward induction: plans at an update, and the optimal values of a world that is known.
+"""Backward induction: plans at an update.
 
 `plan` solves the paper's equation (policy optimisation): W_h(s) = max_a r_{t+h}(s, a) + E[W_{h+1}], with the
 estimated kernel held fixed, and keeps the first step. `plan_ahead` does so for every time from the update on,
-on kernels that are expected to move. `oracle` gives V*_t of the appendix's "Value Functions"; over a grid it
-makes several steps in one pass over memory.
+on kernels that are expected to move.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
@@ -17,14 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from replan import _loops
 from replan.errors import InputError, require, require_function, require_whole, shown
 from replan.model.general_kernel import GeneralKernel
-from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel, in_bands
+from replan.model.kernel import SERIAL_BELOW, Array, Indices, Kernel
 from replan.model.reward import Reward
-from replan.model.sizes import require_memory
-from replan.model.slip import NONE_CHOSEN, STEPS_PER_PASS, SlipKernel
-from replan.model.world import World
+from replan.model.slip import SlipKernel
 from replan.planning.ties import TIE_TOLERANCE, Ties
 
 
@@ -148,6 +144,20 @@ def plan_ahead(
     return replace(first, later=tuple(later))
 
 
+def plans_of_all_lengths(kernel: Kernel, reward: Reward, ties: Ties, longest: int) -> list[Plan]:
+    """Plan for 1 to `longest` steps on a kernel and a reward that stay; the plans have no time."""
+    values, plans = np.zeros(kernel.states), []
+    for _ in range(longest):
+        if ties.kind == "first":
+            worth = values if reward.next_state is None else values + reward.next_state
+            policy = kernel.greedy(worth, reward.state_action, TIE_TOLERANCE)
+        else:
+            policy = ties.choose(reward.q_values(kernel, values))
+        plans.append(Plan(0, policy, values, kernel, reward, ties))
+        values = reward.backup(kernel, values)
+    return plans
+
+
 _scratch = threading.local()  # one array per thread: fresh memory costs as much as the work done in it
 
 
@@ -208,138 +218,3 @@ def _finite(values: Any, shape: tuple[int, ...]) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
         total = values.sum()  # finite only if they are
     return isfinite(total) or bool(np.isfinite(values).all())
-
-
-@dataclass(frozen=True)
-class Oracle:
-    """Optimal values of a robot that knows all kernels and sees its state at every step."""
-
-    world: World
-    """The world that the values are of."""
-    values: Array = field(repr=False)
-    """(T + 1, S) V*_t."""
-
-    def q_values(self, t: int) -> Array:
-        """(S, A) Q*_t."""
-        return self.world.reward(t).q_values(self.world.kernel(t), self.values[t + 1])
-
-    def loss(self, t: int) -> Array:
-        """(S, A) V*_t - Q*_t, the loss of each action."""
-        return self.values[t][:, None] - self.q_values(t)
-
-
-def oracle(world: World) -> Oracle:
-    """Compute the optimal values of every time and state, with all kernels known.
-
-    Parameters
-    ----------
-    world : World
-        The world.
-
-    Returns
-    -------
-    Oracle
-        Values and best actions of every time and state.
-    """
-    require(World, world=world)
-    require_oracle_memory(world)
-    values = np.empty((world.horizon + 1, world.states))
-    values[-1] = 0.0
-    if (grid := swept_grid(world)) is not None:
-        for begin, end in _passes(world.horizon):
-            _sweep(grid, values[end], values[begin:end], begin=begin, end=end)
-        return Oracle(world, values)
-    for t in range(world.horizon - 1, -1, -1):
-        world.reward(t).backup(world.kernel(t), values[t + 1], out=values[t])
-    return Oracle(world, values)
-
-
-def require_oracle_memory(world: World) -> int:
-    """Raise `InputError` if the oracle's values would not fit into memory; return how many there are."""
-    numbers = (world.horizon + 1) * world.states
-    require_memory(numbers, "the oracle's value of every time and state")
-    return numbers
-
-
-def oracle_return(world: World) -> Array:
-    """(S,) V*_0 without the values of later times, in the memory of two value functions."""
-    values, spare = np.zeros(world.states), np.empty(world.states)
-    if (grid := swept_grid(world)) is not None:
-        for begin, end in _passes(world.horizon):
-            _sweep(grid, values, spare, begin=begin, end=end)
-            values, spare = spare, values
-        return values
-    for t in range(world.horizon - 1, -1, -1):
-        values, spare = world.reward(t).backup(world.kernel(t), values, out=spare), values
-    return values
-
-
-@dataclass(frozen=True)
-class GridOverTime:
-    """A world that is one slippery grid, as arrays over time for compiled loops."""
-
-    shape: tuple[int, int]
-    """Rows and columns."""
-    blocked: np.ndarray = field(repr=False)
-    """(S,) or (1,) bool, as in `SlipKernel`."""
-    slip: Array = field(repr=False)
-    """(T, S) slip, or (T, 1) where it is the same everywhere."""
-    law: Array = field(repr=False)
-    """(T, A) slip law."""
-    reward: Array = field(repr=False)
-    """(T, S) reward of the next state, or (1, S) where it stays the same."""
-
-
-def grid_over_time_of(world: World) -> GridOverTime | None:
-    """Return the world as arrays, or None if more than slip, slip law and next-state reward changes in it."""
-    kernels, rewards = [], []
-    for t in range(world.horizon):
-        kernel, reward = world.kernel(t), world.reward(t)
-        if not isinstance(kernel, SlipKernel) or reward.state_action is not None:
-            return None
-        if kernels and not (kernel.same_moves(kernels[0]) and kernel.slip.size == kernels[0].slip.size):
-            return None
-        kernels.append(kernel)
-        rewards.append(reward.next_state)
-    same_reward = all(reward is rewards[0] for reward in rewards)
-    return GridOverTime(
-        kernels[0].shape,
-        kernels[0].blocked,
-        np.concatenate([kernel.slip for kernel in kernels]).reshape(world.horizon, -1),
-        np.concatenate([kernel.law for kernel in kernels]).reshape(world.horizon, -1),
-        np.stack(rewards[:1] if same_reward else rewards),
-    )
-
-
-def swept_grid(world: World) -> GridOverTime | None:
-    """Return a world that is a grid with one slip per time and one reward, else None."""
-    kernel = world.kernel(0)
-    if not isinstance(kernel, SlipKernel) or kernel.slip.size > 1:
-        return None
-    grid = grid_over_time_of(world)
-    return grid if grid is not None and len(grid.reward) == 1 else None
-
-
-def _sweep(grid: GridOverTime, values: Array, out: Array, *, begin: int, end: int) -> None:
-    """Write V*_begin to V*_{end-1} (or, where `out` has one row, V*_begin alone) from (S,) V*_end."""
-    rows, columns = grid.shape
-    in_bands(
-        _loops.grid_passes.induction,
-        rows,
-        rows * columns,
-        end - begin,
-        grid.slip[begin:end],
-        grid.law[begin:end],
-        grid.blocked,
-        values.reshape(grid.shape),
-        grid.reward.reshape(grid.shape),
-        0.0,
-        out.reshape(-1, rows, columns),
-        NONE_CHOSEN.reshape(0, columns),
-    )
-
-
-def _passes(horizon: int) -> Iterator[tuple[int, int]]:
-    """Yield the times [begin, end) of each pass, from the last back to the first."""
-    for end in range(horizon, 0, -STEPS_PER_PASS):
-        yield max(end - STEPS_PER_PASS, 0), end

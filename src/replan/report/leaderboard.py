@@ -38,7 +38,7 @@ from replan.report.style import (
 from replan.results.table import MISSING, Table, TableCell, number, write_whole
 from replan.schedule.periodic import Even
 from replan.schedule.rule import RULES, Need
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
 from replan.suite.cards import Card
 from replan.suite.catalogue import BLIND, EXECUTIONS, VERSION, SuiteRobot, suite_worlds
 from replan.suite.score import THRESHOLDS, performance_profile, world_groups

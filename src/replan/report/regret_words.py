@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
 from replan.results.table import SAME
+from replan.skip.acting import Execution
 from replan.skip.latency import describe_latency
-from replan.skip.propagation import Execution
 
 ACTING: dict[Execution, str] = {
     "map": "by the likeliest cell",
@@ -57,7 +57,7 @@ def acting_words(mission: Mission) -> str:
     words = [f"Between updates the robot acts {ACTING[robot.execution]}.", f"Ties: {ties}."]
     if robot.forecast.moves:
         words.append(f"Forecast: {robot.forecast.name}.")
-    if not mission.task.latency.instant:
+    if not mission.mission.latency.instant:
         how_long = describe_latency(robot.update_steps, robot.meanwhile).rpartition(", ")[0]
         meanwhile = "waits" if robot.meanwhile == "wait" else "follows its old plan"
         words.append(f"Updates take {how_long}; until then the robot {meanwhile}.")

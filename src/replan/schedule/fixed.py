@@ -13,7 +13,7 @@ import numpy as np
 from replan.model.kernel import Array, Indices
 from replan.schedule.periodic import holds_time
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.spending import whole_numbers
+from replan.skip.spending import whole_numbers
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from replan.errors import InputError, require_numbers
 from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Plan
-from replan.planning.followed import follow, policy_values
-from replan.schedule.rule import Context, Decision, Need, PossibleUpdate, Rule, register
+from replan.planning.optimal_values import follow, policy_values
+from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, stale_drift
-from replan.schedule.window import around
+from replan.skip.acting import Update
 
 
 @register
@@ -55,16 +55,9 @@ class LastMoment(Rule):
         _check_margin(self.margin)
 
     def decide(self, context: Context) -> Decision:
-        """Compare the loss of the next action with the margin, then the gain of a new plan with its price.
-
-        If a new plan takes the same action here, which the cells within H moves tell, nothing more is worked
-        out.
-        """
-        loss = 0.0
-        if not context.latency.instant or not _nothing_new_here(around(context, context.planning_horizon)):
-            context = around(context, context.steps_left + context.planning_horizon)
-            loss = float(action_losses(context, np.array([context.state]))[0])
+        """Compare the loss of the next action with the margin, then the gain of a new plan with its price."""
         state = np.array([context.state])
+        loss = float(action_losses(context, state)[0])
         due = reaches(loss, self.margin)
         if not due or not self._weighs_gain(context):
             reason = compared(loss, self.margin, due, "loss of the next action")
@@ -125,7 +118,6 @@ class Gain(Rule):
     def decide(self, context: Context) -> Decision:
         """Compare the gain with the margin, or the price."""
         margin = self.margin if context.price is None else context.price
-        context = around(context, context.steps_left + context.planning_horizon)
         gain = float(plan_gains(context, np.array([context.state]))[0])
         due = reaches(gain, margin)
         return Decision(due, compared(gain, margin, due, "gain of a new plan"), gain, margin, {"gain": gain})
@@ -149,15 +141,11 @@ def _share_to_lose(context: Context) -> float:
     return max(moving, 1 / context.steps_left)
 
 
-def _nothing_new_here(context: Context) -> bool:
-    return bool(_nothing_new(context, context.running.update, context.time, np.array([context.state]))[0])
-
-
-def _nothing_new(context: Context, update: PossibleUpdate, time: int, states: Indices) -> np.ndarray:
+def _nothing_new(context: Context, update: Update, time: int, states: Indices) -> np.ndarray:
     """(R,) whether a new plan takes the action of the plan in force, or that of the judge's plan before."""
     new, old = update.plan.at(time).policy[states], context.plan.at(time).policy[states]
     same = new == old
-    return same if same.all() else same | (new == context.running.judged().at(time).policy[states])
+    return same if same.all() else same | (new == context.update.judged.at(time).policy[states])
 
 
 def action_losses(context: Context, states: Indices) -> Array:
@@ -188,7 +176,7 @@ def _same_actions(new: Plan, old: Plan, time: int) -> bool:
 
 
 def _mean_over_durations(
-    context: Context, states: Indices, measure: Callable[[Context, PossibleUpdate, int], Array]
+    context: Context, states: Indices, measure: Callable[[Context, Update, int], Array]
 ) -> Array:
     """(R,) mean over the durations of an update of (S,) measures."""
     parts = [
@@ -198,17 +186,16 @@ def _mean_over_durations(
     return parts[0][1] if len(parts) == 1 else np.sum([p * part for p, part in parts], axis=0)
 
 
-def _kept(context: Context, steps: int, measure: Callable[[Context, PossibleUpdate, int], Array]) -> Array:
+def _kept(context: Context, steps: int, measure: Callable[[Context, Update, int], Array]) -> Array:
     """(S,) a measure of the update that could begin now, kept with it."""
-    update = context.running.make(steps) if steps else context.running.update
-    key = measure, context.time, steps, id(context.plan), context.latency.waiting
+    update = context.running.make(steps)
+    key = measure, context.time, steps, context.update
     if key not in update.cache:
-        found = measure(context, update, context.time + steps)
-        update.cache[key] = context.plan, found  # the plan is kept, so that no other one gets its id
-    return update.cache[key][1]
+        update.cache[key] = measure(context, update, context.time + steps)
+    return update.cache[key]
 
 
-def _losses(context: Context, update: PossibleUpdate, arrival: int) -> Array:
+def _losses(context: Context, update: Update, arrival: int) -> Array:
     """(S,) expected loss at the arrival of the action of the plan in force, from each state now."""
     states = np.arange(context.kernel.states)
     if arrival >= context.horizon:
@@ -222,11 +209,11 @@ def _losses(context: Context, update: PossibleUpdate, arrival: int) -> Array:
     return _meanwhile(context, update, losses, arrival)
 
 
-def _gains(context: Context, update: PossibleUpdate, arrival: int) -> Array:
+def _gains(context: Context, update: Update, arrival: int) -> Array:
     """(S,) what the new plan, after its arrival, gains over the plan in force, from each state now."""
     time, states = context.time, np.arange(context.kernel.states)
     going_on = _values_from(context, update, context.plan, time)
-    if (judged := context.running.judged()) is not context.plan:
+    if (judged := context.update.judged) is not context.plan:
         going_on = np.maximum(going_on, _values_from(context, update, judged, time))
     if arrival >= context.horizon:
         arrival, new = context.horizon, np.zeros(len(states))
@@ -236,9 +223,7 @@ def _gains(context: Context, update: PossibleUpdate, arrival: int) -> Array:
     return _meanwhile(context, update, new, arrival, paid=True) - going_on
 
 
-def _meanwhile(
-    context: Context, update: PossibleUpdate, values: Array, arrival: int, *, paid: bool = False
-) -> Array:
+def _meanwhile(context: Context, update: Update, values: Array, arrival: int, *, paid: bool = False) -> Array:
     """(S,) expectation now of (S,) `values` at the arrival, plus the rewards until then if they are paid."""
     kernel_at, waiting = mean_kernel(update.futures), context.latency.waiting
     for t in range(arrival - 1, context.time - 1, -1):
@@ -248,7 +233,7 @@ def _meanwhile(
     return values
 
 
-def _following(context: Context, update: PossibleUpdate, time: int) -> Array:
+def _following(context: Context, update: Update, time: int) -> Array:
     """(S, A) Q of taking an action at a time and then following the new plan."""
     key = _following, time
     if key not in update.cache:
@@ -258,7 +243,7 @@ def _following(context: Context, update: PossibleUpdate, time: int) -> Array:
     return update.cache[key]
 
 
-def _values_from(context: Context, update: PossibleUpdate, plan: Plan, begin: int) -> Array:
+def _values_from(context: Context, update: Update, plan: Plan, begin: int) -> Array:
     """(S,) what a plan gains from a time to T on the kernels that are expected now."""
     if begin == context.horizon:
         return np.zeros(context.kernel.states)

@@ -1,50 +1,32 @@
-"""`lookahead`: the next update by value, from a dynamic programme in what the robot expects.
+"""`lookahead`: the next update by value, from the best updates in what the robot expects.
 
-Nothing is seen between updates, so at an update the rule can weigh every candidate for the next one: what
-blind execution gains until then, plus what going on from there is worth with all later updates placed best.
-It solves the programme anew at every update. With several futures, what a candidate is worth is averaged over
-them (`replan.schedule.averaged_worth`), and again when the drift bounds tell what was not expected.
+At an update the rule weighs every time for the next one: what the robot gains until then, plus what going on
+from there is worth with all later updates placed best. That is `replan.skip.best` in the forecast, solved
+anew at every update, and again when the drift bounds tell what was not expected.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from math import ceil
-from typing import Any
 
 import numpy as np
 
 from replan.errors import InputError, require_numbers
 from replan.forecast.base import Future
-from replan.model.kernel import Array, Indices, constant
-from replan.schedule.averaged_worth import (
-    Candidates,
-    Choices,
-    ChosenUpdates,
-    best_on_average,
-    kept_beside,
-    solved_future,
-)
-from replan.schedule.candidate_table import Problem
-from replan.schedule.late_lookahead import (
-    Accuracy,
-    acting_on_the_future,
-    acting_on_what_is_seen,
-    knows_late_updates,
-    weigh_late,
-)
+from replan.model.kernel import Array, Indices, Kernel, constant
+from replan.planning.backward_induction import Plan, plan, plan_ahead, plans_of_all_lengths
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import compared
-from replan.schedule.seeing_programme import EQUAL, gains_of_updating
-from replan.schedule.update_programme import Programme, candidates_on_average, solve
-from replan.schedule.window import within_window
-from replan.skip.propagation import Propagation
-from replan.skip.segments import commands, stack_world
+from replan.skip.acting import Propagation, UntilArrival, Update, Waiting, make_propagation
+from replan.skip.best import EQUAL, Best, first_best
+from replan.skip.walks import Course
+from replan.skip.ways import BlindWays, SeeingWays, Ways
 
 CANDIDATES_PER_UPDATE = 4  # at least; where the budget is large, times are not thinned out
 UPDATES_WITHOUT_LIMIT = 4  # in place of the budget there
-MOVING = 2e-4  # of the effort goes into each of several futures
-COARSER = 10  # times the tolerance holds in each of several futures
 
 
 @register
@@ -74,16 +56,21 @@ class Lookahead(Rule):
 
     def decide(self, context: Context) -> Decision:
         """Decide whether this is the time that is best by what is known now."""
+        state = np.array([context.state])
         if context.execution == "localised":
-            gain = float(gains_of_updating(context, np.array([context.state]))[0])
+            gain = float(self._gains(context, state)[0])
             due = gain > EQUAL
             return Decision(due, compared(gain, EQUAL, due, "gain of an update now over a later one"), gain)
-        chosen = self._chosen(context, np.array([context.state]))
-        time, worth = int(chosen.times[0]), float(chosen.worth[0])
+        worth, by_future = self._candidates(context, state)
+        column, names = self._column(context), [future.name for future in _futures(context)]
+        time = int(first_best(worth)[0, column])
         most = _return_of_knowing_all(context)
-        terms = {"expected return": worth, "expected loss": most - worth, **chosen.terms(0)}
-        reason = _reason(context, time, most - worth, most - chosen.candidates)
-        return Decision(context.time >= time, reason, score=worth, terms=terms)
+        losses = most - worth[0, :, column]
+        terms = {"expected return": float(worth[0, time, column]), "expected loss": float(losses[time])}
+        terms |= _preferences(names, by_future[:, 0, :, column], time)
+        return Decision(
+            context.time >= time, _reason(context, time, losses), terms["expected return"], terms=terms
+        )
 
     def next_update(self, context: Context, states: Indices) -> Indices | None:
         """(R,) the best next update time (T: none); None where the forecast may be surprised.
@@ -91,153 +78,77 @@ class Lookahead(Rule):
         States that a single decision hardly ever reaches are left out of it, so a decision for many states at
         once can differ from it by as much as the tolerance is worth.
         """
-        return None if context.reconsiders else self._chosen(context, states).times
+        if context.execution == "localised" or context.forecast.reconsiders:
+            return None
+        return self._next_times(context, states)
 
     def updates(self, context: Context, states: Indices) -> np.ndarray:
         """(R,) whether the best update time is now or has passed."""
         if context.execution == "localised":
-            return gains_of_updating(context, states) > EQUAL
-        return context.time >= self._chosen(context, states, several=True).times
+            return self._gains(context, states) > EQUAL
+        return context.time >= self._next_times(context, states)
 
-    def _chosen(self, context: Context, states: Indices, *, several: bool = False) -> ChosenUpdates:
-        """Return the best next update times of robots that saw `states`, which may be some of several."""
-        context, states = within_window(context, np.asarray(states, dtype=np.int64))
-        several = several or len(states) > 1
-        together = several and context.kernel.states <= context.sizes.states_asked
-        asked = np.arange(context.kernel.states) if together else np.asarray(states, dtype=np.int64)
+    def _next_times(self, context: Context, states: Indices) -> Indices:
+        """(R,) the best next update of robots that saw `states`."""
+        return first_best(self._candidates(context, states)[0])[:, self._column(context)]
+
+    def _column(self, context: Context) -> int:
         left = _limit(context)
-        most = max(context.budget - 1, left) if several and left is not None else left
-        key = (
-            self,
-            context.last_update,
-            context.surprise,
-            context.price,
-            context.spending.exact,
-            left is None,
-            self.stride(context),
-            asked.tobytes(),
-            context.latency,
-        )
-        key = key if together else (*key, most)
-        if key not in context.cache or context.cache[key].columns <= (most or 0):
-            context.cache[key] = self._weigh(context, asked, most)
-        return context.cache[key].of(states if together else slice(None), -1 if left is None else left)
+        return -1 if left is None else left - 1
 
-    def _weigh(self, context: Context, states: Indices, budget_left: int | None) -> Choices:
-        """Return the best next update by updates left."""
-        futures = context.reconsidered()
-        if knows_late_updates(context):
-            still, moving = self.stride(context), self.stride(context, share=MOVING)
-            return weigh_late(
-                context,
-                states,
-                budget_left,
-                still=Accuracy(still, self.tolerance),
-                moving=Accuracy(moving, COARSER * self.tolerance),
-            )
-        if len(futures) == 1 and not context.reconsiders:
-            solution = self.solve(context, futures[0], states, budget_left)
-            alone = solution.candidates()[0] if len(states) == 1 else None
-            return Choices(solution.next_times, solution.best, candidates=alone)
-        if not context.reveals:
-            return self._never_told(context, states, budget_left)
-        still = self._still(context, states, budget_left)
-        worth = np.stack([self._candidates(context, future, still, budget_left) for future in futures])
-        worth[:, :, : max(context.surprise, context.last_update + 1)] = -np.inf
-        return best_on_average(worth, futures, still)
+    def _candidates(self, context: Context, states: Indices) -> tuple[Array, Array]:
+        """(R, T + 1, C) worth of each next update by updates left, and (M, R, T + 1, C) weighed by future.
 
-    def _never_told(self, context: Context, states: Indices, budget_left: int | None) -> Choices:
-        """Return the best next update by updates left, where updates do not tell which future it is.
-
-        What later updates are worth does not depend on the present one as long as the futures are the same,
-        as those of a given ensemble are.
+        Where many robots are asked about, all states are weighed at once, by all updates that may be left,
+        and kept until the next update.
         """
-        futures, coarser = context.futures, replace(self, tolerance=COARSER * self.tolerance)
-        begin, stride = context.last_update, self.stride(context, share=MOVING)
-        problems = [coarser.problem(context, future, told=False) for future in futures]
-        known: dict[str, Any] = {}
-        if stride == 1 and len(states) == context.kernel.states:
-            actions = coarser._actions(context, states)
-            problems = [replace(problem, first_actions=actions) for problem in problems]
-            others = tuple((future.kernel, future.weight) for future in futures[1:])
-            key = (coarser, others, budget_left, *_decisive(context))
-            known = kept_beside(futures[0].kernel, key, dict)
-        worth, spent, values = candidates_on_average(
-            problems,
-            [future.weight for future in futures],
-            begin,
-            states,
-            budget_left,
+        left, together = _limit(context), context.kernel.states <= context.sizes.states_asked
+        most = None if left is None else max(context.budget - 1, left)
+        key = self, context.last_update, context.surprise, context.spending, most
+        if key not in context.cache:
+            if together and (len(states) > 1 or not context.forecast.moves):
+                context.cache[key] = self._weigh(context, most, None)
+            elif (*key, left, states.tobytes()) in context.cache:
+                return context.cache[*key, left, states.tobytes()]
+            else:
+                found = context.cache[*key, left, states.tobytes()] = self._weigh(context, left, states)
+                return found
+        worth, by_future = context.cache[key]
+        return worth[states], by_future[:, states]
+
+    def _weigh(self, context: Context, limit: int | None, states: Indices | None) -> tuple[Array, Array]:
+        """Weigh the candidates of robots that saw `states` (None: any state)."""
+        best = self._best(context, limit, self.tolerance, self.stride(context))
+        updates = [_in_force(context)] * len(_futures(context))
+        by_future = best.solve(context.last_update, updates, states).candidates()
+        return by_future.sum(axis=0), by_future
+
+    def _gains(self, context: Context, states: Indices) -> Array:
+        """(R,) what an update now gains over the best without, of robots that see their state."""
+        begin, limit = context.earliest_update, min(context.budget, context.horizon - context.earliest_update)
+        key = self, "gains", context.last_update, context.surprise, context.spending, limit
+        if key not in context.cache:
+            best = self._best(context, limit, 0.0, 1)
+            context.cache[key] = best.solve(begin, [_in_force(context)] * len(_futures(context)), asked=True)
+        return context.cache[key].gains(context.time, states, min(context.budget_left, context.steps_left))
+
+    def _best(self, context: Context, limit: int | None, tolerance: float, stride: int) -> Best:
+        futures = _futures(context)
+        forecast = context.forecast
+        known = len(futures) == 1 and forecast.moves and not forecast.reconsiders
+        ways = [(each.weight, ways_in(context, each, known=known, tolerance=tolerance)) for each in futures]
+        spending = context.spending
+        return Best(
+            ways,
+            told=forecast.reveals,
+            limit=limit,
+            exact=spending.exact,
+            prices=context.price or 0.0,
+            spacing=context.latency.spacing,
             stride=stride,
-            values=known.get("values") if known.get("begin", begin) <= begin else None,
-        )
-        known.update(begin=min(begin, known.get("begin", begin)), values=values)
-        return Choices.of_candidates(Candidates(states, worth, spent))
-
-    def _candidates(
-        self, context: Context, future: Future, still: Candidates, budget_left: int | None
-    ) -> Array:
-        """(R, T + 1, B) worth of each candidate in one of several futures."""
-        if future.stays(context.kernel, context.last_update, context.horizon):
-            return still.worth
-        coarser, stride = (
-            replace(self, tolerance=COARSER * self.tolerance),
-            self.stride(context, share=MOVING),
-        )
-        return coarser._unforeseen(context, future, still.states, budget_left, stride, future.kernel).worth
-
-    def _still(self, context: Context, states: Indices, budget_left: int | None) -> Candidates:
-        """Return the candidates where the estimate stays, kept until the next update."""
-        key = (
-            self,
-            context.last_update,
-            context.price,
-            context.spending.exact,
-            states.tobytes(),
-            budget_left,
-        )
-        if key not in context.cache:
-            still, stride = Future("stays", 1.0, constant(context.kernel)), self.stride(context)
-            found = self._unforeseen(context, still, states, budget_left, stride, context.kernel)
-            context.cache[key] = found
-        return context.cache[key]
-
-    def _unforeseen(
-        self,
-        context: Context,
-        future: Future,
-        states: Indices,
-        budget_left: int | None,
-        stride: int,
-        course: Any,
-    ) -> Candidates:
-        """Return the candidates of robots that are not told the future; `course` stands for its kernels."""
-        begin, horizon, everyone = context.last_update, context.horizon, context.kernel.states
-        if len(states) < everyone or not context.sizes.keeps_pairs(everyone, horizon):
-            problem = self.problem(context, future, told=False)
-            return Candidates.of(solve(problem, begin, states, budget_left, stride=stride))
-        key = (self, begin, stride, budget_left, *_decisive(context))
-        solved = solved_future(course, key, begin, budget_left, stride)
-        return solved.candidates(
-            self._actions(context, states), lambda: self.problem(context, future, told=False)
         )
 
-    def _actions(self, context: Context, states: Indices) -> Indices:
-        """(R, L) the actions of the plan in force, kept until the next update."""
-        key = (commands, self.tolerance, context.last_update)
-        if key not in context.cache:
-            begin, steps = context.last_update, context.horizon - context.last_update
-            context.cache[key] = commands(
-                context.propagation, states, begin=begin, steps=steps, tolerance=self.tolerance
-            )
-        return context.cache[key]
-
-    def solve(self, context: Context, future: Future, states: Indices, budget_left: int | None) -> Programme:
-        """Solve the dynamic programme of robots that are told the only future."""
-        problem, stride = self.problem(context, future), self.stride(context)
-        return solve(problem, context.last_update, states, budget_left, stride=stride)
-
-    def stride(self, context: Context, *, share: float = 1.0) -> int:
+    def stride(self, context: Context) -> int:
         """Return the distance between the times at which later updates are weighed."""
         tau, horizon = context.last_update, context.horizon
         columns, updates = context.budget, context.budget
@@ -245,67 +156,47 @@ class Lookahead(Rule):
             columns, updates = 1, UPDATES_WITHOUT_LIMIT
         work = context.kernel.states**2 * (horizon - tau) ** 2 / 2 * columns
         coarsest = max(1, (horizon - tau) // (CANDIDATES_PER_UPDATE * updates))
-        return max(1, ceil(min((work / share / self.effort) ** 0.5, coarsest)))
+        return max(1, ceil(min((work / self.effort) ** 0.5, coarsest)))
 
-    def problem(self, context: Context, future: Future, *, told: bool = True) -> Problem:
-        """Return the world in one future, and how robots act in it after an update at each time.
 
-        Robots that are told the future plan on it, others on the kernel that they see.
-        """
-        begin, horizon = context.last_update, context.horizon
-        along = stack_world(future.kernel, context.reward, first=begin, horizon=horizon)
-        replans = told and context.plans_ahead  # a robot on a forecast has a plan for every step
-        if replans:
-            later = acting_on_the_future(context, future)
-        else:
-            later = acting_on_what_is_seen(context, future, along)
-
-        def acting_from(time: int) -> Propagation:
-            return context.propagation if time == begin else later(time, 0)
-
-        same_plans = along.constant_reward and context.plan.ties.kind != "random" and not replans
-        at_rest = range(max(along.rests_from, begin) + 1, horizon - context.planning_horizon + 1)
-        return Problem(
-            along,
-            acting_from,
-            spend_all=context.spending.exact,
-            price=context.price or 0.0,
-            shared=at_rest if same_plans else range(0),
-            tolerance=self.tolerance,
-            sizes=context.sizes,
-        )
+def _futures(context: Context) -> list[Future]:
+    """Return the futures that can come."""
+    return [future for future in context.futures() if future.weight > 0]
 
 
 def _return_of_knowing_all(context: Context) -> float:
     """Return what a robot that sees and knows everything from the last update on gains in the forecast."""
-    context, (state,) = within_window(context, np.array([context.state]))
-    key = (_return_of_knowing_all, context.last_update, context.surprise)
-    if key not in context.cache:
-        context.cache[key] = np.zeros(context.kernel.states)
-        for future in context.reconsidered():
-            values = np.zeros(context.kernel.states)
-            for t in range(context.horizon - 1, context.last_update - 1, -1):
-                values = context.reward(t).backup(future.kernel(t), values)
-            context.cache[key] += future.weight * values
-    return float(context.cache[key][state])
+    begin, total = context.last_update, 0.0
+    for future in _futures(context):
+        best = plan(
+            future.kernel(begin), context.reward, time=begin, horizon=context.horizon - begin,
+            kernel_at=future.kernel,
+        )  # fmt: skip
+        total += future.weight * float(best.q_values_at(np.array([context.state])).max())
+    return total
 
 
-def _reason(context: Context, time: int, loss: float, losses: Array) -> str:
+def _preferences(names: Sequence[str], worth: Array, time: int) -> dict[str, float]:
+    """Return by how much each future prefers the time to the best one where nothing moves.
+
+    `worth` is (M, T + 1), that of each time in each future.
+    """
+    if len(worth) < 2 or "stays" not in names:
+        return {}
+    instead = int(first_best(worth[[names.index("stays")], :, None])[0, 0])
+    known = np.isfinite(worth[:, time]) & np.isfinite(worth[:, instead])
+    gains = np.where(known, worth[:, time] - worth[:, instead], 0.0)
+    return dict(zip(names, gains.tolist(), strict=True))
+
+
+def _reason(context: Context, time: int, losses: Array) -> str:
     """Return what the chosen time is expected to lose, and what one half-way on either side of it would."""
     begin, horizon = context.last_update, context.horizon
-    chosen = f"{loss:z.3f} " + ("without another update" if time == horizon else f"at {time}")
-    halfway = ((begin + 1 + time) // 2, (time + horizon) // 2)
+    chosen = f"{losses[time]:z.3f} " + ("without another update" if time == horizon else f"at {time}")
+    halfway = (begin + 1 + time) // 2, (time + horizon) // 2
     others = [u for u in halfway if u not in (time, horizon) and u < len(losses) and np.isfinite(losses[u])]
     against = " and ".join(f"{losses[u]:z.3f} at {u}" for u in others)
     return f"expected loss {chosen}" + (f", against {against}" if against else "")
-
-
-def _decisive(context: Context) -> tuple[Any, ...]:
-    """Return what later updates are worth by, beside the future and the rule."""
-    return (
-        *(context.spending, context.execution, context.sizes),
-        *(context.planning_horizon, context.horizon, context.plan.ties, context.reward),
-    )
 
 
 def _limit(context: Context) -> int | None:
@@ -313,3 +204,113 @@ def _limit(context: Context) -> int | None:
     if context.price is not None and context.budget_left >= context.horizon - 1 - context.last_update:
         return None
     return context.budget_left
+
+
+def _in_force(context: Context) -> Update:
+    """Return the update in force as the root of a programme."""
+    return replace(
+        context.update,
+        time=context.last_update,
+        propagation=context.propagation,
+        name=("in force",),
+        steps=context.arrival - context.last_update,
+    )
+
+
+def ways_in(context: Context, future: Future, *, known: bool, tolerance: float) -> Ways:
+    """Return the ways of the robot in one future.
+
+    If it is `known`, as a forecast's only one, later updates plan on it; else on the kernel that they see,
+    taken to stay.
+    """
+    updates = _ExpectedUpdates(context, future, known=known)
+    course = Course(
+        horizon=context.horizon,
+        kernel=future.kernel,
+        reward=context.reward,
+        update=updates,
+        begin=context.last_update,
+        durations=context.latency.durations,
+        tolerance=tolerance,
+    )
+    updates.course = course
+    seen = context.execution == "localised"
+    return SeeingWays(course) if seen else BlindWays(course, _in_force(context))
+
+
+class _ExpectedUpdates:
+    """(time, the update in force, steps) -> the update that would be made then in a future."""
+
+    course: Course
+
+    def __init__(self, context: Context, future: Future, *, known: bool) -> None:
+        self.context, self.future, self.known = context, future, known
+        self.begin, self.horizon = context.last_update, context.horizon
+        self.ties, self.rests_on = context.plan.ties, future.kernel(context.horizon - 1)
+        same_reward = all(
+            context.reward(t) is context.reward(self.begin) for t in range(self.begin, self.horizon)
+        )
+        self.steady = self.ties.kind != "random" and same_reward
+        self._acting = cache(self._make)
+        self._made: dict[tuple, Update] = {}
+
+    def __call__(self, time: int, before: Update | None, steps: int) -> Update:
+        """Return the update. Later ones depend on what acts until they arrive."""
+        context = self.context
+        plan_name = (time, steps) if not steps or before is None else (time, steps, *before.name[:2])
+        if plan_name in self._made:
+            return self._made[plan_name]
+        kernel = self.future.kernel(max(time - 1, self.begin))
+        made, acting = self._acting(*self._plan_key(kernel, time + steps))
+        update = Update(time, kernel, made, acting, plan_name)
+        if steps and before is not None:
+            waiting = context.latency.waiting
+            old = before.in_force if waiting is None else Waiting(waiting)
+            expected = self.future.kernel if self.known else constant(kernel)
+            propagation = UntilArrival(old, acting, expected, time, time + steps)
+            update = Update(
+                time, kernel, made, propagation, plan_name, steps=steps, before=before, waiting=waiting
+            )
+        self._made[plan_name] = update
+        return update
+
+    def _plan_key(self, kernel: Kernel, arrival: int) -> tuple[Kernel | None, int, int]:
+        """Return what tells plans apart: the kernel, the arrival where it matters, and the steps planned."""
+        if self.known:
+            return None, 0, 0
+        steps = max(min(self.context.planning_horizon, self.horizon - min(arrival, self.horizon - 1)), 1)
+        alike = self.steady and kernel is self.rests_on
+        return kernel, 0 if alike else min(arrival, self.horizon - 1), steps
+
+    def _make(self, kernel: Kernel | None, arrival: int, steps: int) -> tuple[Plan, Propagation]:
+        context, sizes = self.context, self.context.sizes
+        if kernel is None:
+            ahead, begin = self.future.kernel, self.begin + 1
+            made = plan_ahead(
+                ahead, context.reward, time=begin, end=self.horizon, horizon=context.planning_horizon,
+                ties=self.ties,
+            )  # fmt: skip
+            return made, make_propagation(context.execution, made, ahead(begin), ahead, sizes=sizes)
+        if self.steady and kernel is self.rests_on:
+            made = self._lengths[steps - 1]
+        else:
+            made = plan(kernel, context.reward, time=arrival, horizon=steps, ties=self.ties)
+        stacked = self._stacked(kernel) if context.execution == "belief" else None
+        return made, make_propagation(
+            context.execution, made, kernel, constant(kernel), stacked=stacked, sizes=sizes
+        )
+
+    @cached_property
+    def _lengths(self) -> list[Plan]:
+        """Plans of all lengths on the kernel that stays in the end."""
+        longest = min(self.context.planning_horizon, self.horizon - self.begin)
+        return plans_of_all_lengths(self.rests_on, self.context.reward(self.begin), self.ties, longest)
+
+    def _stacked(self, kernel: Kernel):
+        """Return the course's own lists of a kernel."""
+        over = self.course.over_time
+        for t in range(self.begin, self.horizon):
+            if self.future.kernel(t) is kernel:
+                one = slice(over.kernel_of[t], over.kernel_of[t] + 1)
+                return over.successors[one], over.probabilities[one]
+        return None

@@ -20,7 +20,7 @@ from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches
-from replan.skip.propagation import make_propagation
+from replan.skip.acting import make_propagation
 
 THRESHOLDS = (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0, 8.0)
 
@@ -69,7 +69,7 @@ class MeasuringValue(Rule):
 def measuring_values(context: Context, states: Indices) -> Array:
     """(R, T - tau) MV of the times tau, ..., T - 1, for robots that saw `states` at the last update."""
     acting = context.propagation
-    expected = mean_kernel(context.futures)
+    expected = mean_kernel(context.update.futures)
     believing = make_propagation("belief", context.plan, context.kernel, expected, sizes=context.sizes)
     estimate, belief = acting.begin(states), believing.begin(states)
     steps = context.horizon - context.last_update

@@ -6,44 +6,23 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from replan.errors import InputError
-from replan.forecast.base import Future, mean_kernel
+from replan.forecast.base import Forecast, Future
 from replan.model.family import Family
 from replan.model.kernel import Array, Indices, Kernel
-from replan.model.reach import Reach
 from replan.model.reward import Reward
 from replan.model.sizes import Sizes
 from replan.model.world import DriftBounds
 from replan.planning.backward_induction import Plan
-from replan.schedule.spending import Spending
+from replan.skip.acting import Execution, Propagation, Update
 from replan.skip.latency import INSTANT, Latency
-from replan.skip.propagation import Execution, Propagation, make_propagation
-
-
-class PossibleUpdate(Protocol):
-    """The judge's plan and the futures for an update that could be made now."""
-
-    @property
-    def plan(self) -> Plan:
-        """The judge's plan."""
-        ...
-
-    @property
-    def futures(self) -> tuple[Future, ...]:
-        """The kernels expected from now on."""
-        ...
-
-    @property
-    def cache(self) -> dict[Any, Any]:
-        """Results that rules keep with this update."""
-        ...
+from replan.skip.spending import Spending
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +31,12 @@ class RunningEstimate:
 
     kernel: Kernel = field(repr=False)
     """The estimate, of the kernel of the step before."""
-    make: Callable[[int], PossibleUpdate] = field(repr=False)
+    make: Callable[[int], Update] = field(repr=False)
     """Steps that an update takes -> the update that could be begun now, with the judge's plan."""
-    judged: Callable[[], Plan] = field(repr=False)
-    """The judge's plan on the estimate of the plan in force; that plan itself if the judge made it."""
-    plain: bool = False
-    """Whether the judge plans by backward induction on this kernel, expects it to stay and draws no ties."""
 
-    @cached_property
-    def update(self) -> PossibleUpdate:
-        """The update that could be made now, if it takes no time; planned on first use."""
+    @property
+    def update(self) -> Update:
+        """The update that could be made now, if it takes no time."""
         return self.make(0)
 
 
@@ -100,21 +75,14 @@ class Context:
     """Updates not yet spent."""
     last_update: int
     """tau, the time of the last update; 0 before the first."""
-    kernel: Kernel = field(repr=False)
-    """The estimate that the plan in force was made on."""
-    plan: Plan = field(repr=False)
-    """The plan in force: that of tau, or an earlier one if the plan of tau failed."""
-    propagation: Propagation = field(repr=False)
-    """Acts on the plan between updates."""
-    expect: Callable[[int], tuple[Future, ...]] = field(repr=False)
-    """now -> the futures expected from the plan on, with the drift bounds known by now."""
+    update: Update = field(repr=False)
+    """The update whose plan is in force: that of tau, or an earlier one if the plan of tau failed."""
     surprise: int
     """Last time at which a drift bound was not as forecast; tau if there was none."""
-    reconsiders: bool
-    """Whether drift bounds can differ from the forecast, so that a rule may have to decide anew."""
+    forecast: Forecast = field(repr=False)
+    """What kind of futures the robot expects."""
     reward: Callable[[int], Reward] = field(repr=False)
-    reveals: bool = True
-    """Whether an update tells which of several futures has come."""
+    """t -> reward."""
     execution: Execution = "map"
     declared_successors: Indices | None = field(default=None, repr=False)
     """(S, k) states to which steps can lead at any time; None: undeclared."""
@@ -122,16 +90,31 @@ class Context:
     """The family that the world declares; None: undeclared."""
     sizes: Sizes = field(default_factory=Sizes, repr=False)
     """Sizes from which a rule may work in another way."""
-    given: Mapping[Need, Any] = field(default_factory=dict, repr=False)
-    """The information that the rule declares in `needs`."""
-    cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
-    """Results that a rule keeps for as long as the update at tau is in force."""
     latency: Latency = INSTANT
     """The steps that updates take, and the action meanwhile."""
-    arrival: int = 0
-    """Time from which on the plan of tau is in force: tau plus the steps that its update takes."""
-    estimated_at: int | None = None
-    """Time of the update that made the plan in force; None: the first time of the plan."""
+    given: Mapping[Need, Any] = field(default_factory=dict, repr=False)
+    """The information that the rule declares in `needs`."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The estimate that the plan in force was made on."""
+        return self.update.kernel
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        return self.update.plan
+
+    @property
+    def propagation(self) -> Propagation:
+        """Acts on the plan between updates, from tau on."""
+        failed = self.update.time < self.last_update
+        return self.update.in_force if failed else self.update.propagation
+
+    @property
+    def cache(self) -> dict[Any, Any]:
+        """Results that rules keep for as long as the update is in force."""
+        return self.update.cache
 
     @property
     def budget(self) -> int:
@@ -149,33 +132,24 @@ class Context:
         return self.horizon - self.time
 
     @property
+    def arrival(self) -> int:
+        """Time from which on the plan of tau is in force; tau if that plan failed."""
+        return self.last_update if self.update.time < self.last_update else self.update.arrival
+
+    @property
     def earliest_update(self) -> int:
         """The first time at which the next update can begin."""
         return max(self.last_update + 1, self.arrival)
 
-    @property
-    def plans_ahead(self) -> bool:
-        """Whether the plan is for every step left: the forecast moves, or one step is left."""
-        return bool(self.plan.later) or self.plan.time == self.horizon - 1
-
-    @property
-    def plan_made(self) -> int:
-        """Time of the update that made the plan in force."""
-        return self.plan.time if self.estimated_at is None else self.estimated_at
-
-    @property
     def futures(self) -> tuple[Future, ...]:
-        """Expected when the plan was made."""
-        return self.expect(self.plan_made)
-
-    def reconsidered(self) -> tuple[Future, ...]:
-        """Return the futures expected with the drift bounds known by `surprise`."""
-        return self.expect(self.surprise)
+        """Return what is expected, with the drift bounds known by the last surprise."""
+        known = self.surprise if self.forecast.reconsiders else self.update.time
+        return self.update.expect(min(known, self.time))
 
     @property
     def estimate_time(self) -> int:
         """Time of the kernel that the estimate is of: the step before the update in force, or 0."""
-        return max(self.plan_made - 1, 0)
+        return max(self.update.time - 1, 0)
 
     @property
     def state(self) -> int:
@@ -207,36 +181,10 @@ class Context:
         """The kernel as it is known now, and the update that could be made of it."""
         return self._get(Need.RUNNING_ESTIMATE)
 
-    def within(self, reach: Reach) -> Context:
-        """Return the context on a part of the states, which must hold all that robots and plans can meet."""
-        if reach not in self.cache:
-            plans = tuple(_plan_within(each, reach) for each in (self.plan, *self.plan.later))
-            made, kernel = replace(plans[0], later=plans[1:]), reach.kernel(self.kernel)
-            expect = lru_cache(maxsize=None)(
-                lambda now: tuple(future.within(reach) for future in self.expect(now))
-            )
-            expected = mean_kernel(expect(made.time)) if made.later else None
-            self.cache[reach] = {
-                "kernel": kernel,
-                "plan": made,
-                "propagation": make_propagation(self.execution, made, kernel, expected, sizes=self.sizes),
-                "expect": expect,
-                "reward": lambda t: reach.reward(self.reward(t)),
-                "declared_successors": None,
-                "family": None,
-                "cache": {},
-            }
-        return replace(self, **self.cache[reach])
-
     def _get(self, need: Need) -> Any:
         if need not in self.given:
             raise InputError(f"the rule does not declare that it needs the {need}")
         return self.given[need]
-
-
-def _plan_within(plan: Plan, reach: Reach) -> Plan:
-    policy, values = reach.cut(plan.policy), reach.cut(plan.next_values)
-    return Plan(plan.time, policy, values, reach.kernel(plan.kernel), reach.reward(plan.reward), plan.ties)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import numpy as np
 from replan.errors import InputError, require_numbers, shown
 from replan.model.kernel import Array, Kernel
 from replan.schedule.rule import Context, Decision
+from replan.skip.acting import distinct
 
 TRIGGER_TOLERANCE = (
     1e-12  # a score this close below its threshold has reached it, whatever the order of a sum
@@ -131,9 +132,8 @@ class _SinceUpdate(NamedTuple):
 
 def _since_update(context: Context) -> _SinceUpdate:
     if _SinceUpdate not in context.cache:
-        times = range(context.last_update, context.horizon)
-        rewards = {id(each): each for each in map(context.reward, times)}
-        bounds = [each.bounds() for each in rewards.values()]
+        rewards, _ = distinct([context.reward(t) for t in range(context.last_update, context.horizon)])
+        bounds = [each.bounds() for each in rewards]
         span = max(high for _, high in bounds) - min(low for low, _ in bounds)
         factor = total_variation_factor(context.kernel)
         context.cache[_SinceUpdate] = _SinceUpdate(span, len(rewards) == 1, factor)

@@ -7,17 +7,14 @@ at t, with the new kernels, through the actions that were taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isclose
 from typing import Any, get_args
 
 import numpy as np
 
 from replan.errors import InputError, require_word
-from replan.model.kernel import Indices, Kernel
-from replan.skip.propagation import Propagation
 from replan.typing import Meanwhile
 
 Durations = tuple[tuple[int, float], ...]
@@ -137,75 +134,3 @@ def check_meanwhile(meanwhile: object) -> None:
 
 def _is_whole(number: object) -> bool:
     return isinstance(number, (int, np.integer)) and not isinstance(number, bool) and int(number) >= 0
-
-
-@dataclass(frozen=True)
-class WaitingPropagation:
-    """Robots that take one action, whatever the state."""
-
-    action: int
-
-    def begin(self, states: Indices) -> Indices:
-        """(R,) the states seen."""
-        return np.asarray(states, dtype=np.int64)
-
-    def act(self, estimate: Indices, time: int) -> Indices:
-        """(R,) the action."""
-        return np.full(len(estimate), self.action)
-
-    def advance(self, estimate: Indices, actions: Indices, time: int) -> Indices:
-        """(R,) the states seen: nothing is kept track of."""
-        return estimate
-
-
-@dataclass(frozen=True)
-class BothEstimates:
-    """The estimates of robots while an update runs."""
-
-    acting: Any
-    """The estimate that the old plan acts on."""
-    arriving: Any
-    """The estimate with the new kernels, through the actions taken so far."""
-
-
-@dataclass(frozen=True)
-class DelayedPropagation:
-    """The old propagation acts until the arrival of the new plan, then the new one."""
-
-    old: Propagation
-    """Acts until the arrival."""
-    new: Propagation
-    """Acts from the arrival on."""
-    kernel_at: Callable[[int], Kernel] = field(repr=False)
-    """t -> the kernel that the new estimate is propagated with, from the look on."""
-    begun: int
-    """Time of the look."""
-    arrival: int
-    """The first time at which the new plan is in force."""
-
-    def begin(self, states: Indices) -> BothEstimates:
-        """Return both estimates right after (R,) states were seen."""
-        return BothEstimates(self.old.begin(states), self.new.begin(states))
-
-    def act(self, estimate: Any, time: int) -> Indices:
-        """(R,) actions at `time`."""
-        if time < self.arrival:
-            return self.old.act(estimate.acting, time)
-        return self.new.act(estimate, time)
-
-    def advance(self, estimate: Any, actions: Indices, time: int) -> Any:
-        """Return the estimate one step after `time`."""
-        if time >= self.arrival:
-            return self.new.advance(estimate, actions, time)
-        arriving, kernel = estimate.arriving, self.kernel_at(time)
-        arriving = (
-            kernel.most_likely_of(arriving, actions) if arriving.ndim == 1 else kernel.push(arriving, actions)
-        )
-        if time + 1 == self.arrival:
-            return arriving
-        return BothEstimates(self.old.advance(estimate.acting, actions, time), arriving)
-
-    @cached_property
-    def kernels_before(self) -> list[Kernel]:
-        """(d,) the kernels of the new estimate from the look to the arrival."""
-        return [self.kernel_at(t) for t in range(self.begun, self.arrival)]

@@ -18,18 +18,16 @@ from typing import Literal, get_args
 import numpy as np
 
 from replan.errors import InputError
-from replan.evaluation.exact import reachable_updates
-from replan.evaluation.visited_steps import UpdateTimes
-from replan.execute.mission import Mission, make_timeline
+from replan.evaluation.exact import schedule_key
+from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.schedule.drift_threshold import PACE_WEIGHTS, DriftThreshold, SelfTriggered
-from replan.schedule.fixed import FixedTimes
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.navigation_triggers import FixedRate
 from replan.schedule.periodic import BestOffset, offset_candidates, periodic_times
 from replan.schedule.registry import make_rule, registered_rule
 from replan.schedule.regret_guided import RegretGuided
-from replan.schedule.rule import Need, Rule
+from replan.schedule.rule import Rule
 
 Search = Literal["paper", "equal", "exact"]
 
@@ -96,37 +94,12 @@ def log_thresholds(paper: Iterable[float], low: float, high: float, count: int) 
     return sorted(found)[:count]
 
 
-def schedule_of(mission: Mission, rule: Rule) -> Rule:
-    """The fixed times that a rule makes of a mission; a rule that depends on the states seen, itself."""
-    if Need.STATE in rule.needs:
-        return rule
-    timeline = make_timeline(mission, rule, explain=False)
-    return FixedTimes(timeline.times)
-
-
-def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> dict[Rule, list[Rule]]:
-    """The rules by the schedules they make, so that equal schedules are measured once.
-
-    Where the steps of an update are drawn the first rule of each schedule stands for it.
-    """
-    if len(mission.robot.durations) == 1:
-        found: dict[Rule, list[Rule]] = {}
-        for rule in rules:
-            found.setdefault(schedule_of(mission, rule), []).append(rule)
-        return found
+def distinct_schedules(mission: Mission, rules: Iterable[Rule]) -> list[list[Rule]]:
+    """The rules in groups that make the same updates, so that each schedule is measured once."""
     alike: dict[Hashable, list[Rule]] = {}
     for rule in rules:
-        alike.setdefault(_next_updates(mission, rule), []).append(rule)
-    return {same[0]: same for same in alike.values()}
-
-
-def _next_updates(mission: Mission, rule: Rule) -> Hashable:
-    """Return the next update after every one that can happen; of a rule that sees the state, itself."""
-    if Need.STATE in rule.needs:
-        return rule
-    start = np.array([mission.world.start])
-    nodes = reachable_updates(UpdateTimes(mission, rule), start)
-    return tuple((key, chances.tobytes()) for key, (_, chances) in nodes.items())
+        alike.setdefault(schedule_key(mission, rule), []).append(rule)
+    return list(alike.values())
 
 
 def _best_offset(mission: Mission, search: Search) -> list[Rule]:

@@ -24,8 +24,8 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 import replan.study.measures  # noqa: F401  (registers the measures)
 from replan.errors import InputError
 from replan.results.measure import Measure
+from replan.skip.acting import Execution
 from replan.skip.latency import Meanwhile, check_steps
-from replan.skip.propagation import Execution
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
 from replan.study.estimators import EXACT_ESTIMATORS, FOR_LOCALISED, check_estimator

@@ -16,10 +16,11 @@ from replan.certificates.legs import times_taken
 from replan.certificates.regret_bound import theorem
 from replan.evaluation.agent_runs import learned_samples, run_agent
 from replan.evaluation.decomposition import decompose
-from replan.evaluation.exact import all_returns, evaluate
+from replan.evaluation.exact import evaluate
 from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.optimal_schedule import has_optimum, optimum
+from replan.evaluation.optimal_schedule import optimum
 from replan.evaluation.rollouts import Rollouts, rollout, sampled_regret
+from replan.evaluation.visits import Follow
 from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import Array, Indices
 from replan.results.measure import CellMeasure, Measure
@@ -148,7 +149,7 @@ class Dynamic(CellMeasure, name="dynamic"):
     @classmethod
     def of(cls, trial: Trial) -> Self:
         """Return the greatest regret."""
-        gaps = trial.stage.best.values[0] - all_returns(trial.mission, trial.rule)
+        gaps = trial.stage.best.values[0] - Follow(trial.mission, trial.rule).returns()
         return cls(trial.mission.world.worst(gaps))
 
 
@@ -256,8 +257,8 @@ class CandidateRegrets(CellMeasure, name="candidates"):
         """Return the regrets; candidates that update alike are computed once."""
         regrets: dict[Rule, float] = {}
         rules = trial.rule.candidates()
-        for schedule, alike in distinct_schedules(trial.mission, rules).items():
-            value = exact_regret(trial.mission, schedule, best=trial.stage.best)
+        for alike in distinct_schedules(trial.mission, rules):
+            value = exact_regret(trial.mission, alike[0], best=trial.stage.best)
             regrets |= dict.fromkeys(alike, value)
         return cls([regrets[rule] for rule in rules])
 
@@ -280,8 +281,6 @@ class BestPossible(CellMeasure, name="optimum"):
     @classmethod
     def of(cls, trial: Stage) -> Self:
         """Return the optimum of a stage."""
-        if not has_optimum(trial.mission):
-            return cls({}, oracle_return=float(trial.best.values[0][trial.mission.world.start]))
         best, priced = optimum(trial.mission), trial.mission.spending.price is not None
         found = {
             "feedback_regret": best.feedback_regret,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replan.model.kernel import Array
-from replan.schedule.spending import FIRST_UPDATE
+from replan.skip.spending import FIRST_UPDATE
 
 Interval = tuple[int, int]  # begin and end, the end not included
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from replan.estimate.drift_bounds import MISSPECIFICATIONS
-from replan.evaluation.exact import priced_regret
+from replan.evaluation.exact import evaluate
 from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.registry import make_rule, registered_rule, rule_parameters
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules
@@ -149,14 +149,14 @@ def choose(
         return Choice(rules[0])
     schedules = distinct_schedules(bench.mission, rules)
     score = exact_regret if search == "exact" else validation_regret
-    scores = {schedule: score(bench, schedule) for schedule in schedules}
-    best = min(scores, key=lambda schedule: scores[schedule])
+    scores = [score(bench, alike[0]) for alike in schedules]
+    best = int(np.argmin(scores))
     return Choice(schedules[best][0], scores[best], len(rules), len(schedules), grid(rules), search)
 
 
 def exact_regret(bench: Bench, rule: Rule) -> float:
     """Return the expected regret with the price of the updates, computed without sampling."""
-    return priced_regret(bench.mission, rule, best=bench.best)
+    return evaluate(bench.mission, rule, best=bench.best, all_starts=False).priced_regret
 
 
 def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,14 +13,13 @@ import numpy as np
 
 from replan.errors import InputError
 from replan.evaluation.rule_checks import check_rule
-from replan.evaluation.visited_steps import UpdateTimes
+from replan.evaluation.visits import Follow
 from replan.execute.mission import Mission
 from replan.results.run import Run
-from replan.schedule.ask import update_chances
 from replan.schedule.periodic import BestOffset
 from replan.schedule.rule import Rule
-from replan.schedule.spending import FIRST_UPDATE
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
+from replan.skip.spending import FIRST_UPDATE
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
 from replan.study.protocol import parameters
@@ -231,12 +229,10 @@ def decision_seconds(rule: Rule, robot: SuiteRobot, executions: Sequence[Executi
         start, middle = np.array([mission.world.start]), mission.horizon // 2
         free = mission.robot.sees
         progress = mission.beginning() if free else mission.progress(FIRST_UPDATE, mission.limit - 1)
-        _ = mission.task.knowledge.drift, mission.task.forecast  # computed once for a mission
+        _ = mission.knowledge.drift, mission.forecast  # computed once for a mission
         began = time.perf_counter()
-        if free:
-            update_chances(rule, partial(mission.context, rule, progress), middle, start)
-        else:
-            UpdateTimes(mission, rule)(progress, start)
+        follow = Follow(mission, rule)
+        follow.chances_now(middle, progress, start) if free else follow.next_chances(progress, start)
         return time.perf_counter() - began
 
     for mission in check_missions(robot, blind or executions):

@@ -23,8 +23,8 @@ from replan.execute.mission import Mission
 from replan.results.measure import canonical
 from replan.schedule.periodic import Even
 from replan.schedule.rule import Need, Rule
+from replan.skip.acting import Execution
 from replan.skip.latency import Meanwhile, as_durations, check_meanwhile, describe_latency, read_durations
-from replan.skip.propagation import Execution
 from replan.suite.families import FAMILIES, MEASURED, Data, Draws
 from replan.worlds import settings
 from replan.worlds.forecasts import ForecastKind

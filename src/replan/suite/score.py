@@ -15,7 +15,7 @@ from math import nan
 import numpy as np
 
 from replan.model.kernel import Array, Indices
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
 from replan.suite.catalogue import EXECUTIONS, SuiteWorld
 from replan.suite.families import FAMILIES
 

@@ -16,7 +16,7 @@ from typing import Any
 from replan.evaluation.exact import regret
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.schedule.periodic import Even, Periodic
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
 from replan.suite.catalogue import (
     BLIND,
     BUILT_IN,

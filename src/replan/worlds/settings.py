@@ -21,9 +21,9 @@ from replan.execute.robot import Robot
 from replan.forecast.base import Forecast, Frozen
 from replan.model.world import World
 from replan.planning.ties import Ties
-from replan.schedule.spending import Spending
+from replan.skip.acting import Execution
 from replan.skip.latency import Meanwhile, as_durations, check_steps
-from replan.skip.propagation import Execution
+from replan.skip.spending import Spending
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
 from replan.worlds.parameters import (
     WORLDS,

@@ -18,7 +18,7 @@ from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.model.streams import WORLD, uniforms
 from replan.model.world import World
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.schedule.rule import Rule
 
 if TYPE_CHECKING:

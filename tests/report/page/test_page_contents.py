@@ -26,7 +26,7 @@ from replan.results.table import note_html
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Even, Periodic
 from replan.schedule.rule import Decision, Rule
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
 from replan.suite.catalogue import suite_worlds
 from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed

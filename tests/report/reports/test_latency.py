@@ -7,7 +7,7 @@ from replan.evaluation.exact import regret
 from replan.report.reports.latency import latency_figure, latency_table
 from replan.schedule.last_moment import LastMoment
 from replan.schedule.lookahead import Lookahead
-from replan.schedule.spending import Spending
+from replan.skip.spending import Spending
 from replan.study.definition import load_study
 from replan.study.study_rules import Unaware
 from replan.suite.catalogue import SuiteRobot, suite_world

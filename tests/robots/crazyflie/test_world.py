@@ -4,7 +4,7 @@ import pytest
 from replan.errors import InputError
 from replan.model.checks import check_world
 from replan.model.slip import MOVES
-from replan.planning.backward_induction import oracle
+from replan.planning.optimal_values import oracle
 from replan.robots.crazyflie.layouts import GRID, cells_at, centres, layout, make_wind, state_of
 from replan.robots.crazyflie.world import (
     COLLISION_COST,

@@ -10,17 +10,17 @@ from typing import Any
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import regret
-from replan.evaluation.optimal_schedule import feedback_regrets, has_optimum
+from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.rollouts import draws_times
 from replan.evaluation.scale import never_updating
-from replan.evaluation.visited_steps import draws_times
 from replan.execute.mission import Mission
 from replan.model.world import World
-from replan.planning.backward_induction import Oracle, oracle
+from replan.planning.optimal_values import Oracle, oracle
 from replan.report.world_drawing import CELL, GridDrawing, legend_html
 from replan.schedule.periodic import Even
 from replan.schedule.rule import Decision, Rule
-from replan.schedule.spending import Spending
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
+from replan.skip.spending import Spending
 from replan.study.estimators import ESTIMATORS, EXACT_ESTIMATORS, TRUE_KERNEL
 from replan.study.placement import fast_drift_intervals
 from replan.worlds.mars_rover import Rover
@@ -158,8 +158,7 @@ def _budgets(
     }
     if execution == "map":
         curves |= {rule: _numbers(curve[:largest]) for rule, curve in known.curves.items()}
-    if has_optimum(mission):
-        curves["best possible"] = _numbers(feedback_regrets(mission, largest))
+    curves["best possible"] = _numbers(feedback_regrets(mission, largest))
     never = float(never_updating(mission, best=best))
     return {"budgets": list(budgets), "curves": curves, "never": never, "execution": execution}
 

@@ -19,7 +19,7 @@ from replan.results.pivot import group
 from replan.results.run import Run
 from replan.results.table import Table
 from replan.robots import FlightOutcome, FlightScene, Job, Track, draw_flights, fly_batch
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
 from replan.study.candidates import candidates, schedule_of
 from replan.study.cells import Cell
 from replan.study.definition import LAYOUTS_AT_MOST, Density

@@ -12,7 +12,7 @@ from replan.results.key import BEST_POSSIBLE
 from replan.results.pivot import Pivot, pivot
 from replan.results.run import Run
 from replan.results.table import Table, number
-from replan.skip.propagation import Execution
+from replan.skip.acting import Execution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ import numpy as np
 from replan.evaluation.rollouts import HALF_INTERVAL
 from replan.model.kernel import Indices
 from replan.model.world import World
-from replan.planning.backward_induction import oracle_return
+from replan.planning.optimal_values import oracle_return
 from replan.report.reports import table_of
 from replan.results.pivot import Pivot, pivot
 from replan.results.run import Run

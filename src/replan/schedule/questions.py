@@ -1,8 +1,9 @@
 """Asking a rule. All rules are asked here, so that none overspends its budget or falls short of it.
 
-An update reveals the state; nothing is learned until the next one. Exact evaluation therefore asks for the
-distribution of the next update time, for many states at once (`next_updates`), and a robot asks for one draw
-from it (`named_update`) and then step by step (`decision_at`).
+An update reveals the state; a blind robot learns nothing until the next one. Exact evaluation therefore asks
+for the distribution of the next update, for many states at once (`next_updates`), or, of robots that are
+seen, for the chance of one now (`chances_now`). A robot asks for one draw from the distribution
+(`named_update`) and then step by step (`decision_at`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.model.streams import RULE, uniforms
 from replan.schedule.rule import Context, Decision, Need, Rule
-from replan.schedule.spending import FIRST_UPDATE, Spending
+from replan.skip.spending import FIRST_UPDATE, Spending
 
 ContextAt = Callable[[int, int | None], Context]
 """(state seen, time or None for the update itself) -> context."""
@@ -48,6 +49,11 @@ def settled(
     return SPENT if left == 0 else None
 
 
+def _settled_in(context: Context) -> Decision | None:
+    last, left, arrival = context.last_update, context.budget_left, context.arrival
+    return settled(context.spending, time=context.time, last_update=last, left=left, arrival=arrival)
+
+
 def forced(left: int, steps: int) -> str:
     """Return the reason of an update that the budget forces."""
     return f"budget forces an update: {left} left, {steps} step{'s' if steps != 1 else ''} to go"
@@ -57,12 +63,55 @@ def next_updates(rule: Rule, context_at: ContextAt, states: Indices) -> Array:
     """(R, T + 1) probability of each next update time after an update that reveals `states`; T: none."""
     asked = states if Need.STATE in rule.needs else states[:1]
     at_update = context_at(int(asked[0]), None)
-    named = _named(rule, at_update, asked)
+    horizon, named = at_update.horizon, _named(rule, at_update, asked)
     if named is None:
-        named = _first_yes(rule, context_at, asked, at_update)
+        named = np.full(len(asked), horizon)
+        for t in range(at_update.earliest_update, horizon):
+            if not len(waiting := np.flatnonzero(named == horizon)):
+                break
+            named[waiting] = np.where(decisions_at(rule, context_at, asked[waiting], t), t, horizon)
     if named.ndim == 1:
-        named = (named[:, None] == np.arange(at_update.horizon + 1)).astype(float)
-    return np.broadcast_to(named, (len(states), at_update.horizon + 1))
+        named = (named[:, None] == np.arange(horizon + 1)).astype(float)
+    return np.broadcast_to(named, (len(states), horizon + 1))
+
+
+def chances_now(rule: Rule, context_at: ContextAt, states: Indices, *, time: int) -> Array:
+    """(R,) probability of an update at `time` of robots that are seen in `states` then.
+
+    A time that a rule names at an update binds only rules that do not need the state.
+    """
+    by_state = Need.STATE in rule.needs
+    asked = states if by_state else states[:1]
+    context = context_at(int(asked[0]), time)
+    if (known := _settled_in(context)) is not None:
+        return np.full(len(states), float(known.update))
+    if not by_state and type(rule).next_update is not Rule.next_update:
+        named = _named(rule, context_at(int(asked[0]), None), asked)
+        if named is not None:
+            return np.full(len(states), _chance_now(named[0], time))
+    due = decisions_at(rule, context_at, asked, time, first=context)
+    return np.broadcast_to(due.astype(float), len(states))
+
+
+def decisions_at(
+    rule: Rule, context_at: ContextAt, states: Indices, time: int, *, first: Context | None = None
+) -> np.ndarray:
+    """(R,) bool, whether robots that saw `states` update at `time`, for a rule that decides step by step.
+
+    `first` is the context of the first state, where it is known.
+    """
+    first = first or context_at(int(states[0]), time)
+    due = rule.updates(first, states)
+    if due is None:
+        contexts = (first, *(context_at(int(state), time) for state in states[1:]))
+        return np.array([decision_at(rule, each, None).update for each in contexts])
+    due = np.asarray(due)
+    if due.shape != states.shape or due.dtype != bool:
+        raise InputError(
+            f"the rule {rule.name}: updates answers {due.dtype} of shape {due.shape} at t={time}, "
+            f"not True or False for each of {len(states)} states"
+        )
+    return due | first.spending.forces(first.budget_left, first.steps_left)
 
 
 def named_update(rule: Rule, at_update: Context, state: int, *, seed: int | None) -> int | None:
@@ -73,55 +122,20 @@ def named_update(rule: Rule, at_update: Context, state: int, *, seed: int | None
     return draw(named[0], seed, after=at_update.last_update, rule=rule)
 
 
-def update_chances(rule: Rule, context_at: ContextAt, time: int, states: Indices) -> Array:
-    """(R,) probability of an update at `time` of localised robots that are in `states` then.
-
-    A time that a rule names at an update binds only rules that do not need the state.
-    """
-    by_state = Need.STATE in rule.needs
-    asked = states if by_state else states[:1]
-    context = context_at(int(asked[0]), time)
-    known = _settled_in(context)
-    if known is not None:
-        return np.full(len(states), float(known.update))
-    named = None if by_state else _named(rule, context_at(int(asked[0]), None), asked)
-    if named is not None:
-        return np.full(len(states), _chance_now(named[0], time))
-    due = decisions_at(rule, context_at, asked, time)
-    return np.broadcast_to(due.astype(float), len(states))
-
-
-def _chance_now(named: Array | int, time: int) -> float:
-    """Return the probability of `time` in a distribution (T + 1,), or in a time, if none before was taken."""
-    if np.ndim(named) == 0:
-        return float(named == time)
-    assert isinstance(named, np.ndarray)
-    later = named[time:].sum()
-    return float(named[time] / later) if later > 0 else 0.0
-
-
 def decision_at(rule: Rule, context: Context, named: int | None) -> Decision:
     """Decide at context.time, given the time that the rule named at the last update, if any."""
-    known = _settled_in(context)
-    if known is not None:
+    if (known := _settled_in(context)) is not None:
         return known
     if named is not None and context.time != named:
         return Decision(context.time > named, f"planned at {context.last_update} for {named}")
     decision = _checked(rule, rule.decide(context), context.time)
+    left, steps = context.budget_left, context.steps_left
     if named is not None:
-        reason = decision.reason if decision.update else forced(context.budget_left, context.steps_left)
+        reason = decision.reason if decision.update else forced(left, steps)
         return replace(decision, update=True, reason=f"planned at {context.last_update}: {reason}")
-    return _within_budget(decision, context)
-
-
-def _settled_in(context: Context) -> Decision | None:
-    return settled(
-        context.spending,
-        time=context.time,
-        last_update=context.last_update,
-        left=context.budget_left,
-        arrival=context.arrival,
-    )
+    if decision.update or not context.spending.forces(left, steps):
+        return decision
+    return replace(decision, update=True, reason=forced(left, steps))
 
 
 def _checked(rule: Rule, decision: object, time: int) -> Decision:
@@ -133,14 +147,6 @@ def _checked(rule: Rule, decision: object, time: int) -> Decision:
     if decision.score is not None and np.isnan(decision.score):
         raise InputError(f"the rule {rule.name}: its score is not a number at t={time}")
     return decision
-
-
-def _within_budget(decision: Decision, context: Context) -> Decision:
-    """Return the decision, or an update if the budget forces one."""
-    left, steps = context.budget_left, context.steps_left
-    if decision.update or not context.spending.forces(left, steps):
-        return decision
-    return replace(decision, update=True, reason=forced(left, steps))
 
 
 def draw(distribution: Array, seed: int | None, *, after: int, rule: Rule) -> int:
@@ -157,6 +163,15 @@ def draw(distribution: Array, seed: int | None, *, after: int, rule: Rule) -> in
     from_now_on = distribution[::-1].cumsum()[::-1][times]
     taken = uniforms(seed, times, RULE) * from_now_on < distribution[times]
     return int(times[np.argmax(taken)]) if taken.any() else len(distribution) - 1
+
+
+def _chance_now(named: Array | int, time: int) -> float:
+    """Return the probability of `time` in a distribution (T + 1,), or in a time, if none before was taken."""
+    if np.ndim(named) == 0:
+        return float(named == time)
+    assert isinstance(named, np.ndarray)
+    later = named[time:].sum()
+    return float(named[time] / later) if later > 0 else 0.0
 
 
 def _named(rule: Rule, at_update: Context, states: Indices) -> Array | Indices | None:
@@ -206,31 +221,3 @@ def _check_probabilities(rule: Rule, named: Array, first: int, latest: int) -> N
             f"the rule {rule.name}: its probabilities after an update at {first - 1} break the budget: "
             f"the next update must lie in {first} to {latest}"
         )
-
-
-def _first_yes(rule: Rule, context_at: ContextAt, states: Indices, at_update: Context) -> Indices:
-    """(R,) the first time at which the rule decides to update, T: never."""
-    horizon = at_update.horizon
-    times = np.full(len(states), horizon)
-    for t in range(at_update.earliest_update, horizon):
-        waiting = np.flatnonzero(times == horizon)
-        if not len(waiting):
-            break
-        times[waiting] = np.where(decisions_at(rule, context_at, states[waiting], t), t, horizon)
-    return times
-
-
-def decisions_at(rule: Rule, context_at: ContextAt, states: Indices, time: int) -> np.ndarray:
-    """(R,) bool, whether robots that saw `states` update at `time`, for a rule that decides step by step."""
-    first = context_at(int(states[0]), time)
-    due = rule.updates(first, states)
-    if due is None:
-        contexts = (context_at(int(state), time) for state in states)
-        return np.array([decision_at(rule, each, None).update for each in contexts])
-    due = np.asarray(due)
-    if due.shape != states.shape or due.dtype != bool:
-        raise InputError(
-            f"the rule {rule.name}: updates answers {due.dtype} of shape {due.shape} at t={time}, "
-            f"not True or False for each of {len(states)} states"
-        )
-    return due | first.spending.forces(first.budget_left, first.steps_left)
