@@ -88,8 +88,6 @@ def optimum(mission: Mission, *, fixed: bool = True) -> Optimum:
     """
     floor = Floor(mission, with_times=True)
     best, spending = floor.oracle_return, floor.mission.spending
-    if not np.isfinite(best):
-        raise InputError(f"the optimum needs finite rewards: the best return from the start is {best}")
     value, updates = float(floor.objectives[-1]), floor.updates
     feedback = best - value - spending.paid(updates)
     if not fixed:
@@ -117,7 +115,9 @@ class Floor:
         mission = mission.with_spending(mission.allowed)
         self.mission, spending, start = mission, mission.spending, mission.world.start
         self.start = np.eye(1, mission.world.states, start)[0]
-        self.oracle_return = float(oracle_return(mission.world)[start])
+        self.oracle_return = best = float(oracle_return(mission.world)[start])
+        if not np.isfinite(best):
+            raise InputError(f"the optimum needs finite rewards: the best return from the start is {best}")
         forced = spending.first_is_forced
         self.ways = ways_in_world(mission, tolerance=TOLERANCE)
         self.programme = Programme(

@@ -102,6 +102,7 @@ class Mission:
     def __post_init__(self) -> None:
         if not isinstance(self.world, Knowledge):
             require(World, world=self.world)
+            require(Knowledge, knowledge=self.knowledge)  # made now: that checks the rewards
         require(Sizes, sizes=self.sizes)
         require(Robot, robot=self.robot)
         require(Spending, spending=self.spending)
@@ -332,7 +333,7 @@ class Mission:
         `running` is the running estimate of an agent's robot; that of the paper's simulator is known here.
         """
         time, known = progress.last_update if time is None else time, self.knowledge
-        if running is None and Need.RUNNING_ESTIMATE in rule.needs:
+        if running is None and Need.RUNNING_ESTIMATE in rule.needs and isinstance(self.world, World):
             running = self._made.running(time, progress.update)
         told = {
             Need.STATE: lambda: state,

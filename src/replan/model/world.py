@@ -24,9 +24,6 @@ from replan.model.sizes import require_memory
 from replan.model.slip import STAY, SlipKernel
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     from replan.model.reach import Reach
 
 LARGEST_BOUND = 1 + 1e-9

@@ -99,22 +99,21 @@ class Lookahead(Rule):
     def _candidates(self, context: Context, states: Indices) -> tuple[Array, Array]:
         """(R, T + 1, C) worth of each next update by updates left, and (M, R, T + 1, C) weighed by future.
 
-        Where many robots are asked about, all states are weighed at once, by all updates that may be left,
-        and kept until the next update.
+        Where many robots are asked about, or nothing is expected to move, all states are weighed at once, by
+        all updates that may be left. Answers are kept until the next update; none is given for another.
         """
         left, together = _limit(context), context.kernel.states <= context.sizes.states_asked
         most = None if left is None else max(context.budget - 1, left)
-        key = self, context.last_update, context.surprise, context.spending, most
-        if key not in context.cache:
-            if together and (len(states) > 1 or not context.forecast.moves):
+        key = self, context.last_update, context.surprise, context.spending, context.latency, most
+        if together and (len(states) > 1 or not context.forecast.moves):
+            if key not in context.cache:
                 context.cache[key] = self._weigh(context, most, None)
-            elif (*key, left, states.tobytes()) in context.cache:
-                return context.cache[*key, left, states.tobytes()]
-            else:
-                found = context.cache[*key, left, states.tobytes()] = self._weigh(context, left, states)
-                return found
-        worth, by_future = context.cache[key]
-        return worth[states], by_future[:, states]
+            worth, by_future = context.cache[key]
+            return worth[states], by_future[:, states]
+        alone = *key, left, states.tobytes()
+        if alone not in context.cache:
+            context.cache[alone] = self._weigh(context, left, states)
+        return context.cache[alone]
 
     def _weigh(self, context: Context, limit: int | None, states: Indices | None) -> tuple[Array, Array]:
         """Weigh the candidates of robots that saw `states` (None: any state)."""
@@ -126,7 +125,7 @@ class Lookahead(Rule):
     def _gains(self, context: Context, states: Indices) -> Array:
         """(R,) what an update now gains over the best without, of robots that see their state."""
         begin, limit = context.earliest_update, min(context.budget, context.horizon - context.earliest_update)
-        key = self, "gains", context.last_update, context.surprise, context.spending, limit
+        key = self, "gains", context.last_update, context.surprise, context.spending, context.latency, limit
         if key not in context.cache:
             best = self._best(context, limit, 0.0, 1)
             context.cache[key] = best.solve(begin, [_in_force(context)] * len(_futures(context)), asked=True)

@@ -33,7 +33,7 @@ SHOWN_FIRST = "two-burst"  # among the settings
 TITLES = {"study": "Results of a study", "compare": "Rules compared"}
 """Titles of runs whose name says too little."""
 IN_BELIEF = ("regret-guided", "periodic", "even", "lookahead")  # rules whose causes are also shown for belief
-Best = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
+BestRecords = Mapping[str, Mapping[str, Record]]  # setting -> rule -> the record with the least regret
 Drawing = tuple[str, Setting, Mapping[str, Shown], KnownResults]
 
 
@@ -117,7 +117,7 @@ def _all_records(run: Run, past: Run | None) -> list[Record]:
     return [*run.records, *(record for record in more if (record["setting"], _name(record)) not in own)]
 
 
-def _tables(run: Run, best: Best, *, paper: bool) -> list[Table]:
+def _tables(run: Run, best: BestRecords, *, paper: bool) -> list[Table]:
     """Return regret by setting and rule, the cells at length, and the paper's other tables that were run."""
     tables, flat = [], [record for rules in best.values() for record in rules.values()]
     if regrets := _regrets(best):
@@ -179,7 +179,7 @@ def _causes(rules: Mapping[str, Record]) -> Causes:
     return {rule: record["decomposition"] for rule, record in rules.items() if record.get("decomposition")}
 
 
-def _best(records: Sequence[Record]) -> Best:
+def _best(records: Sequence[Record]) -> BestRecords:
     best: dict[str, dict[str, Record]] = {}
     shared = _shared(records)
     for record in records:
@@ -212,7 +212,7 @@ def _regret(record: Record) -> float:
     return next((float(regret) for regret in found if regret is not None), inf)
 
 
-def _regrets(best: Best, *, execution: str | None = None) -> dict[str, dict[str, float]]:
+def _regrets(best: BestRecords, *, execution: str | None = None) -> dict[str, dict[str, float]]:
     """Return regret by setting and name; of one execution without the floor, by what else differs."""
     found: dict[str, dict[str, float]] = {}
     records = [record for rules in best.values() for record in rules.values()]
@@ -229,7 +229,7 @@ def _regrets(best: Best, *, execution: str | None = None) -> dict[str, dict[str,
     return found
 
 
-def _floors(best: Best, *, execution: str) -> dict[str, float]:
+def _floors(best: BestRecords, *, execution: str) -> dict[str, float]:
     """Return the least possible regret of each setting for which it was computed, over all forecasts."""
     floors: dict[str, float] = {}
     for name, rules in best.items():
@@ -271,7 +271,7 @@ def _shown(record: Record) -> Shown | None:
         return None
 
 
-def _not_drawn(best: Best, known: Sequence[str], settings: Mapping[str, Setting]) -> list[str]:
+def _not_drawn(best: BestRecords, known: Sequence[str], settings: Mapping[str, Setting]) -> list[str]:
     """Return sentences that name what the charts leave out."""
     notes = []
     if any(len(_expecting(best[name], settings[name])) < len(best[name]) for name in known[:SETTINGS_DRAWN]):
