@@ -25,8 +25,8 @@ from replan import (
     rollout,
 )
 from replan.model.general_kernel import GeneralKernel
-from replan.planning.optimal_values import oracle_return
 from replan.planning.backward_induction import plan
+from replan.planning.optimal_values import oracle_return
 from replan.worlds.slip_grid import rover
 
 TIMES = (1, 17, 33, 49)

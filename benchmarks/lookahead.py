@@ -20,7 +20,8 @@ from replan.forecast.mixture import Mixture
 from replan.model import drift
 from replan.planning.backward_induction import plan
 from replan.schedule.lookahead import Lookahead
-from replan.skip.acting import make_propagation, skip_interval
+from replan.schedule.rule import Context
+from replan.skip.acting import make_propagation
 from replan.worlds.slip_grid import rover
 
 BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
@@ -39,7 +40,12 @@ def first_decision(on: Mission, **options):
     """The decision at the first update, from the start; nothing of an earlier one is reused."""
     rule, states = Lookahead(**options), np.array([on.world.start])
     context = on.context(rule, on.progress(1, on.limit - 1), on.world.start)
-    return lambda: rule.solve(context, context.futures[0], states, on.limit - 1).next_times[0, -1]
+    return lambda: rule.next_update(forgetful(context), states)[0]
+
+
+def forgetful(context: Context) -> Context:
+    """The context with nothing kept of earlier decisions."""
+    return replace(context, update=replace(context.update, cache={}))
 
 
 def dense_decision(on: Mission):
@@ -53,14 +59,18 @@ def dense_decision(on: Mission):
         for begin in range(horizon - 1, 0, -1):
             made = plan(kernel, reward, time=begin, horizon=min(7, horizon - begin))
             how, gained = make_propagation(on.robot.execution, made, kernel), np.zeros(len(states))
-            for step in skip_interval(lambda t: kernel, reward, how, states, begin=begin, end=horizon):
-                gained = gained + step.reward
-                if step.time + 1 < horizon:
-                    room = min(left, horizon - 1 - step.time)
-                    ahead = gained[:, None] + step.after @ values[step.time + 1, :, :room]
+            estimate, places = how.begin(states), np.eye(len(states))
+            for t in range(begin, horizon):
+                actions = how.act(estimate, t)
+                after = kernel.push(places, actions)
+                gained = gained + reward(t).along(places, actions, after)
+                estimate, places = how.advance(estimate, actions, t), after
+                if t + 1 < horizon:
+                    room = min(left, horizon - 1 - t)
+                    ahead = gained[:, None] + after @ values[t + 1, :, :room]
                     better = ahead > values[begin, :, 1 : room + 1]
                     values[begin, :, 1 : room + 1][better] = ahead[better]
-                    chosen[:, 1 : room + 1][better] = step.time + 1
+                    chosen[:, 1 : room + 1][better] = t + 1
             values[begin, :, 0] = gained
         return int(chosen[on.world.start, left])
 
@@ -92,9 +102,8 @@ def _forecasts() -> list[Row]:
         what = f"update on a forecast of 50 kernels, {execution}, n=12"
         found.append(compare(what, update_at_once(given), "the same on one kernel", update_at_once(frozen)))
         mixed = replace(frozen, robot=replace(frozen.robot, forecast=Mixture()))
-        what = (
-            f"look-ahead decision on a mixture of {len(mixed.update(12, 1).futures)}, {execution}, n=12 T=50"
-        )
+        futures = len(mixed.update(12, mixed.update(1)).futures)
+        what = f"look-ahead decision on a mixture of {futures}, {execution}, n=12 T=50"
         found.append(compare(what, decision(mixed), "the same on one kernel", decision(frozen), repeat=3))
     return found
 
@@ -102,7 +111,7 @@ def _forecasts() -> list[Row]:
 def update_at_once(on: Mission):
     """An update at the first time, with its plan, as an agent makes it."""
     kernel = on.world.kernel(0)
-    return lambda: on.task.make_update(1, kernel, None)
+    return lambda: on.make_update(1, kernel, None)
 
 
 def decision(on: Mission):
@@ -110,7 +119,7 @@ def decision(on: Mission):
     rule = Lookahead()
     progress = on.after(on.after(on.beginning(), 1), 12)
     context = on.context(rule, progress, on.world.start)
-    return lambda: rule.decide(replace(context, cache={}))
+    return lambda: rule.decide(forgetful(context))
 
 
 def _growth() -> list[Row]:

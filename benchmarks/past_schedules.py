@@ -20,11 +20,11 @@ import numpy as np
 
 from replan import Archive, Mission
 from replan.evaluation.optimal_schedule import feedback_regrets
+from replan.evaluation.visits import ways_in_world
 from replan.forecast.base import KernelAt
 from replan.model.kernel import Array
 from replan.planning.optimal_values import oracle_return
 from replan.schedule.periodic import even_times, periodic_times
-from replan.skip.segments import commands, stack_world, walk_segments
 from replan.suite import suite_worlds
 
 BUDGETS = (3, 4, 6)
@@ -44,19 +44,14 @@ class Intervals:
     def of(cls, mission: Mission) -> Intervals:
         """Walk all intervals."""
         world, horizon = mission.world, mission.horizon
-        everyone, found = np.arange(world.states), cls([], [])
-        along = stack_world(world.kernel, world.reward, first=0, horizon=horizon)
+        everyone, found, ways = np.arange(world.states), cls([], []), ways_in_world(mission)
         for u in range(horizon):
-            steps, propagation = horizon - u, mission.update(u).propagation
-            actions = commands(propagation, everyone, begin=u, steps=steps, tolerance=0.0)
-            every = np.ones(steps + 1, dtype=bool)
-            walked = walk_segments(along, actions, everyone, begin=u, keep=every, tolerance=0.0)
-            lengths = np.diff(walked.offsets)[walked.nodes]  # (S, steps + 1)
-            row, step = (np.repeat(each.ravel(), lengths.ravel()) for each in np.indices(lengths.shape))
-            dense = np.zeros((steps + 1, world.states, world.states))
-            dense[step, row, walked.cells] = walked.masses
-            found.gained.append(walked.gained)
-            found.reached.append(dense)
+            walk = ways.walk(u, mission.update(u), everyone)
+            reached = np.zeros((world.states, horizon + 1, world.states))
+            for state, out in zip(everyone, reached, strict=True):
+                walk.reach(np.eye(1, world.states, state)[0], np.ones(horizon + 1, dtype=bool), out)
+            found.gained.append(walk.gained)
+            found.reached.append(reached[:, u:].swapaxes(0, 1))
         return found
 
     def returns(self, start: int, budget: int) -> Array:
