@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -11,6 +14,7 @@ from replan.model.general_kernel import GeneralKernel
 from replan.model.reward import Reward
 from replan.model.world import World
 from replan.planning.ties import Ties
+from replan.skip.acting import Propagation
 
 
 def random_kernel(
@@ -41,6 +45,14 @@ def random_world(
     return World(horizon, kernels.__getitem__, rewards.__getitem__, start=int(rng.integers(states)))
 
 
+def late_mission(seed: int, execution: str, steps, meanwhile: str, *, horizon: int = 6, **options) -> Mission:
+    """A mission whose updates take time; action 1 is taken by a robot that waits."""
+    rng = np.random.default_rng(seed)
+    world = random_world(rng, states=3, actions=3, horizon=horizon, next_state_reward=bool(seed % 2))
+    robot = Robot(planning_horizon=3, execution=execution, update_steps=steps, meanwhile=meanwhile, **options)
+    return Mission(replace(world, waiting=1), robot, Spending.at_most(2))
+
+
 @st.composite
 def tiny_missions(draw, *, max_horizon: int = 5, executions=("map", "belief"), min_horizon: int = 3):
     """Missions of 2 or 3 states, 2 actions, a few steps, any execution and tie rule."""
@@ -62,6 +74,16 @@ def tiny_missions(draw, *, max_horizon: int = 5, executions=("map", "belief"), m
         ),
         Spending.exactly(draw(st.integers(1, horizon - 1))),
     )
+
+
+def steps_of(world: World, acting: Propagation, states, begin: int, end: int) -> Iterator[tuple]:
+    """Yield (R,) actions, expected rewards and (R, S) places after each step of robots that saw `states`."""
+    estimate, places = acting.begin(np.asarray(states)), np.eye(world.states)[states]
+    for t in range(begin, end):
+        actions = acting.act(estimate, t)
+        after = world.kernel(t).push(places, actions)
+        yield actions, world.reward(t).along(places, actions, after), after
+        estimate, places = acting.advance(estimate, actions, t), after
 
 
 def random_times(rng: np.random.Generator, mission: Mission) -> tuple[int, ...]:

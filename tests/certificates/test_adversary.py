@@ -8,7 +8,7 @@ import pytest
 
 from replan import Robot, Spending
 from replan.certificates.certificate import Tightening, certify
-from replan.evaluation.exact import all_returns
+from replan.evaluation.visits import Follow
 from replan.execute.mission import Mission
 from replan.model.general_kernel import GeneralKernel
 from replan.model.reward import Reward
@@ -40,7 +40,7 @@ class Game:
     @cached_property
     def regret(self) -> float:
         mission = self.mission
-        return float((oracle(mission.world).values[0] - all_returns(mission, FixedTimes(self.times)))[0])
+        return float((oracle(mission.world).values[0] - Follow(mission, FixedTimes(self.times)).returns())[0])
 
     def moved(self, generator) -> "Game":
         """With some kernels changed that no update reveals; itself where the bounds forbid that."""

@@ -14,8 +14,8 @@ from replan import Robot, Spending
 from replan.certificates.certificate import Tightening, certify
 from replan.certificates.in_advance import certify_ahead
 from replan.errors import InputError
-from replan.evaluation.exact import all_returns
 from replan.evaluation.rollouts import rollout
+from replan.evaluation.visits import Follow
 from replan.execute.mission import Mission
 from replan.model.drift import piecewise
 from replan.model.general_kernel import GeneralKernel
@@ -38,7 +38,7 @@ SLIPS = [
 
 def regrets(mission, times):
     """(S,) exact regret from every start."""
-    return oracle(mission.world).values[0] - all_returns(mission, FixedTimes(times))
+    return oracle(mission.world).values[0] - Follow(mission, FixedTimes(times)).returns()
 
 
 @given(general_cases(), st.sampled_from(ROWS))

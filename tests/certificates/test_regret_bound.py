@@ -16,7 +16,8 @@ from replan.certificates.lemmas import (
 )
 from replan.certificates.mixing import Chains, diameter, overlap
 from replan.certificates.regret_bound import skipped, supported_overlap, supported_terms, theorem
-from replan.evaluation.exact import all_returns, regret
+from replan.evaluation.exact import regret
+from replan.evaluation.visits import Follow
 from replan.execute.mission import Mission
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import constant
@@ -114,7 +115,7 @@ def test_values_span_at_most_the_diameter_times_the_range_of_the_reward(case):
 @given(general_cases(), st.sampled_from(["diameter", "span"]))
 def test_regret_is_below_the_supported_bound(case, spread):
     found = theorem(case.mission, case.times, spread=spread)
-    gap = oracle(case.mission.world).values[0] - all_returns(case.mission, FixedTimes(case.times))
+    gap = oracle(case.mission.world).values[0] - Follow(case.mission, FixedTimes(case.times)).returns()
     assert gap.max() <= found.total + 1e-9
     if found.m is not None:
         assert sum(found.terms.values()) == pytest.approx(found.total)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from replan import Agent, FixedTimes, InputError, Observation, TrueKernel, load_setting, make_mission
 from replan.evaluation.agent_runs import learned_returns, run_agent
-from replan.evaluation.exact import from_start
+from replan.evaluation.exact import evaluate
 from replan.evaluation.rollouts import rollout
 from replan.execute.robot import plan_by_induction
 from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
@@ -51,7 +51,7 @@ def return_of_all_branches(mission, rule, path=()) -> float:
 @given(tiny_missions(max_horizon=4), st.sampled_from(RULES))
 def test_the_branches_of_an_agent_add_up_to_the_exact_return(mission, rule):
     assert return_of_all_branches(mission, rule) == pytest.approx(
-        from_start(mission, rule, None)[0], abs=1e-9
+        evaluate(mission, rule, all_starts=False).expected_return, abs=1e-9
     )
 
 

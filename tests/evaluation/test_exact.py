@@ -19,11 +19,9 @@ from replan import (
     make_mission,
     oracle,
 )
-from replan.evaluation import exact as exact_module
-from replan.evaluation.exact import all_returns, evaluate, from_start
+from replan.evaluation.exact import evaluate
 from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
-from replan.evaluation.visited_steps import require_room
-from replan.model import sizes as machine
+from replan.evaluation.visits import Follow
 from replan.model.sizes import Sizes
 from replan.schedule.periodic import periodic_times
 from replan.worlds.settings import PAPER_SETTINGS
@@ -82,7 +80,7 @@ def test_exact_return_equals_the_enumeration_of_all_trajectories(mission, seed):
     answer = evaluate_times(mission, times)
     expected = return_by_enumeration(mission, times, mission.world.start)
     assert answer.expected_return == pytest.approx(expected, abs=1e-10)
-    returns = all_returns(mission, FixedTimes(times))
+    returns = Follow(mission, FixedTimes(times)).returns()
     everywhere = [return_by_enumeration(mission, times, s) for s in range(mission.world.states)]
     np.testing.assert_allclose(returns, everywhere, atol=1e-10)
     best = oracle(mission.world)
@@ -98,16 +96,6 @@ def test_the_losses_of_single_steps_sum_to_the_regret(mission, seed):
     assert set(np.flatnonzero(answer.steps.update_probability)) == set(times)
     assert not answer.steps.update_loss[answer.steps.update_probability == 0].any()
     assert not answer.steps.skip_loss[list(times)].any()
-
-
-@given(tiny_missions(max_horizon=6), st.integers(0, 2**32 - 1))
-def test_the_return_from_the_start_comes_with_losses_where_the_oracle_is_given(mission, seed):
-    rule = FixedTimes(random_times(np.random.default_rng(seed), mission))
-    answer = evaluate(mission, rule)
-    expected_return, steps = from_start(mission, rule, oracle(mission.world))
-    assert expected_return == answer.expected_return
-    np.testing.assert_array_equal(steps.loss, answer.steps.loss)
-    assert not from_start(mission, rule, None)[1].loss.any()
 
 
 @pytest.mark.parametrize("name", PAPER_SETTINGS)
@@ -157,18 +145,18 @@ def test_two_burst_with_periodic_updates(execution, regret):
 def test_beyond_the_limit_only_the_given_start_is_done():
     mission = make_mission(load_setting("two-burst"))
     whole = evaluate_times(mission, [1, 17, 33, 49])
-    small = replace(mission, sizes=Sizes(all_starts=100, rows_at_once=7))
+    small = replace(mission, sizes=Sizes(all_starts=100))
     alone = evaluate_times(small, [1, 17, 33, 49])
     assert alone.dynamic_regret is None
     assert alone.regret == pytest.approx(whole.regret, abs=1e-12)
-    enough = replace(mission, sizes=Sizes(all_starts=144, rows_at_once=7))
+    enough = replace(mission, sizes=Sizes(all_starts=144))
     assert evaluate_times(enough, [1, 17, 33, 49]).dynamic_regret == pytest.approx(whole.dynamic_regret)
 
 
 def test_dynamic_regret_is_the_worst_over_the_start_states_that_the_world_declares():
     mission = make_mission(load_setting("two-burst"))
     rule, best = FixedTimes((1, 17, 33, 49)), oracle(mission.world)
-    regrets = best.values[0] - all_returns(mission, rule)
+    regrets = best.values[0] - Follow(mission, rule).returns()
     starts = np.argsort(regrets)[[3, 40]]
     among = replace(mission, world=replace(mission.world, start_states=starts))
     assert evaluate(among, rule, best=best).dynamic_regret == pytest.approx(regrets[starts[1]], abs=1e-12)
@@ -193,30 +181,9 @@ def test_schedules_that_make_no_sense_are_refused(times, said):
 
 def test_the_oracle_of_the_whole_world_may_be_given_where_little_of_it_is_reached():
     mission = Mission(rover(51, np.linspace(0.1, 0.4, 8)), Robot(planning_horizon=4), Spending.exactly(2))
-    assert mission.within_reach() is not mission
+    assert mission.cropped is not mission
     rule, best = FixedTimes((1, 4)), oracle(mission.world)
     given_best, own = evaluate(mission, rule, best=best), evaluate(mission, rule)
     assert given_best.regret == pytest.approx(own.regret, abs=1e-12)
     assert given_best.oracle_return == pytest.approx(best.values[0][mission.world.start], abs=1e-9)
     np.testing.assert_allclose(given_best.steps.loss, own.steps.loss, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("n", "horizon", "beside", "needed"),
-    [(28, 5, 0, "16.1 MB"), (28, 5, 10**6, "24.1 MB"), (20, 5, 10**6, "14.4 MB"), (101, 20, 0, "16.4 MB")],
-)
-def test_memory_is_asked_for_before_it_is_needed(n, horizon, beside, needed, monkeypatch):
-    """Five arrays of at most 512 distributions: of all states, or on large grids of those within reach."""
-    mission = Mission(rover(n, np.full(horizon, 0.1)), Robot(planning_horizon=3), Spending.exactly(2))
-    require_room(mission, beside=beside)
-    monkeypatch.setattr(machine, "memory_bytes", lambda: 1e6)
-    with pytest.raises(InputError, match=f"^exact evaluation needs about {needed}"):
-        require_room(mission, beside=beside)
-
-
-def test_memory_is_asked_for_the_oracle_and_the_distributions_together(monkeypatch):
-    mission, asked = Mission(rover(4, np.full(9, 0.1)), Robot(planning_horizon=3), Spending.exactly(2)), []
-    monkeypatch.setattr(exact_module, "require_room", lambda mission, beside=0: asked.append(beside))
-    exact_module.reach_and_oracle(mission, None)
-    exact_module.reach_and_oracle(mission, oracle(mission.world))
-    assert asked == [10 * 16, 0]

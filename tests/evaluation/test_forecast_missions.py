@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import FixedTimes, constant, load_setting, make_mission
-from replan.evaluation.exact import all_returns, evaluate_times
+from replan.evaluation.exact import evaluate_times
 from replan.evaluation.rollouts import rollout
+from replan.evaluation.visits import Follow
 from replan.forecast.base import Evidence, mean_kernel
 from replan.forecast.given import ForecastFault, Given
 from replan.forecast.trend import Trend
@@ -77,7 +78,7 @@ def test_every_step_of_an_interval_is_the_best_first_step_on_the_forecast(missio
     )
     world = mission.world
     time, earlier = (2, 1) if world.horizon > 3 else (1, 0)
-    update, kernel = mission.update(time, earlier), expected_kernels(mission, time, earlier)
+    update, kernel = mission.update(time, mission.update(earlier)), expected_kernels(mission, time, earlier)
     for t in range(time, world.horizon):
         values = first_step_values(world, kernel, t, min(horizon, world.horizon - t))
         np.testing.assert_allclose(update.plan.at(t).q_values, values, atol=1e-9)
@@ -133,7 +134,7 @@ def test_exact_return_equals_the_enumeration_of_all_trajectories(mission, which,
     assert evaluate_times(mission, times).expected_return == pytest.approx(
         everywhere[mission.world.start], abs=1e-9
     )
-    np.testing.assert_allclose(all_returns(mission, FixedTimes(times)), everywhere, atol=1e-9)
+    np.testing.assert_allclose(Follow(mission, FixedTimes(times)).returns(), everywhere, atol=1e-9)
 
 
 @pytest.mark.parametrize("execution", ["map", "belief"])

@@ -1,8 +1,7 @@
 """The optimum equals exhaustive search, and nothing beats it."""
 
 from dataclasses import replace
-from functools import partial
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,16 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import Robot, Spending
-from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.exact import evaluate_times, regret
 from replan.evaluation.optimal_schedule import (
-    best_feedback,
+    FixedSearch,
     feedback_regrets,
-    feedback_value,
     optimum,
 )
-from replan.evaluation.programmes import FixedSearch
-from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
 from replan.forecast.mixture import Mixture
 from replan.model import drift
@@ -28,9 +23,8 @@ from replan.planning.optimal_values import oracle_return
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
 from replan.schedule.regret_guided import RegretGuided
-from replan.skip.acting import skip_interval
 from replan.worlds.slip_grid import rover
-from tiny_worlds import random_times, random_world, tiny_missions
+from tiny_worlds import random_times, random_world, steps_of, tiny_missions
 
 TWO_BURSTS = [(0.20, 0.34, 0.018), (0.62, 0.82, 0.018)]
 
@@ -49,13 +43,12 @@ def interval_values(mission):
     states = np.arange(mission.world.states)
     values = {}
     for begin in range(mission.horizon):
-        gain, after = np.zeros(len(states)), np.eye(len(states))
+        gain = np.zeros(len(states))
         how = mission.update(begin).propagation
-        for step in skip_interval(
-            mission.world.kernel, mission.world.reward, how, states, begin=begin, end=mission.horizon
-        ):
-            gain, after = gain + step.reward, step.after
-            values[begin, step.time + 1] = gain, after
+        steps = steps_of(mission.world, how, states, begin, mission.horizon)
+        for end, (_, reward, after) in enumerate(steps, start=begin + 1):
+            gain = gain + reward
+            values[begin, end] = gain, after
     return values
 
 
@@ -202,23 +195,3 @@ def test_one_programme_gives_the_best_feedback_regret_of_every_budget(execution)
     ]
     separately = [optimum(mission).feedback_regret for mission in missions]
     assert feedback_regrets(missions[3], 8) == pytest.approx(separately, abs=1e-9)
-
-
-@given(tiny_missions(min_horizon=4, max_horizon=7))
-def test_the_best_feedback_schedule_is_a_rule_that_reaches_its_value(mission):
-    least = optimum(mission).feedback_regret
-    best = float(oracle_return(mission.world)[mission.world.start])
-    assert feedback_value(mission) == pytest.approx(best - least, abs=1e-9)
-    assert regret(mission, best_feedback(mission)) == pytest.approx(least, abs=1e-9)
-
-
-@given(tiny_missions(min_horizon=5, max_horizon=7), st.integers(0, 1000))
-def test_a_robot_with_the_best_feedback_schedule_updates_when_it_names(mission, seed):
-    rule = best_feedback(mission)
-    run = run_agent(mission, rule, seed=seed)
-    assert list(run.times) == np.flatnonzero(rollout(mission, rule, [seed], trace=True).updates[0]).tolist()
-    for before, time in pairwise(run.times):
-        left = mission.spending.limit - run.times.index(before) - 1
-        context = partial(mission.context, rule, mission.progress(before, left), int(run.states[before]))
-        assert [rule.decide(context(t)).update for t in (time - 1, time)] == [False, True]
-        assert rule.decide(context(time)).reason == "the best next update"

@@ -434,9 +434,7 @@ class FollowsTheClosures(Honest):
     """Reaches the knowledge of the mission through the functions that its context holds."""
 
     def decide(self, context):
-        held = [cell.cell_contents for cell in context.expect.__closure__]
-        update = next(each for each in held if not isinstance(each, int))
-        bounds = update.expect.__wrapped__.func.__self__.knowledge.drift.bounds
+        bounds = knowledge_behind(context).drift.bounds
         return Decision(bool(bounds[context.time - 1 :].max() > 0.02), "")
 
 
@@ -447,9 +445,7 @@ def test_a_look_ahead_through_what_a_context_holds_is_caught(cheat):
 
 def knowledge_behind(context):
     """The knowledge of the mission, through the functions that a context holds."""
-    held = [cell.cell_contents for cell in context.expect.__closure__]
-    update = next(each for each in held if not isinstance(each, int))
-    return update.expect.__wrapped__.func.__self__.knowledge
+    return context.update.expect.__wrapped__.func.__self__.knowledge
 
 
 class TakesTheCurrentKernel(Honest):

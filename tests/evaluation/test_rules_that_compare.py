@@ -10,16 +10,16 @@ from replan import Agent, FixedTimes, InputError, Mission, Robot, Spending
 from replan.estimate.estimator import TrueKernel
 from replan.evaluation.agent_runs import learned_returns
 from replan.evaluation.decomposition import decompose
-from replan.evaluation.exact import all_returns, from_start, regret
+from replan.evaluation.exact import evaluate, regret
 from replan.evaluation.rollouts import rollout
 from replan.evaluation.rule_checks import check_rule
+from replan.evaluation.visits import Follow
 from replan.execute.mission import make_timeline
 from replan.model import drift
 from replan.model.streams import uniforms
 from replan.schedule.rule import Context, Decision, Need, Rule
-from replan.skip.acting import skip_interval
 from replan.worlds.slip_grid import rover
-from tiny_worlds import tiny_missions
+from tiny_worlds import steps_of, tiny_missions
 
 SEEDS = np.arange(12)
 
@@ -66,13 +66,11 @@ def return_by_recursion(mission: Mission, state: int) -> float:
             end = 1
         elif left == 0:
             end = world.horizon
-        how = mission.update(time).propagation
-        total = 0.0
-        for step in skip_interval(world.kernel, world.reward, how, np.array([state]), begin=time, end=end):
-            total += float(step.reward[0])
+        steps = list(steps_of(world, mission.update(time).propagation, [state], time, end))
+        total, places = float(sum(reward[0] for _, reward, _ in steps)), steps[-1][2]
         if end == world.horizon:
             return total
-        return total + sum(p * onward((*times, end), s, left - 1) for s, p in enumerate(step.after[0]) if p)
+        return total + sum(p * onward((*times, end), s, left - 1) for s, p in enumerate(places[0]) if p)
 
     return onward((0,), state, mission.spending.limit)
 
@@ -80,8 +78,8 @@ def return_by_recursion(mission: Mission, state: int) -> float:
 @given(tiny_missions(max_horizon=7))
 def test_exact_returns_equal_a_recursion_over_whole_histories(mission):
     expected = [return_by_recursion(mission, s) for s in range(mission.world.states)]
-    np.testing.assert_allclose(all_returns(mission, Comparing()), expected, atol=1e-10)
-    assert from_start(mission, Comparing(), None)[0] == pytest.approx(
+    np.testing.assert_allclose(Follow(mission, Comparing()).returns(), expected, atol=1e-10)
+    assert evaluate(mission, Comparing()).expected_return == pytest.approx(
         expected[mission.world.start], abs=1e-10
     )
 

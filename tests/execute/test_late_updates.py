@@ -8,8 +8,9 @@ from threading import Condition
 
 import numpy as np
 import pytest
-from tests.evaluation.test_latency import DURATIONS, EXECUTIONS, MEANWHILES, Table, late_mission
 from tests.execute.loop import PATIENCE, events, with_robot
+from tests.skip.test_one_programme import DURATIONS, EXECUTIONS, MEANWHILES, Table
+from tests.tiny_worlds import late_mission
 
 from replan import Agent, FixedTimes, InputError, SimulatedRobot, Spending, make_rule, rollout
 from replan.estimate.slip_mle import PooledSlip
@@ -63,7 +64,7 @@ def on_a_clock(mission: Mission, rule, clock: SimulatedClock, **options) -> Agen
 
 
 def drawn(mission: Mission, seed: int, time: int) -> int:
-    return mission.task.latency.drawn(float(uniforms(seed, time, DURATION)))
+    return mission.latency.drawn(float(uniforms(seed, time, DURATION)))
 
 
 def fly_with_a_thread(mission: Mission, rule, seed: int, *, kill_at=(), path=None) -> tuple[list[int], float]:

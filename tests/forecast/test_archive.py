@@ -1,6 +1,6 @@
 """An archive applies the changes of the past to the estimate, and sees nothing after the present."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from replan import InputError, Lookahead, Robot, Spending, evaluate, load_setting, make_mission
 from replan.execute.mission import Mission
 from replan.forecast.archive import Archive
-from replan.forecast.base import Evidence
+from replan.forecast.base import Evidence, Forecast, Future
 from replan.forecast.given import Given
 from replan.model.past import RecordedKernels
-from replan.schedule.update_programme import candidates_on_average, solve
-from replan.skip.acting import skip_interval
+from replan.planning.backward_induction import plan
+from replan.skip.acting import make_propagation
 from replan.worlds.wind import MeasuredWind
-from tiny_worlds import random_kernel, random_world, tiny_missions
+from tiny_worlds import random_kernel, random_world, steps_of, tiny_missions
 
 START, HORIZON = 60, 6
 IMPOSSIBLE = -1e9
@@ -123,50 +123,56 @@ def test_look_ahead_on_an_archive_spends_its_budget(tmp_path):
         assert evaluate(mission, Lookahead()).expected_updates == pytest.approx(3)
 
 
-def dense_candidates(mission, problems, weights, left):
-    """The same programme with dense distributions, from an update at 1: (S, T + 1, left)."""
-    states, horizon = np.arange(mission.world.states), mission.horizon
+@dataclass(frozen=True, eq=False)
+class Either(Forecast):
+    """The kernels of one or of the other come true; no update tells which."""
+
+    share: float
+    kernels: tuple
+    reveals = False
+
+    def futures(self, evidence):
+        weights = self.share, 1 - self.share
+        return tuple(Future(str(w), w, kernel) for w, kernel in zip(weights, self.kernels, strict=True))
+
+
+def best_on_average(mission, weights, kernels, first, left):
+    """The same programme with dense distributions, after an update at 1 that `first` acts on: (S,)."""
+    robot, reward, horizon = mission.robot, mission.world.reward, mission.horizon
+    states = np.arange(mission.world.states)
     values = np.full((horizon + 1, left + 1, len(states)), IMPOSSIBLE)
 
-    def worth(begin):
-        found = np.zeros((len(states), horizon + 1, left + 1))
-        for (kernel, problem), weight in zip(problems, weights, strict=True):
-            gained, acting = np.zeros(len(states)), problem.acting_from(begin)
-            reward = mission.world.reward
-            for step in skip_interval(kernel, reward, acting, states, begin=begin, end=horizon):
-                gained = gained + step.reward
-                u = step.time + 1
-                found[:, u, 0] += weight * gained
-                if u < horizon:
-                    found[:, u, 1:] += weight * (gained[:, None] + step.after @ values[u, :left].T)
-        return found
+    def acting(kernel, begin):
+        seen, steps = kernel(begin - 1), min(robot.planning_horizon, horizon - begin)
+        made = plan(seen, reward, time=begin, horizon=steps, ties=robot.ties)
+        return make_propagation(robot.execution, made, seen)
 
-    for u in range(horizon - 1, 1, -1):
-        now = worth(u)
-        values[u, 0] = now[:, horizon, 0]
-        values[u, 1:] = now[:, u + 1 : horizon, 1:].max(axis=1, initial=IMPOSSIBLE).T
-    return worth(1)[:, :, 1:], worth(1)[:, horizon, 0]
+    for u in range(horizon - 1, 0, -1):
+        worth, going_on = np.zeros((horizon + 1, left, len(states))), np.zeros(len(states))
+        for weight, kernel in zip(weights, kernels, strict=True):
+            world, gained = replace(mission.world, kernel=kernel), np.zeros(len(states))
+            how = first if u == 1 else acting(kernel, u)
+            for v, (_, gain, places) in enumerate(steps_of(world, how, states, u, horizon), u + 1):
+                gained = gained + gain
+                worth[v] += weight * (gained + values[v, :left] @ places.T)
+            going_on += weight * gained
+        values[u, 0] = going_on
+        values[u, 1:] = worth[u + 1 : horizon].max(axis=0, initial=IMPOSSIBLE)
+    return values[1, left]
 
 
 @given(tiny_missions(min_horizon=4), st.floats(0.1, 0.9))
 def test_times_are_the_best_on_average_at_every_update(mission, share):
     kernels = mission.world.kernel, lambda t: mission.world.kernel(mission.horizon - 1 - t)
     rule, left = Lookahead(tolerance=0.0), min(2, mission.limit - 1)
-    if left < 1:
+    if left < 1 or mission.horizon < left + 2:
         return
-    context = mission.context(rule, mission.progress(1, left), 0)
-    futures = [replace(context.futures[0], kernel=kernel) for kernel in kernels]
-    problems = [rule.problem(context, future, told=False) for future in futures]
-    everyone, weights = np.arange(mission.world.states), (share, 1 - share)
-    found, spent, _ = candidates_on_average(problems, weights, 1, everyone, left, stride=1)
-    expected, going_on = dense_candidates(mission, list(zip(kernels, problems, strict=True)), weights, left)
-    times = np.isfinite(found)
-    assert times.any() or mission.horizon < left + 2
-    np.testing.assert_allclose(found[times], expected[times], atol=1e-9)
-    np.testing.assert_allclose(spent, going_on, atol=1e-9)
-    one = candidates_on_average(problems[:1], (1.0,), 1, everyone, left, stride=1)
-    alone = solve(problems[0], 1, everyone, left)
-    np.testing.assert_allclose(one[0], alone.candidates(), atol=1e-9)
+    mission = replace(mission, robot=replace(mission.robot, forecast=Either(share, kernels)))
+    progress = mission.progress(1, left)
+    expected = best_on_average(mission, (share, 1 - share), kernels, progress.update.propagation, left)
+    for state in range(mission.world.states):
+        decision = rule.decide(mission.context(rule, progress, state))
+        assert decision.score == pytest.approx(expected[state], abs=1e-9)
 
 
 class Anew(Given):

@@ -5,7 +5,7 @@ import pytest
 
 from replan import Robot, Spending
 from replan.execute.mission import Mission
-from replan.forecast.base import Future
+from replan.forecast.base import Frozen, Future
 from replan.model.array_worlds import from_arrays
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import constant
@@ -13,7 +13,7 @@ from replan.model.reward import Reward
 from replan.model.world import DriftBounds
 from replan.planning.backward_induction import plan
 from replan.schedule.rule import Context, Need
-from replan.skip.acting import make_propagation
+from replan.skip.acting import Update, make_propagation
 
 TWO_STATES = GeneralKernel.from_dense([[[0.5, 0.5]], [[0.5, 0.5]]])
 DRIFT = np.array([0.5, 0.01, 0.02, 0.03, 0.04, 0.5, 0.5, 0.5, 0.5, 0.5])
@@ -37,15 +37,15 @@ def make_context(**fields) -> Context:
         "spending": spending,
         "budget_left": 2,
         "last_update": 2,
-        "kernel": TWO_STATES,
-        "plan": plan(TWO_STATES, lambda t: REWARD, time=fields.get("last_update", 2), horizon=3),
+        "forecast": Frozen(),
         "reward": lambda t: REWARD,
         "given": information,
     }
-    kernel, made = (fields.get(name, given[name]) for name in ("kernel", "plan"))
-    given["propagation"] = make_propagation(fields.get("execution", "map"), made, kernel)
-    given["expect"] = lambda now: (Future("stays", 1.0, constant(kernel)),)
-    given["surprise"], given["reconsiders"] = fields.get("last_update", given["last_update"]), False
+    last_update, kernel = fields.get("last_update", given["last_update"]), fields.pop("kernel", TWO_STATES)
+    made = fields.pop("plan", None) or plan(TWO_STATES, lambda t: REWARD, time=last_update, horizon=3)
+    acting = make_propagation(fields.get("execution", "map"), made, kernel)
+    expect = lambda now: (Future("stays", 1.0, constant(kernel)),)  # noqa: E731
+    given["update"], given["surprise"] = Update(last_update, kernel, made, acting, expect=expect), last_update
     return Context(**{**given, **fields})
 
 

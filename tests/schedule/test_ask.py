@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import InputError
-from replan.schedule.questions import decision_at, draw, forced, named_update, next_updates
 from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
 from replan.schedule.fixed import FixedTimes, Random
 from replan.schedule.lazy_value import LazyValue
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import Periodic
+from replan.schedule.questions import decision_at, draw, forced, named_update, next_updates
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Decision, Need, Rule
 from replan.skip.spending import Spending

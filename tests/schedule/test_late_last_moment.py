@@ -7,8 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.evaluation.test_latency import MEANWHILES, late_mission
 from tests.late_robot import LateMission
+from tests.skip.test_one_programme import MEANWHILES
+from tests.tiny_worlds import late_mission
 
 from replan import Spending, evaluate
 from replan.execute.robot import plan_by_induction
@@ -39,7 +40,7 @@ def test_both_decide_as_they_are_defined(steps, meanwhile, planner):
     own = planner is not plan_by_induction
     for seed, price in product(range(3), (None, 0.1)):
         spending = Spending.at_most(2) if price is None else Spending.at_price(price)
-        mission = late_mission(seed, "localised", steps, meanwhile, horizon=6).with_spending(spending)
+        mission = late_mission(seed, "localised", steps, meanwhile).with_spending(spending)
         moving = (mission.robot.forecast, Trend(), Given(mission.world.kernel))[0 if own else seed]
         mission = replace(mission, robot=replace(mission.robot, forecast=moving, planner=planner))
         literal = LateMission(mission, spoiled if own else None)

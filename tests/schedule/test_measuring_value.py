@@ -13,8 +13,8 @@ from replan.evaluation.exact import regret
 from replan.forecast.given import Given
 from replan.model.kernel import constant
 from replan.planning.optimal_values import oracle
-from replan.schedule.questions import decision_at
 from replan.schedule.measuring_value import MeasuringValue, measuring_values
+from replan.schedule.questions import decision_at
 from replan.study.study_rules import AccumulatedValue
 from replan.worlds.settings import load_setting, make_mission
 from tiny_worlds import tiny_missions

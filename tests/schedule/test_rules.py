@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from replan.errors import InputError
 from replan.model.general_kernel import GeneralKernel
-from replan.schedule.questions import decision_at, named_update
 from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
 from replan.schedule.fixed import BackLoaded, FrontLoaded, Random
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.measuring_value import MeasuringValue
 from replan.schedule.periodic import BestOffset, even_times, offset_candidates, offset_times, periodic_times
+from replan.schedule.questions import decision_at, named_update
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.score import pacing_limit
 from replan.study.study_rules import AccumulatedValue

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from replan import FixedTimes, Robot, Spending
 from replan.errors import InputError
-from replan.evaluation.exact import from_start
+from replan.evaluation.exact import evaluate
 from replan.execute.mission import Mission, make_timeline
 from replan.model.kernel import constant
 from replan.model.reward import Reward
@@ -71,7 +71,7 @@ def test_exactly_the_budget_is_spent(name, mission, data):
 
 @given(mission=missions())
 def test_the_random_law_spends_the_budget_in_expectation(mission):
-    steps = from_start(mission, Random(), None)[1]
+    steps = evaluate(mission, Random(), all_starts=False).steps
     assert steps.update_probability.sum() == pytest.approx(mission.spending.limit)
     later = steps.update_probability[2:]
     assert later == pytest.approx([(mission.spending.limit - 1) / (mission.horizon - 2)] * len(later))

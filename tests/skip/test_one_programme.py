@@ -13,9 +13,9 @@ from itertools import product
 import numpy as np
 import pytest
 from tests.late_robot import LateMission, Moment
-from tests.tiny_worlds import random_world
+from tests.tiny_worlds import late_mission
 
-from replan import Context, Decision, InputError, Mission, Need, Robot, Rule, Spending, evaluate, optimum
+from replan import Context, Decision, InputError, Mission, Need, Rule, Spending, evaluate, optimum
 from replan.evaluation.exact import evaluate_times
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.evaluation.visits import Follow
@@ -33,16 +33,6 @@ SPENDINGS = (
 KINDS = list(product(EXECUTIONS, DURATIONS, MEANWHILES))
 SEEDS = 4
 """Missions of each kind, spending and forecast: 36 x 4 x 2 x 4 = 1152."""
-
-
-def random_mission(
-    seed: int, execution: str, steps, meanwhile: str, *, horizon: int = 6, **options
-) -> Mission:
-    rng = np.random.default_rng(seed)
-    world = random_world(rng, states=3, actions=3, horizon=horizon, next_state_reward=bool(seed % 2))
-    world = replace(world, waiting=1)
-    robot = Robot(planning_horizon=3, execution=execution, update_steps=steps, meanwhile=meanwhile, **options)
-    return Mission(world, robot, Spending.at_most(2))
 
 
 @dataclass(frozen=True)
@@ -121,7 +111,7 @@ def literal_losses(literal: LateMission, options, best) -> tuple[np.ndarray, np.
 @pytest.mark.parametrize(("execution", "steps", "meanwhile"), KINDS, ids=str)
 def test_floors_and_returns_are_those_of_the_literal_robot(execution, steps, meanwhile, forecast):
     for seed, spending in product(range(SEEDS), SPENDINGS):
-        mission = random_mission(seed, execution, steps, meanwhile, **forecast).with_spending(spending)
+        mission = late_mission(seed, execution, steps, meanwhile, **forecast).with_spending(spending)
         literal, price = LateMission(mission), spending.price or 0.0
         best = literal.value(anything_allowed(mission, literal.spacing), price=price)
         found = optimum(mission)
@@ -143,7 +133,7 @@ def test_each_step_loses_and_updates_as_that_of_the_literal_robot(execution, ste
     from replan.planning.optimal_values import oracle
 
     for seed, spending in product(range(2), SPENDINGS):
-        mission = random_mission(seed, execution, steps, meanwhile).with_spending(spending)
+        mission = late_mission(seed, execution, steps, meanwhile).with_spending(spending)
         literal, rule = LateMission(mission), Table(seed)
         losses, updates = literal_losses(
             literal, obeying(mission, rule, literal.spacing), oracle(mission.world)
@@ -156,7 +146,7 @@ def test_each_step_loses_and_updates_as_that_of_the_literal_robot(execution, ste
 @pytest.mark.parametrize(("execution", "steps"), list(product(EXECUTIONS, (0, 2, {1: 0.5, 3: 0.5}))), ids=str)
 def test_every_start_has_the_return_of_a_mission_that_begins_there(execution, steps):
     for seed, spending in product(range(3), SPENDINGS):
-        mission = random_mission(seed, execution, steps, "go-on", horizon=8).with_spending(spending)
+        mission = late_mission(seed, execution, steps, "go-on", horizon=8).with_spending(spending)
         returns = Follow(mission, Table(seed)).returns()
         for start in range(mission.world.states):
             there = replace(mission, world=replace(mission.world, start=start))
@@ -166,7 +156,7 @@ def test_every_start_has_the_return_of_a_mission_that_begins_there(execution, st
 @pytest.mark.parametrize("execution", EXECUTIONS)
 def test_floors_of_all_budgets_come_from_one_programme(execution):
     for seed, steps in product(range(4), (0, 1, {0: 0.5, 2: 0.5})):
-        mission = random_mission(seed, execution, steps, "go-on", horizon=8)
+        mission = late_mission(seed, execution, steps, "go-on", horizon=8)
         for kind in (Spending.exactly, Spending.at_most):
             regrets = feedback_regrets(mission.with_spending(kind(1)), 3)
             ones = [optimum(mission.with_spending(kind(budget))).feedback_regret for budget in (1, 2, 3)]
@@ -176,7 +166,7 @@ def test_floors_of_all_budgets_come_from_one_programme(execution):
 @pytest.mark.parametrize(("execution", "steps"), list(product(EXECUTIONS, (0, 1, 2))))
 def test_no_fixed_times_are_better_than_the_best(execution, steps):
     for seed in range(3):
-        mission = random_mission(seed, execution, steps, "go-on", horizon=7)
+        mission = late_mission(seed, execution, steps, "go-on", horizon=7)
         mission, apart = mission.with_spending(Spending.exactly(2)), max(steps, 1)
         first = range(1, 7) if mission.robot.sees else (1,)
         pairs = [(a, b) for a in first for b in range(a + apart, 7) if b <= 7 - apart]
@@ -193,7 +183,7 @@ def test_the_best_schedule_as_a_rule_has_the_value_of_the_programme(execution):
     from replan.evaluation.optimal_schedule import BestUpdates, Floor
 
     for seed, steps, spending in product(range(3), (0, 2, {1: 0.5, 3: 0.5}), SPENDINGS):
-        mission = random_mission(seed, execution, steps, "wait", horizon=8).with_spending(spending)
+        mission = late_mission(seed, execution, steps, "wait", horizon=8).with_spending(spending)
         floor = Floor(mission, with_times=True)
         if mission.spending.exact and not mission.robot.sees:
             continue  # its times that are forced are not asked for
@@ -204,7 +194,7 @@ def test_the_best_schedule_as_a_rule_has_the_value_of_the_programme(execution):
 
 @pytest.mark.parametrize("execution", EXECUTIONS)
 def test_updates_that_mostly_never_arrive_have_a_floor_too(execution):
-    mission = random_mission(2, execution, {2: 0.2, 30: 0.8}, "go-on").with_spending(Spending.at_most(1))
+    mission = late_mission(2, execution, {2: 0.2, 30: 0.8}, "go-on").with_spending(Spending.at_most(1))
     found = optimum(mission)
     best = LateMission(mission).value(anything_allowed(mission, 30))
     assert found.feedback_objective == pytest.approx(best, abs=1e-12)
@@ -212,13 +202,13 @@ def test_updates_that_mostly_never_arrive_have_a_floor_too(execution):
 
 
 def test_an_optimum_without_its_fixed_times_has_the_same_floor():
-    mission = random_mission(1, "belief", 1, "go-on")
+    mission = late_mission(1, "belief", 1, "go-on")
     whole, floor = optimum(mission), optimum(mission, fixed=False)
     assert floor.feedback_regret == whole.feedback_regret and floor.fixed_times is None
 
 
 def test_a_mission_of_knowledge_has_no_floor_and_no_return():
-    mission = random_mission(1, "map", 0, "go-on")
+    mission = late_mission(1, "map", 0, "go-on")
     told = replace(mission, world=mission.world.knowledge)
     for ask in (optimum, lambda each: evaluate(each, FixedTimes((1, 2)))):
         with pytest.raises(InputError, match="known world"):

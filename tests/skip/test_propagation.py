@@ -1,17 +1,16 @@
-"""Where a robot believes it is between updates, and ways of acting that do not exist."""
+"""Where a robot believes it is between updates, and how it acts on that."""
 
 import numpy as np
 import pytest
 from scipy.sparse import issparse
 
-from replan.errors import InputError
 from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.model.sizes import DEFAULT_SIZES
 from replan.model.slip import SlipKernel
 from replan.planning.backward_induction import plan, plan_ahead
 from replan.planning.ties import Ties
-from replan.skip.acting import likeliest, make_propagation, skip_interval
+from replan.skip.acting import likeliest, make_propagation
 
 LARGE = DEFAULT_SIZES.whole_world
 KERNEL = SlipKernel((3, 3), 0.1)
@@ -24,11 +23,6 @@ def test_a_robot_begins_where_it_sees_itself():
     np.testing.assert_array_equal(belief_robot.begin(np.array([3, 8])), np.eye(9)[[3, 8]])
 
 
-def test_another_way_of_acting_is_refused_by_its_name():
-    with pytest.raises(InputError, match=r'must be "map", "belief" or "localised", not .guess'):
-        make_propagation("guess", PLAN, KERNEL)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("execution", ["map", "belief"])
 def test_a_robot_acts_on_the_plan_and_the_kernel_of_each_time(execution):
     kernels = [SlipKernel((3, 3), slip) for slip in (0.1, 0.9, 0.5, 0.2)]
@@ -36,8 +30,10 @@ def test_a_robot_acts_on_the_plan_and_the_kernel_of_each_time(execution):
     made = plan_ahead(kernels.__getitem__, rewards.__getitem__, time=1, end=4, horizon=2)
     robot = make_propagation(execution, made, kernels[1], kernels.__getitem__)
     estimate, belief = robot.begin(np.arange(9)), np.eye(9)
+    commands = robot.commands(np.arange(9), begin=1, steps=3)
     for t in (1, 2, 3):
         actions = robot.act(estimate, t)
+        np.testing.assert_array_equal(actions, commands[:, t - 1])
         np.testing.assert_array_equal(actions, Ties().choose(belief @ made.at(t).q_values))
         estimate = robot.advance(estimate, actions, t)
         belief = kernels[t].push(belief, actions)
@@ -62,22 +58,6 @@ def test_before_a_plans_time_its_first_step_is_followed():
     for t in range(5):
         np.testing.assert_array_equal(robot.act(np.arange(9), t), made.policy)
     np.testing.assert_array_equal(robot.row(np.arange(7)), [0, 0, 0, 0, 0, 1, 1])
-
-
-@pytest.mark.parametrize("execution", ["map", "belief"])
-def test_sparse_distributions_are_the_dense_ones(execution):
-    reward = constant(Reward(next_state=np.arange(9.0)))
-    kernels = [SlipKernel((3, 3), slip) for slip in (0.1, 0.5, 0.9)]
-    robot = make_propagation(execution, plan(KERNEL, reward, time=0, horizon=3), KERNEL)
-    dense, sparse = (
-        list(skip_interval(kernels.__getitem__, reward, robot, np.array([4, 0]), begin=0, end=3, sparse=kind))
-        for kind in (False, True)
-    )
-    assert len(dense) == 3
-    for one, other in zip(dense, sparse, strict=True):
-        np.testing.assert_array_equal(other.actions, one.actions)
-        np.testing.assert_allclose(other.after.toarray(), one.after, atol=1e-12)
-        np.testing.assert_allclose(other.reward, one.reward, atol=1e-12)
 
 
 def test_a_belief_on_a_large_grid_acts_and_moves_as_a_dense_one():

@@ -1,7 +1,7 @@
 """Rules that studies compare with others."""
 
 import pytest
-from tests.evaluation.test_latency import late_mission
+from tests.tiny_worlds import late_mission
 
 from replan import InputError, evaluate, load_setting, make_mission, make_rule
 from replan.schedule.measuring_value import MeasuringValue
@@ -22,7 +22,7 @@ def test_a_study_rule_goes_by_its_name():
 
 @pytest.mark.parametrize(("name", "execution"), [("lookahead", "belief"), ("last-moment", "localised")])
 def test_a_rule_that_is_unaware_decides_as_if_updates_took_no_time(name, execution):
-    mission = late_mission(1, execution, 0, "go-on")
+    mission = late_mission(1, execution, 0, "go-on", horizon=7)
     aware, unaware = make_rule(name), Unaware(name)
     assert evaluate(mission, unaware).regret == evaluate(mission, aware).regret
     late = [late_mission(seed, execution, 3, "go-on", horizon=12) for seed in range(4)]

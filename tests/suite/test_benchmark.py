@@ -58,7 +58,7 @@ def test_rules_have_the_columns_that_they_apply_to():
     assert others == seeing | blind
     for name, kinds in found.items():
         for kind in kinds:
-            suite_worlds("test")[0].mission(kind).task.require(find_rule(name).kind())
+            suite_worlds("test")[0].mission(kind).require(find_rule(name).kind())
 
 
 def test_a_card_may_hold_some_of_the_columns(compute):

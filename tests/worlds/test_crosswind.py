@@ -3,9 +3,9 @@ import pytest
 
 from replan.errors import InputError
 from replan.model.slip import ACTIONS
-from replan.skip.acting import skip_interval
 from replan.worlds.crosswind import Crosswind, LakesAndWind, gust_law
 from replan.worlds.settings import load_setting, make_mission
+from tiny_worlds import steps_of
 
 RIGHT, LEFT, DOWN, UP, STAY = range(len(ACTIONS))
 COLUMNS = 13  # of the built-in settings, with 5 rows
@@ -55,10 +55,8 @@ def test_the_reward_does_not_know_the_wind():
 def test_the_plan_of_the_start_takes_the_path_that_will_be_on_the_lee_side(degree):
     mission = make_mission(load_setting(f"crosswind-{degree}"))
     world = mission.world
-    *_, last = skip_interval(
-        world.kernel, world.reward, mission.update(1).propagation, np.array([world.start]), begin=1, end=8
-    )
-    rows = last.after.reshape(world.grid).sum(axis=1)
+    *_, (_, _, places) = steps_of(world, mission.update(1).propagation, [world.start], 1, 8)
+    rows = places.reshape(world.grid).sum(axis=1)
     assert rows[:2].sum() > 0.8  # on the upper path, or blown off it
     assert mission.update(10).plan.policy[cell(0, 6)] == DOWN  # where the paths meet, it would cross
 

@@ -10,7 +10,7 @@ from replan import make_rule
 from replan.cli import run
 from replan.evaluation.agent_runs import run_agent
 from replan.evaluation.decomposition import decompose
-from replan.evaluation.exact import priced_regret
+from replan.evaluation.exact import evaluate
 from replan.report.page.run_page import DRAWINGS, SETTINGS_DRAWN, write_page
 from replan.report.study_tables import CELLS_SHOWN, cells_table, rule_table
 from replan.results.run import Run
@@ -212,5 +212,7 @@ def test_where_updates_have_a_price_the_page_adds_it(run_page, opened):
     ), strict=True))  # fmt: skip
     fixed = make_rule("fixed-rate", every=1)
     mission = make_mission(load_setting(page.parents[1] / "small.toml"), budget=None, price=0.01)
-    assert float(row["often"]) == pytest.approx(priced_regret(mission, fixed), abs=6e-4)
+    assert float(row["often"]) == pytest.approx(
+        evaluate(mission, fixed, all_starts=False).priced_regret, abs=6e-4
+    )
     assert shown.complaints == []

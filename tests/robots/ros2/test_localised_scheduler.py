@@ -202,7 +202,7 @@ def test_fastest_ways_are_those_of_a_search_by_hand():
 
 def test_the_time_until_a_path_comes_is_measured_and_known_to_the_next_mission(tmp_path):
     robot = driving()
-    assert robot.drive.agent.task.latency.longest == 0
+    assert robot.drive.agent.mission.latency.longest == 0
     for asked, came in ((3.0, 5.1), (8.0, 9.9), (11.0, 17.0)):
         robot.drive.asked = asked
         robot.on_path(AISLE, came, stamp=came)
@@ -210,7 +210,7 @@ def test_the_time_until_a_path_comes_is_measured_and_known_to_the_next_mission(t
     assert robot.lead == round(2.1 / robot.setting.step_seconds) > 0
     robot.on_pose(AISLE[1])
     robot.on_path([*AISLE[::-1]], 20.0, stamp=20.0)
-    assert robot.drive.agent.task.latency.longest == robot.lead == robot.status(20.0)["steps_until_a_path"]
+    assert robot.drive.agent.mission.latency.longest == robot.lead == robot.status(20.0)["steps_until_a_path"]
     save(robot.drive, tmp_path)
     other = Nav2Scheduler(parse_setting(PRICED), LastMoment(), cells=two_aisles())
     assert restore(other, tmp_path) and other.drive.lead == robot.lead

@@ -11,7 +11,6 @@ from tests.tiny_worlds import random_world, tiny_missions
 
 from replan import Agent, InputError, Mission, Periodic, Reward, Robot, Spending, Ties, constant
 from replan.execute.robot import plan_by_induction
-from replan.execute.mission import Task
 from replan.forecast.base import Forecast, Future
 from replan.model.family import Family
 from replan.schedule.rule import Decision, Need, Rule
@@ -59,28 +58,27 @@ def a_mission(spending: Spending = FOUR, **robot) -> Mission:
     return Mission(world, Robot(**{"planning_horizon": 3, "ties": Ties("last")} | robot), spending)
 
 
-def test_a_task_is_what_the_world_tells_the_robot_and_what_it_may_spend():
+def test_a_robot_knows_what_the_world_tells_it():
     mission = a_mission()
-    task, known, world = mission.task, mission.task.knowledge, mission.world
-    assert known is world.knowledge and known.horizon == task.horizon == HORIZON
+    known, world = mission.knowledge, mission.world
+    assert known is world.knowledge and known.horizon == HORIZON
     assert known.nominal is world.kernel(0) is not world.kernel(1)
     assert known.declared_successors is world.declared_successors
     assert known.family is world.family
     assert known.current_kernel is world.kernel and known.reward is world.reward
     np.testing.assert_array_equal(known.drift.bounds, world.drift_bounds)
-    assert task.robot is mission.robot and task.robot.ties == Ties("last")
-    assert task.spending is mission.spending
 
 
 def test_an_update_on_a_forecast_has_its_parts():
     mission = a_mission(forecast=(forecast := Noting()))
-    made = mission.update(5, 3)
+    made = mission.update(5, mission.update(3))
     assert made.time == made.plan.time == 5
     assert made.kernel is mission.world.kernel(4)
     assert [each.time for each in made.plan.later] == [6, 7, 8]
     assert {each.ties for each in (made.plan, *made.plan.later)} == {Ties("last")}
-    assert made.earlier == (3, mission.world.kernel(2)) and made.compared == 3
+    assert made.earlier == (3, mission.world.kernel(2))
     assert [future.name for future in made.futures] == ["stays"]
+    del forecast.told[:-1]  # that of the update before
     (evidence,) = forecast.told
     assert (evidence.time, evidence.horizon, evidence.earlier) == (5, HORIZON, made.earlier)
     assert evidence.kernel is made.kernel and evidence.nominal is mission.world.kernel(0)
@@ -92,14 +90,15 @@ def test_an_update_on_a_forecast_has_its_parts():
 def test_updates_are_told_apart_by_the_one_before_where_the_forecast_compares():
     compared = a_mission(forecast=Noting())
     assert compared.update(5).earlier is None
-    assert compared.update(5) is compared.update(5, 0) is not compared.update(5, 3)
+    third = compared.update(3)
+    assert compared.update(5) is compared.update(5, compared.update(0)) is not compared.update(5, third)
     progress = compared.progress(5, 2, 3)
-    assert progress.update is compared.update(5, 3)
+    assert progress.update is compared.update(5, third)
     assert progress.earlier.time == 3
     for forecast in ({}, {"forecast": Noting(compares=False)}):
         other = a_mission(**forecast)
-        assert other.update(5) is other.update(5, 3)
-        assert other.update(5, 3).earlier is None
+        assert other.update(5) is other.update(5, third)
+        assert other.update(5, third).earlier is None
 
 
 @pytest.mark.parametrize("forecast", [{}, {"forecast": Noting()}])
@@ -128,7 +127,7 @@ def test_a_planner_gets_the_kernel_the_time_the_steps_left_and_the_ties():
         return plan_by_induction(*given)
 
     mission = a_mission(planner=planner)
-    made = mission.task.make_update(7, mission.world.kernel(6))
+    made = mission.make_update(7, mission.world.kernel(6))
     assert told == [(mission.world.kernel(6), mission.world.reward, 7, 2, Ties("last"))]
     assert made.plan.ties == Ties("last")
 
@@ -156,7 +155,7 @@ def test_a_context_says_what_is_in_force_and_what_the_rule_asks_for():
     assert (told.spending, told.budget, told.budget_left) == (mission.spending, 4, 2)
     assert told.kernel is world.kernel(4) and told.plan is update.plan
     assert told.propagation is update.propagation and told.cache is update.cache
-    assert told.surprise == 5 + 7 and told.reconsiders
+    assert told.surprise == 5 + 7 and told.forecast.reconsiders
     assert told.reward is world.reward and told.execution == "belief"
     assert told.declared_successors is world.declared_successors and told.family is world.family
     assert told.price == 0.3
@@ -170,14 +169,14 @@ def test_a_context_says_what_is_in_force_and_what_the_rule_asks_for():
 def test_without_a_forecast_that_reconsiders_nothing_surprises():
     mission = a_mission()
     told = mission.context(Curious(), mission.after(mission.beginning(), 5), 2, 7)
-    assert told.surprise == 5 and not told.reconsiders and told.price is None
+    assert told.surprise == 5 and not told.forecast.reconsiders and told.price is None
 
 
 def test_a_rule_cannot_ask_for_what_is_expected_with_drift_bounds_that_are_not_known_yet():
     mission = a_mission(forecast=(forecast := Noting()))
     context = mission.context(Curious(), mission.progress(3, 2), 0, 5)
-    context.expect(2), context.expect(5), context.expect(HORIZON)
-    assert [len(told.drift_bounds) for told in forecast.told if told.time == 3][-2:] == [2, 5]
+    context.futures()
+    assert [len(told.drift_bounds) for told in forecast.told if told.time == 3][-1:] == [5]
     assert max(len(told.drift_bounds) for told in forecast.told) == 5
 
 
@@ -200,22 +199,20 @@ def test_a_need_may_be_given_by_its_word_and_an_unknown_one_is_refused():
     mission = a_mission()
     assert mission.context(Needy("state"), mission.progress(3, 2), 1, 5).state == 1
     with pytest.raises(InputError, match="needs 'stat', not one of state, drift so far"):
-        mission.context(Needy("stat"), mission.progress(3, 2), 1, 5)
+        mission.require(Needy("stat"))
 
 
-def test_a_rule_is_given_only_what_the_task_has():
+def test_a_rule_is_given_only_what_the_mission_has():
     mission = a_mission()
-    blind = Task(replace(mission.world.knowledge, current_kernel=None), mission.robot, FOUR)
-    unlimited = Task(mission.world.knowledge, mission.robot, Spending.at_price(0.1))
-    mission.task.require(Curious())
-    for task, named in ((blind, "the rule curious needs current_kernel"), (unlimited, "needs a budget")):
+    blind = Mission(replace(mission.world.knowledge, current_kernel=None), mission.robot, FOUR)
+    unlimited = Mission(mission.world.knowledge, mission.robot, Spending.at_price(0.1))
+    mission.require(Curious())
+    for lacking, named in ((blind, "the rule curious needs current_kernel"), (unlimited, "needs a budget")):
         with pytest.raises(InputError, match=named):
-            task.require(Curious())
-        with pytest.raises(InputError, match=named):
-            task.context(Curious(), task.beginning(mission.update(0)), 0)
-        task.require(Needy("drift ahead"))
+            lacking.require(Curious())
+        lacking.require(Needy("drift ahead"))
     with pytest.raises(InputError, match="budget must lie between 1 and 8"):
-        Task(mission.world.knowledge, mission.robot, Spending.exactly(9))
+        Mission(mission.world.knowledge, mission.robot, Spending.exactly(9))
 
 
 @pytest.mark.parametrize(
