@@ -70,7 +70,7 @@ def test_a_subscript_stands_below_the_line_and_beside_its_letter(built, page):
     fonts = subprocess.run(["fc-list"], capture_output=True, text=True).stdout if which("fc-list") else ""
     if not re.search(MATHS_FONTS, fonts):
         pytest.skip("left out: no font for formulas on this machine")
-    page.goto((built / "maths" / "schedule.html").as_uri())
+    page.goto((built / "maths.html").as_uri())
     shifts = page.evaluate(
         """() => [...document.querySelectorAll("msub")].map(each => {
             const [letter, low] = [...each.children].map(part => part.getBoundingClientRect());
