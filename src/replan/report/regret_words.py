@@ -57,7 +57,7 @@ def acting_words(mission: Mission) -> str:
     words = [f"Between updates the robot acts {ACTING[robot.execution]}.", f"Ties: {ties}."]
     if robot.forecast.moves:
         words.append(f"Forecast: {robot.forecast.name}.")
-    if not mission.mission.latency.instant:
+    if not mission.latency.instant:
         how_long = describe_latency(robot.update_steps, robot.meanwhile).rpartition(", ")[0]
         meanwhile = "waits" if robot.meanwhile == "wait" else "follows its old plan"
         words.append(f"Updates take {how_long}; until then the robot {meanwhile}.")
