@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from replan import RegretGuided, Rule
+from replan.evaluation.exact import schedule_key
 from replan.model.kernel import Array
 from replan.report.reports import REPORTS, reference, table_of
 from replan.results.key import Record, RecordKey
@@ -20,7 +21,7 @@ from replan.results.run import Run
 from replan.results.table import Table
 from replan.robots import FlightOutcome, FlightScene, Job, Track, draw_flights, fly_batch
 from replan.skip.acting import Execution
-from replan.study.candidates import candidates, schedule_of
+from replan.study.candidates import candidates
 from replan.study.cells import Cell
 from replan.study.definition import LAYOUTS_AT_MOST, Density
 from replan.study.measures import RuleColumns
@@ -128,10 +129,9 @@ def choose_rule(
     def total(rule: Rule) -> float:
         found = 0.0
         for bench, regrets in zip(benches, known, strict=True):
-            schedule = schedule_of(bench.mission, rule)
-            if schedule not in regrets:
-                regrets[schedule] = exact_regret(bench, schedule)
-            found += regrets[schedule]
+            if (key := schedule_key(bench.mission, rule)) not in regrets:
+                regrets[key] = exact_regret(bench, rule)
+            found += regrets[key]
         return found
 
     return min(options, key=total)
