@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun, run_agent
-from replan.evaluation.rollouts import oracle_rollout, rollout
+from replan.evaluation.rollouts import rollout
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.report.grid_path import draw_mission, legend_handles, position_error
@@ -100,7 +100,7 @@ def _nearest_to_average(regrets: Array) -> int:
 
 def _regrets(mission: Mission, rules: Sequence[Rule], seeds: ArrayLike) -> Array:
     """(R, N) regret of every rule and seed."""
-    best = oracle_rollout(mission.world, seeds, ties=mission.robot.ties)
+    best = rollout(mission, None, seeds).returns
     return np.stack([best - rollout(mission, rule, seeds).returns for rule in rules])
 
 

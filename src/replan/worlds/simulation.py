@@ -141,12 +141,12 @@ def simulated_regret(mission: Mission, rule: Rule, seeds: ArrayLike) -> SampledR
 
     The oracle knows all kernels and sees its cell at every step; it moves in the simulator too.
     """
-    from replan.evaluation.rollouts import oracle_rollout, rollout, sampled_regret
+    from replan.evaluation.rollouts import rollout, sampled_regret
 
     world = mission.world
     if not isinstance(world, SimulatedWorld):
         raise InputError("this world has no simulator: field_world and from_simulator make worlds with one")
-    best = oracle_rollout(world, seeds, ties=mission.robot.ties, motion=world.particles(seeds))
+    best = rollout(mission, None, seeds, motion=world.particles(seeds)).returns
     found = rollout(mission, rule, seeds, motion=world.particles(seeds))
     return sampled_regret(best, found.returns)
 
