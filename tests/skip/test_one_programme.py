@@ -204,7 +204,7 @@ def test_updates_that_mostly_never_arrive_have_a_floor_too(execution):
 def test_an_optimum_without_its_fixed_times_has_the_same_floor():
     mission = late_mission(1, "belief", 1, "go-on")
     whole, floor = optimum(mission), optimum(mission, fixed=False)
-    assert floor.feedback_regret == whole.feedback_regret and floor.fixed_times is None
+    assert floor.feedback_regret == whole.feedback_regret and floor.fixed_times == ()
 
 
 def test_a_mission_of_knowledge_has_no_floor_and_no_return():

@@ -35,10 +35,10 @@ class Optimum:
 
     oracle_return: float
     """Expected return of the oracle."""
-    fixed_times: tuple[int, ...] | None
-    """Best update times that are fixed in advance; None where they were not asked for."""
-    fixed_regret: float | None
-    """Expected regret of the fixed times."""
+    fixed_times: tuple[int, ...]
+    """Best update times that are fixed in advance."""
+    fixed_regret: float
+    """Expected regret of the fixed times; not a number where they were not asked for."""
     fixed_proved: bool
     """Whether no fixed times do better; False: `fixed_times` are the best that was found."""
     feedback_regret: float
@@ -49,10 +49,8 @@ class Optimum:
     """Budget or price of the mission."""
 
     @property
-    def fixed_objective(self) -> float | None:
+    def fixed_objective(self) -> float:
         """Expected return of the fixed times minus the price of their updates."""
-        if self.fixed_times is None or self.fixed_regret is None:
-            return None
         return self.oracle_return - self.fixed_regret - self.spending.paid(len(self.fixed_times))
 
     @property
@@ -91,7 +89,7 @@ def optimum(mission: Mission, *, fixed: bool = True) -> Optimum:
     value, updates = float(floor.objectives[-1]), floor.updates
     feedback = best - value - spending.paid(updates)
     if not fixed:
-        return Optimum(best, None, None, False, feedback, updates, spending)
+        return Optimum(best, (), np.nan, False, feedback, updates, spending)
     search = FixedSearch(floor)
     search.extend((), 0.0, [(floor.mission.update(0), floor.start)])
     regret = best - search.value - spending.paid(len(search.times))

@@ -119,7 +119,7 @@ class Agent:
         require(bool, trial=trial)
         if seed is not None:
             require_whole(seed=seed)
-        mission = Mission(knowledge, robot, spending, sizes)
+        mission = Mission(knowledge, robot, spending, sizes)  # pyright: ignore[reportArgumentType]
         if robot.estimator is None:
             raise InputError("an agent needs a robot with an estimator")
         number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)

@@ -79,7 +79,7 @@ def write(path: str | Path, agent: Agent, attached: Mapping[str, Any] | None = N
     """
     now, path = agent._now, Path(path)
     progress = now.progress
-    before = progress.update.old or progress.earlier
+    before = progress.update.before or progress.earlier
     header = {
         "version": VERSION,
         "identity": agent.identity,
