@@ -48,7 +48,7 @@ class Intervals:
         for u in range(horizon):
             walk = ways.walk(u, mission.update(u), everyone)
             reached = np.zeros((world.states, horizon + 1, world.states))
-            for state, out in zip(everyone, reached, strict=True):
+            for state, out in enumerate(reached):
                 walk.reach(np.eye(1, world.states, state)[0], np.ones(horizon + 1, dtype=bool), out)
             found.gained.append(walk.gained)
             found.reached.append(reached[:, u:].swapaxes(0, 1))
