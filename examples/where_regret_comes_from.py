@@ -8,11 +8,16 @@ shift.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from replan import (
-    LocalDrift,
+    Context,
+    Decision,
+    Need,
     Periodic,
+    Rule,
     decompose,
     load_setting,
     local_drift_bounds,
@@ -24,6 +29,39 @@ from replan import (
 WORLDS = ("thin-ice", "crosswind", "terrain")
 SETTINGS = tuple(f"{world}-{degree}" for world in WORLDS for degree in ("mild", "medium", "hard"))
 THRESHOLDS = (0.05, 0.55, 1.05)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalDrift(Rule):
+    """Update when some cell on the planned way has drifted by the threshold, or at the pacing limit.
+
+    The way is the likeliest one under the stale plan, from where the robot is taken to be to H steps ahead.
+    The drift ends at the kernel that an update would reveal, P_{t-1}.
+    """
+
+    bounds: np.ndarray  # (T-1, S, A) epsilon_t(s, a); the rule reads those of the past alone
+    threshold: float
+
+    needs = frozenset({Need.STATE, Need.BUDGET})
+
+    def decide(self, context: Context) -> Decision:
+        """Decide by the drift from P_{tau-1} to P_{t-1} on the way ahead."""
+        states, actions = planned_way(context)
+        since = self.bounds[context.estimate_time : context.time - 1]
+        drift = float(since[:, states, actions].sum(axis=0).max())
+        late = (context.time - context.last_update) * context.budget_left >= context.steps_left
+        return Decision(late or drift >= self.threshold, "drift on the planned way", drift, self.threshold)
+
+
+def planned_way(context: Context) -> tuple[np.ndarray, np.ndarray]:
+    """Return the likeliest states and actions of the stale plan from now to H steps ahead (or T)."""
+    policy, path = context.plan.policy, [context.state]
+    following = context.kernel.most_likely()[np.arange(len(policy)), policy]
+    last = min(context.time + context.planning_horizon, context.horizon)
+    for _ in range(last - context.last_update - 1):
+        path.append(following[path[-1]])
+    states = np.array(path[context.time - context.last_update :])
+    return states, policy[states]
 
 
 def shares_table(names=SETTINGS) -> list[str]:

@@ -55,7 +55,6 @@ from .planning.optimal_values import oracle as oracle
 from .planning.ties import Ties as Ties
 from .schedule.drift_threshold import DriftThreshold as DriftThreshold
 from .schedule.fixed import FixedTimes as FixedTimes
-from .schedule.drift_threshold import LocalDrift as LocalDrift
 from .schedule.lookahead import Lookahead as Lookahead
 from .schedule.navigation_triggers import (
     DistanceTravelled as DistanceTravelled,

@@ -17,7 +17,7 @@ def main() -> None:
     from replan.estimate.family_filter import FamilyFilter
     from replan.estimate.observations import Transitions
     from replan.estimate.slip_mle import PooledSlip
-    from replan.evaluation.agent_runs import learned_returns
+    from replan.evaluation.agent_runs import learned_samples
     from replan.evaluation.exact import evaluate
     from replan.evaluation.optimal_schedule import optimum
     from replan.evaluation.rollouts import rollout
@@ -48,7 +48,7 @@ def main() -> None:
     estimator = DriftBoundedMLE(nominal, bounds)
     estimator.learn(Transitions.of_rows([[0, 5, 0, 6], [1, 5, 0, 5], [3, 5, 0, 6], [4, 5, 0, 9]]))
     estimator.kernel(5)
-    learned_returns(mission, Periodic(), lambda _: PooledSlip(nominal, bounds), np.arange(3))
+    learned_samples(mission, Periodic(), lambda _: PooledSlip(nominal, bounds), np.arange(3))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan import Agent, FixedTimes, InputError, Observation, TrueKernel, load_setting, make_mission
-from replan.evaluation.agent_runs import learned_returns, run_agent
+from replan.evaluation.agent_runs import learned_samples, run_agent
 from replan.evaluation.exact import evaluate
 from replan.evaluation.rollouts import rollout
 from replan.execute.robot import plan_by_induction
@@ -99,7 +99,7 @@ def test_the_robot_plans_with_its_own_planner():
     mission = replace(mission, robot=replace(mission.robot, planner=planner))
     run_agent(mission, Periodic())
     assert planned == [0, 1, 17, 33, 49]
-    learned_returns(mission, Periodic(), lambda mission: mission.estimator, [3, 4])
+    learned_samples(mission, Periodic(), lambda mission: mission.estimator, [3, 4])
     assert planned == [0, 1, 17, 33, 49] * 3
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from replan import Agent, FixedTimes, TrueKernel, load_setting, make_mission, rollout
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE
 from replan.estimate.slip_mle import PooledSlip
-from replan.evaluation.agent_runs import learned_returns
+from replan.evaluation.agent_runs import learned_samples
 from replan.model.streams import uniforms
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.periodic import Periodic
@@ -19,7 +19,7 @@ from tiny_worlds import random_times, tiny_missions
 def test_with_the_true_kernel_they_are_the_rollouts(mission, seed):
     rule = FixedTimes(random_times(np.random.default_rng(seed), mission))
     seeds = np.arange(seed, seed + 5)
-    learned = learned_returns(mission, rule, lambda m: TrueKernel(m.world), seeds)
+    learned = learned_samples(mission, rule, lambda m: TrueKernel(m.world), seeds)[0]
     np.testing.assert_allclose(learned, rollout(mission, rule, seeds).returns, atol=1e-12)
 
 
@@ -53,4 +53,4 @@ def test_with_an_estimator_they_are_what_an_agent_does(execution, make):
     for rule in (Periodic(), DriftThreshold(0.08)):
         for seed in (0, 5):
             expected = agent_return(mission, rule, make(mission), seed)
-            assert learned_returns(mission, rule, make, [seed])[0] == pytest.approx(expected, abs=1e-12)
+            assert learned_samples(mission, rule, make, [seed])[0][0] == pytest.approx(expected, abs=1e-12)

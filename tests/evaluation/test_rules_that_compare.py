@@ -8,7 +8,7 @@ from hypothesis import given
 
 from replan import Agent, FixedTimes, InputError, Mission, Robot, Spending
 from replan.estimate.estimator import TrueKernel
-from replan.evaluation.agent_runs import learned_returns
+from replan.evaluation.agent_runs import learned_samples
 from replan.evaluation.decomposition import decompose
 from replan.evaluation.exact import evaluate, regret
 from replan.evaluation.rollouts import rollout
@@ -114,7 +114,7 @@ def test_untraced_rollouts_and_true_kernels_learned_give_the_traced_returns():
     mission = small_grid()
     traced = rollout(mission, Comparing(), SEEDS, trace=True).returns
     np.testing.assert_allclose(rollout(mission, Comparing(), SEEDS).returns, traced, atol=1e-12)
-    learned = learned_returns(mission, Comparing(), lambda mission: TrueKernel(mission.world), SEEDS)
+    learned = learned_samples(mission, Comparing(), lambda mission: TrueKernel(mission.world), SEEDS)[0]
     np.testing.assert_allclose(learned, traced, atol=1e-12)
 
 

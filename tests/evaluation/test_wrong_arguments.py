@@ -286,7 +286,7 @@ EMPTY = np.array([])
         (lambda: Robot(planning_horizon=3, meanwhile=EMPTY), "meanwhile must be .*, not array"),
         (lambda: Ties(EMPTY), "ties must be .*, not array"),
         (lambda: RegretGuided(phi=EMPTY), "phi must be one of .*, not array"),
-        (lambda: RegretGuided(EMPTY), "score must be one of .*, not array"),
+        (lambda: RegretGuided(EMPTY), 'score must be "gap", .*, not array'),
         (lambda: GeneralKernel([[0]], "x"), "probabilities must be an array of numbers, not 'x'"),
         (lambda: GeneralKernel.from_dense({}), "a dense kernel must be an array of numbers, not {}"),
         (lambda: GeneralKernel.from_sparse(3), "a kernel takes a list of sparse matrices, not 3"),

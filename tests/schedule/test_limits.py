@@ -2,11 +2,10 @@
 
 from math import inf, nan
 
-import numpy as np
 import pytest
 
 from replan.errors import InputError
-from replan.schedule.drift_threshold import DriftThreshold, LocalDrift, SelfTriggered
+from replan.schedule.drift_threshold import DriftThreshold, SelfTriggered
 from replan.schedule.lazy_value import LazyValue
 from replan.schedule.lookahead import Lookahead
 from replan.schedule.periodic import BestOffset
@@ -51,9 +50,3 @@ def test_a_parameter_at_its_limit_is_accepted(rule, given):
 def test_a_parameter_beyond_its_limit_is_refused_by_its_name(rule, given):
     with pytest.raises(InputError, match=next(iter(given))):
         rule(**given)
-
-
-def test_local_drift_takes_bounds_of_zero_and_any_threshold_above():
-    assert LocalDrift(np.zeros((1, 1, 1)), threshold=1e-9).threshold == 1e-9
-    with pytest.raises(InputError, match="bounds"):
-        LocalDrift(np.full((1, 1, 1), nan), threshold=1)

@@ -12,11 +12,12 @@ from replan.model.world import DriftBounds
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Need
 from replan.schedule.score import (
+    PHI,
+    compared,
     geometric_sum,
-    named_phi,
+    named,
     pacing_limit,
     proxy_terms,
-    reaches,
     stale_drift,
     theorem_terms,
     total_variation_factor,
@@ -212,8 +213,8 @@ def test_total_variation_factor_bounds_every_change_and_is_attained(successors):
 
 
 def test_a_score_that_misses_its_threshold_by_rounding_has_reached_it():
-    assert reaches(0.1 + 0.2 - 0.3 + 0.25, 0.25 + 1e-15)
-    assert not reaches(0.25, 0.25 + 1e-9)
+    assert compared(0.1 + 0.2 - 0.3 + 0.25, 0.25 + 1e-15, "", {}).update
+    assert not compared(0.25, 0.25 + 1e-9, "", {}).update
 
 
 @pytest.mark.parametrize(
@@ -240,5 +241,5 @@ def test_wrong_parameters_are_named(wrong, culprit):
 
 
 def test_phi_by_name():
-    assert named_phi("sqrt")(9.0) == 3.0
-    assert named_phi("log")(1.0) == pytest.approx(log(2))
+    assert named("phi", "sqrt", PHI)(9.0) == 3.0
+    assert named("phi", "log", PHI)(1.0) == pytest.approx(log(2))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from examples.where_regret_comes_from import LocalDrift, planned_way
 
 from replan import Robot, Spending
 from replan.certificates.certificate import certify
@@ -14,7 +15,6 @@ from replan.execute.mission import Mission
 from replan.model.checks import check_world
 from replan.model.world import local_drift_bounds
 from replan.planning.optimal_values import oracle
-from replan.schedule.drift_threshold import LocalDrift, planned_way
 from replan.schedule.fixed import FixedTimes
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.settings import load_setting, make_mission

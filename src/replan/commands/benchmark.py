@@ -23,7 +23,7 @@ from replan.results.run import Run
 from replan.results.table import write_whole
 from replan.schedule.registry import parse_parameters
 from replan.skip.acting import Execution
-from replan.skip.latency import Meanwhile, plain_steps
+from replan.typing import Meanwhile
 from replan.study.definition import Study
 from replan.study.rule_source import find_rule
 from replan.suite.benchmark import make_card
@@ -31,6 +31,7 @@ from replan.suite.cards import Card, read_card, reference_cards
 from replan.suite.catalogue import EXECUTIONS, SuiteRobot
 from replan.suite.verification import incomparable, verify_card
 from replan.worlds.forecasts import ForecastKind
+from replan.worlds.robot_words import plain_steps
 
 SCORE = "score"
 

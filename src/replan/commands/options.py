@@ -19,8 +19,10 @@ import typer
 from replan.commands import CommandAnswer, Output
 from replan.errors import InputError, require_extra
 from replan.skip.acting import Execution
-from replan.skip.latency import Meanwhile, as_durations, plain_steps, read_durations
+from replan.skip.latency import read_durations
+from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastKind, ForecastParameters
+from replan.worlds.robot_words import as_durations, plain_steps
 
 if TYPE_CHECKING:
     from replan.study.definition import Study

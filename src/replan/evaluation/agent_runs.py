@@ -24,15 +24,7 @@ from replan.schedule.rule import Decision, Rule
 
 
 class SimulatedRobot:
-    """Moves through a world with the random numbers of a seed, the same that rollouts draw.
-
-    Parameters
-    ----------
-    world : World
-        The world to move in.
-    seed : int
-        Seed of the draws.
-    """
+    """Moves through a world with the random numbers of a seed, the same that rollouts draw."""
 
     def __init__(self, world: World, *, seed: int = 0) -> None:
         require(World, world=world)
@@ -90,9 +82,8 @@ def run_agent(
         if decision.update:
             agent.update(robot.look(), previous)
             times.append(t)
-        believed.append(
-            int(agent.estimate if mission.robot.execution == "map" else np.argmax(agent.estimate))
-        )
+        estimate = agent.estimate
+        believed.append(int(estimate if mission.robot.execution == "map" else np.argmax(estimate)))
         actions.append(agent.act(*sight))
         previous = robot.state
         robot.do(actions[-1])
@@ -117,14 +108,3 @@ def learned_samples(
         for seed in np.atleast_1d(seeds)
     ]
     return np.array([run.total_reward for run in runs]), np.array([len(run.times) for run in runs])
-
-
-def learned_returns(
-    mission: Mission,
-    rule: Rule,
-    make_estimator: Callable[[Mission], Estimator],
-    seeds: ArrayLike,
-    **options: Any,
-) -> Array:
-    """(N,) returns of `learned_samples`."""
-    return learned_samples(mission, rule, make_estimator, seeds, **options)[0]

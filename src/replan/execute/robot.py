@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
-from replan.errors import InputError, require
+from replan.errors import InputError, require, require_word
 from replan.estimate.estimator import Estimator, require_estimator
 from replan.forecast.base import Forecast, Frozen
 from replan.model.kernel import Kernel
@@ -13,7 +14,8 @@ from replan.model.reward import Reward
 from replan.planning.backward_induction import Plan, plan
 from replan.planning.ties import Ties
 from replan.skip.acting import Execution, check_execution
-from replan.skip.latency import Durations, Meanwhile, check_meanwhile, read_durations
+from replan.skip.latency import Durations, read_durations
+from replan.typing import Meanwhile
 
 Planner = Callable[[Kernel, Callable[[int], Reward], int, int, Ties], Plan]
 """(kernel, reward, time, horizon, ties) -> plan."""
@@ -101,7 +103,7 @@ class Robot:
 
     def __post_init__(self) -> None:
         _ = self.durations  # checked here
-        check_meanwhile(self.meanwhile)
+        require_word(get_args(Meanwhile), meanwhile=self.meanwhile)
         check_execution(self.execution)
         if type(self.planning_horizon) is not int or self.planning_horizon < 1:
             raise InputError(

@@ -14,7 +14,7 @@ from replan.errors import InputError
 from replan.explore import link, model
 from replan.explore.panels import hinted, tick_times
 from replan.model.drift import GREATEST_SLIP
-from replan.skip.latency import Meanwhile
+from replan.typing import Meanwhile
 from replan.study.rule_source import RULES
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.mars_rover import Rover

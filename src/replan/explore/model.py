@@ -26,9 +26,10 @@ from replan.planning.optimal_values import Oracle, oracle
 from replan.report.world_drawing import GridDrawing
 from replan.schedule.fixed import FixedTimes
 from replan.skip.acting import Execution
-from replan.skip.latency import as_durations, read_durations
+from replan.skip.latency import read_durations
 from replan.study.protocol import Bench, choose, parameters
 from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, Rover, SinusoidalDrift
+from replan.worlds.robot_words import as_durations
 from replan.worlds.settings import Setting, make_mission, parse_setting
 
 POINTS = 8  # that a profile is drawn with

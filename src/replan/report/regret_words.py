@@ -8,7 +8,7 @@ from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
 from replan.results.table import SAME
 from replan.skip.acting import Execution
-from replan.skip.latency import describe_latency
+from replan.worlds.robot_words import describe_latency
 
 ACTING: dict[Execution, str] = {
     "map": "by the likeliest cell",

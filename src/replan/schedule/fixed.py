@@ -18,13 +18,7 @@ from replan.skip.spending import whole_numbers
 
 @dataclass(frozen=True)
 class FixedTimes(Rule):
-    """Update at given times.
-
-    Parameters
-    ----------
-    times : sequence of int
-        Update times in ascending order.
-    """
+    """Update at given times, in ascending order."""
 
     times: tuple[int, ...]
 

@@ -12,8 +12,8 @@ took the same action at the last update already, only planner and judge differ: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 import numpy as np
@@ -24,7 +24,7 @@ from replan.model.kernel import Array, Indices
 from replan.planning.backward_induction import Plan
 from replan.planning.optimal_values import follow, policy_values
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches, stale_drift
+from replan.schedule.score import TRIGGER_TOLERANCE, compared, stale_drift
 from replan.skip.acting import Update
 
 
@@ -58,16 +58,13 @@ class LastMoment(Rule):
         """Compare the loss of the next action with the margin, then the gain of a new plan with its price."""
         state = np.array([context.state])
         loss = float(action_losses(context, state)[0])
-        due = reaches(loss, self.margin)
-        if not due or not self._weighs_gain(context):
-            reason = compared(loss, self.margin, due, "loss of the next action")
-            return Decision(due, reason, loss, self.margin, {"loss": loss})
+        decision = compared(loss, self.margin, "loss of the next action", {"loss": loss})
+        if not decision.update or not self._weighs_gain(context):
+            return decision
         gain = float(plan_gains(context, state)[0])
         due = bool(self._pays(context, np.array([loss]), np.array([gain]))[0])
-        reason = (
-            f"the next action loses {loss:.4g}; a new plan gains {gain:.4g} in {context.steps_left} steps"
-        )
-        reason += "" if due else ": too little for one of the updates left"
+        reason = f"the next action loses {loss:.4g}; a new plan gains {gain:.4g}"
+        reason += f" in {context.steps_left} steps{'' if due else ': too little for one of the updates left'}"
         return Decision(due, reason, loss, self.margin, {"loss": loss, "gain": gain})
 
     def updates(self, context: Context, states: Indices) -> np.ndarray:
@@ -94,7 +91,9 @@ class LastMoment(Rule):
         if context.latency.waiting is not None:
             due &= gains >= 0.0
         if self._is_paced(context):
-            due &= losses >= gains * _share_to_lose(context) - TRIGGER_TOLERANCE
+            drift, latest = stale_drift(context), float(context.drift_bounds[-1])
+            moving = latest / (2 * context.budget_left * drift) if drift > 0 else 0.0
+            due &= losses >= gains * max(moving, 1 / context.steps_left) - TRIGGER_TOLERANCE
         return due
 
 
@@ -119,8 +118,7 @@ class Gain(Rule):
         """Compare the gain with the margin, or the price."""
         margin = self.margin if context.price is None else context.price
         gain = float(plan_gains(context, np.array([context.state]))[0])
-        due = reaches(gain, margin)
-        return Decision(due, compared(gain, margin, due, "gain of a new plan"), gain, margin, {"gain": gain})
+        return compared(gain, margin, "gain of a new plan", {"gain": gain})
 
     def updates(self, context: Context, states: Indices) -> np.ndarray:
         """(R,) bool, the decisions for many present states."""
@@ -134,20 +132,6 @@ def _check_margin(margin: float) -> None:
         raise InputError(f"margin must be above 0 and finite, not {margin}")
 
 
-def _share_to_lose(context: Context) -> float:
-    """Return the share of a new plan's gain that the next action must lose while updates are paced."""
-    drift, latest = stale_drift(context), float(context.drift_bounds[-1])
-    moving = latest / (2 * context.budget_left * drift) if drift > 0 else 0.0
-    return max(moving, 1 / context.steps_left)
-
-
-def _nothing_new(context: Context, update: Update, time: int, states: Indices) -> np.ndarray:
-    """(R,) whether a new plan takes the action of the plan in force, or that of the judge's plan before."""
-    new, old = update.plan.at(time).policy[states], context.plan.at(time).policy[states]
-    same = new == old
-    return same if same.all() else same | (new == context.update.judged.at(time).policy[states])
-
-
 def action_losses(context: Context, states: Indices) -> Array:
     """(R,) Q(s, a') - Q(s, a): what the action of the plan in force loses against that of a new plan.
 
@@ -155,9 +139,10 @@ def action_losses(context: Context, states: Indices) -> Array:
     update that takes time it is the expected loss at its arrival. Where the judge took the new action at the
     last update already, nothing is lost.
     """
-    if context.latency.instant and _nothing_new(context, context.running.update, context.time, states).all():
+    durations = context.latency.durations
+    if context.latency.instant and _nothing_new(context, context.running.make(0), states).all():
         return np.zeros(len(states))
-    return _mean_over_durations(context, states, _losses)
+    return np.sum([p * _NewPlan.of(context, steps).losses(context)[states] for steps, p in durations], axis=0)
 
 
 def plan_gains(context: Context, states: Indices) -> Array:
@@ -165,88 +150,85 @@ def plan_gains(context: Context, states: Indices) -> Array:
 
     If the judge's plan of the last update is worth more than the plan in force, it is the gain over that.
     """
-    if context.latency.instant and _same_actions(context.running.update.plan, context.plan, context.time):
-        return np.zeros(len(states))
-    return _mean_over_durations(context, states, _gains)
+    durations = context.latency.durations
+    return np.sum([p * _NewPlan.of(context, steps).gains(context)[states] for steps, p in durations], axis=0)
 
 
-def _same_actions(new: Plan, old: Plan, time: int) -> bool:
-    """Return whether two plans that stay act alike in every state."""
-    return not (new.later or old.later) and np.array_equal(new.at(time).policy, old.at(time).policy)
+def _nothing_new(context: Context, update: Update, states: Indices) -> np.ndarray:
+    """(R,) whether a new plan begins as the plan in force goes on, or as that of the judge before does."""
+    time = update.arrival
+    new, old = update.plan.at(time).policy[states], context.plan.at(time).policy[states]
+    same = new == old
+    return same if same.all() else same | (new == context.update.judged.at(time).policy[states])
 
 
-def _mean_over_durations(
-    context: Context, states: Indices, measure: Callable[[Context, Update, int], Array]
-) -> Array:
-    """(R,) mean over the durations of an update of (S,) measures."""
-    parts = [
-        (probability, _kept(context, steps, measure)[states])
-        for steps, probability in context.latency.durations
-    ]
-    return parts[0][1] if len(parts) == 1 else np.sum([p * part for p, part in parts], axis=0)
+class _NewPlan:
+    """The plan of an update that could begin now, and what it is worth against the plans in force.
 
+    Each number is worked out once, on the kernels that are expected now.
+    """
 
-def _kept(context: Context, steps: int, measure: Callable[[Context, Update, int], Array]) -> Array:
-    """(S,) a measure of the update that could begin now, kept with it."""
-    update = context.running.make(steps)
-    key = measure, context.time, steps, context.update
-    if key not in update.cache:
-        update.cache[key] = measure(context, update, context.time + steps)
-    return update.cache[key]
+    def __init__(self, update: Update, context: Context) -> None:
+        self.update, self.horizon, self.reward = update, context.horizon, context.reward
+        self.kernel_at, self.states = mean_kernel(update.futures), np.arange(context.kernel.states)
+        self._losses: dict[Update, Array] = {}
+        self._gains: dict[Update, Array] = {}
 
+    @classmethod
+    def of(cls, context: Context, steps: int) -> _NewPlan:
+        """Return the new plan of an update of so many steps, kept with that update."""
+        update = context.running.make(steps)
+        if cls not in update.cache:
+            update.cache[cls] = cls(update, context)
+        return update.cache[cls]
 
-def _losses(context: Context, update: Update, arrival: int) -> Array:
-    """(S,) expected loss at the arrival of the action of the plan in force, from each state now."""
-    states = np.arange(context.kernel.states)
-    if arrival >= context.horizon:
-        return np.zeros(len(states))
-    nothing_new = _nothing_new(context, update, arrival, states)
-    if nothing_new.all():
-        return np.zeros(len(states))
-    new, old = update.plan.at(arrival).policy, context.plan.at(arrival).policy
-    q_values = _following(context, update, arrival)
-    losses = np.where(nothing_new, 0.0, q_values[states, new] - q_values[states, old])
-    return _meanwhile(context, update, losses, arrival)
+    def losses(self, context: Context) -> Array:
+        """(S,) expected loss at the arrival of the action of the plan in force, from each state now."""
+        if context.update not in self._losses:
+            arrival, losses = self.update.arrival, np.zeros(len(self.states))
+            known = arrival >= self.horizon or _nothing_new(context, self.update, self.states)
+            if not np.all(known):
+                new, old = self.update.plan.at(arrival).policy, context.plan.at(arrival).policy
+                lost = self.q_values[self.states, new] - self.q_values[self.states, old]
+                losses = self._expect(context, np.where(known, 0.0, lost))
+            self._losses[context.update] = losses
+        return self._losses[context.update]
 
+    def gains(self, context: Context) -> Array:
+        """(S,) what the new plan, after its arrival, gains over the plan in force, from each state now."""
+        if context.update not in self._gains:
+            new, old, judged = self.update.plan, context.plan, context.update.judged
+            first = new.at(self.update.arrival).policy
+            gains = np.zeros(len(self.states))
+            stay = context.latency.instant and not (new.later or old.later)
+            if not (stay and np.array_equal(first, old.at(context.time).policy)):
+                going_on = self._worth(old, context.time)
+                if judged is not old:
+                    going_on = np.maximum(going_on, self._worth(judged, context.time))
+                if self.update.arrival < self.horizon:
+                    gains = self.q_values[self.states, first]
+                gains = self._expect(context, gains, paid=True) - going_on
+            self._gains[context.update] = gains
+        return self._gains[context.update]
 
-def _gains(context: Context, update: Update, arrival: int) -> Array:
-    """(S,) what the new plan, after its arrival, gains over the plan in force, from each state now."""
-    time, states = context.time, np.arange(context.kernel.states)
-    going_on = _values_from(context, update, context.plan, time)
-    if (judged := context.update.judged) is not context.plan:
-        going_on = np.maximum(going_on, _values_from(context, update, judged, time))
-    if arrival >= context.horizon:
-        arrival, new = context.horizon, np.zeros(len(states))
-    else:
-        policy = update.plan.at(arrival).policy
-        new = _following(context, update, arrival)[states, policy]
-    return _meanwhile(context, update, new, arrival, paid=True) - going_on
+    @cached_property
+    def q_values(self) -> Array:
+        """(S, A) worth of taking an action at the arrival and then following the new plan."""
+        time = self.update.arrival
+        return self.reward(time).q_values(self.kernel_at(time), self._worth(self.update.plan, time + 1))
 
+    def _worth(self, plan: Plan, begin: int) -> Array:
+        """(S,) what a plan gains from a time to T."""
+        if begin == self.horizon:
+            return np.zeros(len(self.states))
+        policy_at = {t: plan.at(t).policy for t in range(begin, self.horizon)}.__getitem__
+        return policy_values(self.kernel_at, self.reward, policy_at, begin=begin, end=self.horizon)
 
-def _meanwhile(context: Context, update: Update, values: Array, arrival: int, *, paid: bool = False) -> Array:
-    """(S,) expectation now of (S,) `values` at the arrival, plus the rewards until then if they are paid."""
-    kernel_at, waiting = mean_kernel(update.futures), context.latency.waiting
-    for t in range(arrival - 1, context.time - 1, -1):
-        policy = context.plan.at(t).policy if waiting is None else np.full(len(values), waiting)
-        step = follow(kernel_at(t), context.reward(t), policy)
-        values = step.backup(values) if paid else step.expect(values)
-    return values
-
-
-def _following(context: Context, update: Update, time: int) -> Array:
-    """(S, A) Q of taking an action at a time and then following the new plan."""
-    key = _following, time
-    if key not in update.cache:
-        after = _values_from(context, update, update.plan, time + 1)
-        kernel = mean_kernel(update.futures)(time)
-        update.cache[key] = context.reward(time).q_values(kernel, after)
-    return update.cache[key]
-
-
-def _values_from(context: Context, update: Update, plan: Plan, begin: int) -> Array:
-    """(S,) what a plan gains from a time to T on the kernels that are expected now."""
-    if begin == context.horizon:
-        return np.zeros(context.kernel.states)
-    kernel_at = mean_kernel(update.futures)
-    policy_at = {t: plan.at(t).policy for t in range(begin, context.horizon)}
-    return policy_values(kernel_at, context.reward, policy_at.__getitem__, begin=begin, end=context.horizon)
+    def _expect(self, context: Context, values: Array, *, paid: bool = False) -> Array:
+        """(S,) expectation now of (S,) values at the arrival, and of the rewards until then if paid."""
+        waiting = context.latency.waiting
+        for t in range(min(self.update.arrival, self.horizon) - 1, context.time - 1, -1):
+            policy = context.plan.at(t).policy if waiting is None else np.full(len(values), waiting)
+            step = follow(self.kernel_at(t), self.reward(t), policy)
+            values = step.backup(values) if paid else step.expect(values)
+        return values

@@ -8,7 +8,7 @@ import numpy as np
 
 from replan.model.kernel import Array, Kernel
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.score import compared, reaches, require_threshold
+from replan.schedule.score import compared, require_threshold
 
 THRESHOLDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
@@ -47,6 +47,4 @@ class LazyValue(Rule):
         if LazyValue not in context.cache:
             context.cache[LazyValue] = context.kernel.expect(next_values)
         score = _largest_difference(context.current_kernel.expect(next_values), context.cache[LazyValue])
-        due = reaches(score, self.threshold)
-        reason = compared(score, self.threshold, due, "value-weighted drift")
-        return Decision(due, reason, score, self.threshold, {"value_drift": score})
+        return compared(score, self.threshold, "value-weighted drift", {"value_drift": score})

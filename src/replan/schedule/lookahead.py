@@ -19,7 +19,6 @@ from replan.forecast.base import Future
 from replan.model.kernel import Array, Indices, Kernel, constant
 from replan.planning.backward_induction import Plan, plan, plan_ahead, plans_of_all_lengths
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.score import compared
 from replan.skip.acting import Propagation, UntilArrival, Update, Waiting, make_propagation
 from replan.skip.best import EQUAL, Best, first_best
 from replan.skip.walks import Course
@@ -59,8 +58,7 @@ class Lookahead(Rule):
         state = np.array([context.state])
         if context.execution == "localised":
             gain = float(self._gains(context, state)[0])
-            due = gain > EQUAL
-            return Decision(due, compared(gain, EQUAL, due, "gain of an update now over a later one"), gain)
+            return Decision(gain > EQUAL, f"an update now gains {gain:.4g} over a later one", gain)
         worth, by_future = self._candidates(context, state)
         column, names = self._column(context), [future.name for future in _futures(context)]
         time = int(first_best(worth)[0, column])

@@ -19,7 +19,7 @@ from replan.errors import InputError, require_numbers
 from replan.forecast.base import mean_kernel
 from replan.model.kernel import Array, Indices
 from replan.schedule.rule import Context, Decision, Need, Rule, register
-from replan.schedule.score import TRIGGER_TOLERANCE, compared, reaches
+from replan.schedule.score import TRIGGER_TOLERANCE, compared
 from replan.skip.acting import make_propagation
 
 THRESHOLDS = (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0, 8.0)
@@ -54,11 +54,8 @@ class MeasuringValue(Rule):
         """Compare the score with the threshold."""
         scores = self.scores(_values(context, np.array([context.state])))
         score = float(scores[0, context.time - context.last_update])
-        due = reaches(score, self.threshold)
         words = self.name.replace("-", " ")
-        return Decision(
-            due, compared(score, self.threshold, due, words), score, self.threshold, {words: score}
-        )
+        return compared(score, self.threshold, words, {words: score})
 
     def next_update(self, context: Context, states: Indices) -> Indices:
         """(R,) first times after the last update at which the score reaches the threshold; T: never."""

@@ -20,11 +20,10 @@ def believed_paths(context: Context, states: Indices, steps: int) -> Indices:
     """(R, steps + 1) states under the plan in force, from the `states` (R,) seen at the last update."""
     policy = context.plan.policy
     following = context.kernel.most_likely()[np.arange(len(policy)), policy]
-    paths = np.empty((len(states), steps + 1), dtype=np.int64)
-    paths[:, 0] = states
-    for k in range(steps):
-        paths[:, k + 1] = following[paths[:, k]]
-    return paths
+    paths = [states]
+    for _ in range(steps):
+        paths.append(following[paths[-1]])
+    return np.stack(paths, axis=1)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ next to nothing, and to a robot that sees where it is one at 1 is worth nothing 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,21 +34,6 @@ def holds_time(times: Sequence[int], context: Context) -> bool:
     return context.spending.spacing > 1 and place > context.budget - context.budget_left
 
 
-@register
-@dataclass(frozen=True)
-class Periodic(Rule):
-    """Uniform spacings, whatever the drift."""
-
-    name = "periodic"
-    exact_budget = True
-    needs = frozenset({Need.BUDGET})
-
-    def decide(self, context: Context) -> Decision:
-        """Update if the time is one of them."""
-        due = holds_time(periodic_times(context.horizon, context.budget), context)
-        return Decision(due, f"{context.time} is {'' if due else 'not '}one of the periodic times")
-
-
 @lru_cache(maxsize=64)
 def even_times(horizon: int, budget: int, *, sees: bool = False) -> tuple[int, ...]:
     """Return 1 + rint(k (T - 1) / B), k = 0..B-1; rint(linspace(0, T, B + 2)[1:-1]) for a robot that sees."""
@@ -57,19 +44,45 @@ def even_times(horizon: int, budget: int, *, sees: bool = False) -> tuple[int, .
     return tuple(int(t) for t in times)
 
 
-@register
 @dataclass(frozen=True)
-class Even(Rule):
-    """B times that split the horizon into equal parts, the first of a blind robot at 1."""
+class Schedule(Rule):
+    """Base class of rules whose update times follow from the horizon and the budget."""
 
-    name = "even"
     needs = frozenset({Need.BUDGET})
+    words: ClassVar[str] = "one of the evenly spaced times"
+
+    @abstractmethod
+    def times(self, horizon: int, budget: int, *, sees: bool = False) -> tuple[int, ...]:
+        """Return the B update times, of a robot that sees its state or of one that does not."""
 
     def decide(self, context: Context) -> Decision:
         """Update if the time is one of them."""
         sees = context.execution == "localised"
-        due = holds_time(even_times(context.horizon, context.budget, sees=sees), context)
-        return Decision(due, f"{context.time} is {'' if due else 'not '}one of the evenly spaced times")
+        due = holds_time(self.times(context.horizon, context.budget, sees=sees), context)
+        return Decision(due, f"{context.time} is {'' if due else 'not '}{self.words}")
+
+
+@register
+@dataclass(frozen=True)
+class Periodic(Schedule):
+    """Uniform spacings, whatever the drift."""
+
+    exact_budget = True
+    words = "one of the periodic times"
+
+    def times(self, horizon: int, budget: int, *, sees: bool = False) -> tuple[int, ...]:
+        """Return rint(linspace(1, T-1, B))."""
+        return periodic_times(horizon, budget)
+
+
+@register
+@dataclass(frozen=True)
+class Even(Schedule):
+    """B times that split the horizon into equal parts, the first of a blind robot at 1."""
+
+    def times(self, horizon: int, budget: int, *, sees: bool = False) -> tuple[int, ...]:
+        """Return the times of `even_times`."""
+        return even_times(horizon, budget, sees=sees)
 
 
 def offset_period(horizon: int, budget: int) -> int:
@@ -98,7 +111,7 @@ def offset_candidates(horizon: int, budget: int) -> dict[int, tuple[int, ...]]:
 
 @register
 @dataclass(frozen=True)
-class BestOffset(Rule):
+class BestOffset(Schedule):
     """A period begun `offset` steps after the first update; offset 0 is the uniform schedule itself."""
 
     offset: int = 0
@@ -106,9 +119,8 @@ class BestOffset(Rule):
     period: int | None = None
     """q, steps between updates; None: the paper's."""
 
-    name = "best-offset"
     exact_budget = True
-    needs = frozenset({Need.BUDGET})
+    words = "one of the times of the offset"
 
     def __post_init__(self) -> None:
         if self.offset < 0:
@@ -116,15 +128,8 @@ class BestOffset(Rule):
         if self.period is not None and self.period < 1:
             raise InputError(f"period must be at least 1, not {self.period}")
 
-    def times(self, horizon: int, budget: int) -> tuple[int, ...]:
+    def times(self, horizon: int, budget: int, *, sees: bool = False) -> tuple[int, ...]:
         """Return the B update times."""
         if self.offset == 0:
             return periodic_times(horizon, budget)
         return offset_times(horizon, budget, self.offset, self.period)
-
-    def decide(self, context: Context) -> Decision:
-        """Update if the time is one of them."""
-        due = holds_time(self.times(context.horizon, context.budget), context)
-        return Decision(
-            due, f"{context.time} is {'' if due else 'not '}on the raster of offset {self.offset}"
-        )

@@ -7,18 +7,17 @@ from itertools import product
 from math import inf
 from typing import Literal, get_args
 
-from replan.errors import InputError, require, require_numbers, require_whole, shown
+from replan.errors import InputError, require, require_numbers, require_whole, require_word
 from replan.schedule.rule import Context, Decision, Need, Rule, register
 from replan.schedule.score import (
+    PACINGS,
+    PHI,
     Pacing,
     Phi,
-    ScoreTerms,
     compared,
-    named_pacing,
-    named_phi,
+    named,
     paced,
     proxy_terms,
-    reaches,
     require_threshold,
     theorem_terms,
 )
@@ -67,10 +66,7 @@ class RegretGuided(Rule):
     needs = frozenset({Need.DRIFT_SO_FAR, Need.BUDGET})
 
     def __post_init__(self) -> None:
-        if not isinstance(self.score, str) or self.score not in get_args(ScoreFamily):
-            raise InputError(
-                f"score must be one of {', '.join(get_args(ScoreFamily))}, not {shown(self.score)}"
-            )
+        require_word(get_args(ScoreFamily), score=self.score)
         require_numbers(alpha=self.alpha, diameter=self.diameter)
         require_whole(m=self.m)
         if not 0 <= self.alpha <= 1:
@@ -83,12 +79,10 @@ class RegretGuided(Rule):
             require_threshold(self.threshold)
         if self.weights is not None:
             require(tuple, weights=self.weights)
-        if self.weights is not None and (
-            len(self.weights) != 3 or not all(0 <= weight < inf for weight in self.weights)
-        ):
-            raise InputError(f"weights must be three finite numbers, none negative, not {self.weights}")
-        named_phi(self.phi)
-        named_pacing(self.pacing)
+            if len(self.weights) != 3 or not all(0 <= weight < inf for weight in self.weights):
+                raise InputError(f"weights must be three finite numbers, none negative, not {self.weights}")
+        named("phi", self.phi, PHI)
+        named("pacing", self.pacing, PACINGS)
         ahead = Need.DRIFT_AHEAD if self.score == "theorem" else Need.DRIFT_SO_FAR  # mismatches reach to T
         needs = {ahead} if self.pacing == "none" else {ahead, Need.BUDGET}
         object.__setattr__(self, "needs", frozenset(needs))
@@ -103,20 +97,15 @@ class RegretGuided(Rule):
         first = cls("drift", alpha=ALPHAS[0], m=MS[0], diameter=0.0)
         return [rule for rule in rules if rule == first or (rule.score, rule.diameter) != ("drift", 0.0)]
 
-    def raw_terms(self, context: Context) -> ScoreTerms:
-        """Return R_t, I_t, A_t before phi and the weights."""
-        terms = theorem_terms if self.score == "theorem" else proxy_terms
-        return terms(context, alpha=self.alpha, m=self.m, diameter=self.diameter)
-
     def decide(self, context: Context) -> Decision:
         """Update if S_t reaches lambda, or at the pacing limit; the terms of the decision add up to S_t."""
-        phi = named_phi(self.phi)
+        phi, pacing = named("phi", self.phi, PHI), named("pacing", self.pacing, PACINGS)
         weights = WEIGHTS[self.score] if self.weights is None else self.weights
         threshold = THRESHOLDS[self.score] if self.threshold is None else self.threshold
-        raw = self.raw_terms(context)
+        score_terms = theorem_terms if self.score == "theorem" else proxy_terms
+        raw = score_terms(context, alpha=self.alpha, m=self.m, diameter=self.diameter)
         terms = {name: w * phi(x) if w else 0.0 for name, w, x in zip(raw._fields, weights, raw, strict=True)}
         score = sum(terms.values())
-        due = reaches(score, threshold)
         parts = " + ".join(f"{name} {terms[name]:.4g}" for name, w in zip(terms, weights, strict=True) if w)
-        decision = Decision(due, compared(score, threshold, due, parts), score, threshold, terms)
-        return paced(decision, context, named_pacing(self.pacing)(context))
+        decision = compared(score, threshold, parts, terms)
+        return paced(decision, context, pacing(context))

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,11 +33,6 @@ class RunningEstimate:
     """The estimate, of the kernel of the step before."""
     make: Callable[[int], Update] = field(repr=False)
     """Steps that an update takes -> the update that could be begun now, with the judge's plan."""
-
-    @property
-    def update(self) -> Update:
-        """The update that could be made now, if it takes no time."""
-        return self.make(0)
 
 
 class Need(StrEnum):
@@ -211,11 +206,11 @@ class Rule(ABC):
     `__post_init__`). `name` defaults to the name of the class in lower case with hyphens.
     """
 
-    name: ClassVar[str]
+    name: str
     needs: frozenset[Need] = frozenset()
-    exact_budget: ClassVar[bool] = False
+    exact_budget: bool = False
     """Whether localised robots too spend an exact budget by it, the first update at 1: the paper's rules."""
-    weighs_the_state: ClassVar[bool] = False
+    weighs_the_state: bool = False
     """Whether it weighs the loss of not seeing the state, and so does not apply to localised robots."""
 
     def __init_subclass__(cls) -> None:
@@ -254,18 +249,7 @@ RULES: dict[str, type[Rule]] = {}
 
 
 def register(rule: RuleClass) -> RuleClass:
-    """Add a rule class by its name; a decorator or a call.
-
-    Parameters
-    ----------
-    rule : type
-        A class that derives from `Rule`.
-
-    Returns
-    -------
-    type
-        The same class.
-    """
+    """Add a rule class by its name and return it; a decorator or a call."""
     RULES[rule.name] = rule
     return rule
 

@@ -11,7 +11,7 @@ limit L_t is the longest time that a paced rule goes without an update, whatever
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import ceil, inf, log, log1p, sqrt
 from typing import Any, NamedTuple
@@ -19,13 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from replan.errors import InputError, require_numbers, shown
-from replan.model.kernel import Array, Kernel
+from replan.model.kernel import Kernel
 from replan.schedule.rule import Context, Decision
 from replan.skip.acting import distinct
 
-TRIGGER_TOLERANCE = (
-    1e-12  # a score this close below its threshold has reached it, whatever the order of a sum
-)
+TRIGGER_TOLERANCE = 1e-12  # a score this close below its threshold has reached it
 NEGLIGIBLE = 1e-18  # powers of alpha below this are not added up
 
 Phi = Callable[[float], float]
@@ -39,11 +37,8 @@ class ScoreTerms(NamedTuple):
     """R_t, I_t and A_t, before phi and the weights."""
 
     residual: float
-    """R_t."""
     immediate: float
-    """I_t."""
     accumulated: float
-    """A_t."""
 
 
 def require_threshold(threshold: float) -> None:
@@ -53,14 +48,11 @@ def require_threshold(threshold: float) -> None:
         raise InputError(f"threshold must be at least 0, not {threshold:g}")
 
 
-def reaches(score: float, threshold: float) -> bool:
-    """Return whether a score triggers an update."""
-    return score >= threshold - TRIGGER_TOLERANCE
-
-
-def compared(score: float, threshold: float, due: bool, parts: str) -> str:
-    """Compare a score with its threshold, in words."""
-    return f"score {score:.4g} {'reaches' if due else 'is below'} {threshold:.4g}: {parts}"
+def compared(score: float, threshold: float, parts: str, terms: Mapping[str, float]) -> Decision:
+    """Decide to update if a score reaches its threshold; `parts` says in words what the score is made of."""
+    due = score >= threshold - TRIGGER_TOLERANCE
+    reason = f"score {score:.4g} {'reaches' if due else 'is below'} {threshold:.4g}: {parts}"
+    return Decision(due, reason, score, threshold, terms)
 
 
 def stale_drift(context: Context) -> float:
@@ -79,16 +71,21 @@ def proxy_terms(context: Context, *, alpha: float, m: int, diameter: float) -> S
 def theorem_terms(context: Context, *, alpha: float, m: int, diameter: float) -> ScoreTerms:
     """Return the terms of the theorem, which need the drift bounds of the whole horizon.
 
-    With N = T-t-1, K = floor(N/m) and e_j the mismatch of times tau+j and t+j: R_t = alpha^K D, I_t = e_0,
-    A_t = 2 sum_{l<K} alpha^l (e_{lm+1} + ... + e_{lm+m}) + 2 alpha^K (e_{Km+1} + ... + e_N). D is `diameter`
-    times the range of the reward.
+    With N = T-t-1, K = floor(N/m) and e_j = D TV(P_{tau+j}, P_{t+j}) + max |r_{t+j} - r_{tau+j}|, the
+    mismatch of times tau+j and t+j: R_t = alpha^K D, I_t = e_0, and
+    A_t = 2 sum_{l<K} alpha^l (e_{lm+1} + ... + e_{lm+m}) + 2 alpha^K (e_{Km+1} + ... + e_N).
+    D is `diameter` times the range of the reward.
     """
-    N = context.horizon - context.time - 1
+    tau, t, sums = context.last_update, context.time, context.drift.sums
+    N = context.horizon - t - 1
     K = N // m
     known = _since_update(context)
     D = diameter * known.reward_range
     counted = min(N, m * _powers_that_count(alpha))
-    e = _mismatches(context, known, D, counted)
+    drift = sums[t : t + counted + 1] - sums[tau : tau + counted + 1]
+    e = D * np.minimum(1.0, known.variation_factor * drift)
+    if not known.constant_reward:
+        e = e + [context.reward(tau + j).change(context.reward(t + j)) for j in range(counted + 1)]
     block = np.minimum(np.arange(counted) // m, K)  # e_{Km+1}..e_N share the last power
     return ScoreTerms(alpha**K * D, float(e[0]), float(2 * (float(alpha) ** block @ e[1:])))
 
@@ -100,17 +97,6 @@ def _powers_that_count(alpha: float) -> int:
     return 1 if alpha == 0 else ceil(log(NEGLIGIBLE) / log(alpha)) + 1
 
 
-def _mismatches(context: Context, known: _SinceUpdate, D: float, last: int) -> Array:
-    """(last + 1,) e_j = D TV(P_{tau+j}, P_{t+j}) + max |r_{t+j} - r_{tau+j}|, from the drift bounds."""
-    tau, t, sums = context.last_update, context.time, context.drift.sums
-    drift = sums[t : t + last + 1] - sums[tau : tau + last + 1]
-    variation = np.minimum(1.0, known.variation_factor * drift)
-    if known.constant_reward:
-        return D * variation
-    rewards = [context.reward(tau + j).change(context.reward(t + j)) for j in range(last + 1)]
-    return D * variation + np.array(rewards)
-
-
 def total_variation_factor(kernel: Kernel) -> int:
     """Return a bound on a row's total variation, as a multiple of its largest entrywise change.
 
@@ -120,14 +106,11 @@ def total_variation_factor(kernel: Kernel) -> int:
 
 
 class _SinceUpdate(NamedTuple):
-    """Numbers that stay the same while an update is in force."""
+    """Numbers that stay the same while an update is in force, of the steps from tau on."""
 
     reward_range: float
-    """The greatest reward of a step from tau on minus the least."""
     constant_reward: bool
-    """Whether all these steps have one reward."""
     variation_factor: int
-    """Bound on a row's total variation, as a multiple of its largest entrywise change."""
 
 
 def _since_update(context: Context) -> _SinceUpdate:
@@ -160,17 +143,8 @@ def paced(decision: Decision, context: Context, limit: float) -> Decision:
     return replace(decision, update=True, reason=f"{limit} steps since the last update: the pacing limit")
 
 
-def named_phi(phi: str | Phi) -> Phi:
-    """Return the transformation of that name, or the function itself."""
-    return _named("phi", phi, PHI)
-
-
-def named_pacing(pacing: str | Pacing) -> Pacing:
-    """Return the pacing of that name, or the function itself."""
-    return _named("pacing", pacing, PACINGS)
-
-
-def _named(what: str, given: Any, known: dict[str, Any]) -> Any:
+def named(what: str, given: Any, known: Mapping[str, Any]) -> Any:
+    """Return the function of that name among those known, or the function that is given in its place."""
     if callable(given):
         return given
     if not isinstance(given, str) or given not in known:

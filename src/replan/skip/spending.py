@@ -13,6 +13,7 @@ from itertools import pairwise
 from math import inf
 from numbers import Real
 from operator import index
+from typing import Any
 
 from replan.errors import InputError, require, shown
 
@@ -23,27 +24,8 @@ FIRST_UPDATE = 1
 class Spending:
     """The number of updates that a mission may make, and the cost of each.
 
-    Use `Spending.exactly`, `Spending.at_most` or `Spending.at_price`.
-
-    Parameters
-    ----------
-    limit : int, optional
-        The most updates that can be made, B. None sets no limit but the number of steps; it needs a price.
-    exact : bool
-        Whether all of `limit` must be spent. Not possible with a price.
-    price : float, optional
-        Price of an update in units of reward. With a price no update is forced, the first one neither.
-    opening : bool
-        Whether the first update of a budget is at 1 whatever the rule says. Not for a robot that sees where
-        it is: the update would show what it knows.
-    spacing : int
-        The most steps that an update keeps the robot from beginning another one, at least 1. A mission takes
-        it from its robot.
-
-    Raises
-    ------
-    InputError
-        If there is neither a limit nor a price, or one of them is out of range.
+    Use `Spending.exactly`, `Spending.at_most` or `Spending.at_price`. Raises `InputError` if there is neither
+    a limit nor a price, or one of them is out of range.
 
     Examples
     --------
@@ -52,10 +34,15 @@ class Spending:
     """
 
     limit: int | None = None
+    """The most updates that can be made, B; None: as many as there are steps, at a price."""
     exact: bool = False
+    """Whether all of the limit must be spent; not with a price."""
     price: float | None = None
+    """Price of an update in units of reward. With a price no update is forced, the first one neither."""
     opening: bool = field(default=True, repr=False)
+    """Whether the first update of a budget is at 1 whatever the rule says: not for robots that see."""
     spacing: int = field(default=1, repr=False)
+    """The most steps for which an update keeps the robot from beginning another: its mission sets it."""
 
     def __post_init__(self) -> None:
         if self.limit is None and self.price is None:
@@ -64,9 +51,11 @@ class Spending:
             object.__setattr__(self, "limit", whole(self.limit, "budget"))
             if self.limit < 1:
                 raise InputError(f"budget must be at least 1, not {self.limit}")
-        if self.price is not None and not (_is_number(self.price) and 0 <= self.price < inf):
-            raise InputError(f"the price of an update must be a number of at least 0, not {self.price!r}")
         if self.price is not None:
+            if not (
+                isinstance(self.price, Real) and not isinstance(self.price, bool) and 0 <= self.price < inf
+            ):
+                raise InputError(f"the price of an update must be a number of at least 0, not {self.price!r}")
             object.__setattr__(self, "price", float(self.price))
         require(bool, exact=self.exact, opening=self.opening)
         if whole(self.spacing, "spacing") < 1:
@@ -121,8 +110,7 @@ class Spending:
 
     def require_room(self, horizon: int) -> None:
         """Raise `InputError` if a budget that is spent exactly does not fit into T steps."""
-        fitting = self.room(horizon)
-        if self.exact and fitting < self.most(horizon):
+        if self.exact and (fitting := self.room(horizon)) < self.most(horizon):
             raise InputError(
                 f"budget {self.limit} does not fit: updates of {self.spacing} steps leave room for {fitting} "
                 f"in {horizon} steps"
@@ -165,10 +153,9 @@ class Spending:
         least = most if self.exact else int(self.first_is_forced)
         if not least <= len(times) <= most:
             raise InputError(f"{len(times)} update times given, but the budget is {most}")
-        for t in times:
-            if not 1 <= t <= horizon - 1:
-                raise InputError(f"update time {t} lies outside 1 to {horizon - 1}")
-        for before, after in pairwise(times):
+        for before, after in pairwise((0, *times)):
+            if not 1 <= after <= horizon - 1:
+                raise InputError(f"update time {after} lies outside 1 to {horizon - 1}")
             if after == before:
                 raise InputError(f"update time {after} is repeated")
             if after < before:
@@ -178,14 +165,10 @@ class Spending:
         return times
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def whole_numbers(times: object) -> tuple[int, ...]:
+def whole_numbers(times: Any) -> tuple[int, ...]:
     """Return update times as plain ints. Raises `InputError` for anything else."""
     try:
-        listed = None if isinstance(times, (str, bytes)) else tuple(times)  # pyright: ignore[reportArgumentType]
+        listed = None if isinstance(times, (str, bytes)) else tuple(times)
     except TypeError:
         listed = None
     if listed is None:
@@ -193,11 +176,11 @@ def whole_numbers(times: object) -> tuple[int, ...]:
     return tuple(whole(t, "an update time") for t in listed)
 
 
-def whole(number: object, name: str) -> int:
+def whole(number: Any, name: str) -> int:
     """Return a whole number as an int. Raises `InputError` for anything else."""
     try:
         if not isinstance(number, bool):
-            return index(number)  # pyright: ignore[reportArgumentType]
+            return index(number)
     except TypeError:
         pass
     raise InputError(f"{name} must be a whole number, not {shown(number)}")

@@ -14,7 +14,6 @@ from typing import Any
 from replan.errors import InputError
 from replan.results.key import BEST_POSSIBLE, RecordKey, Variant
 from replan.results.measure import Measure, canonical
-from replan.skip.latency import describe_latency
 from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
 from replan.study.estimators import usual_estimator
@@ -23,6 +22,7 @@ from replan.study.rule_source import RuleSource, find_rule, imported_files
 from replan.study.versions import code_version
 from replan.worlds.field_file import matching
 from replan.worlds.forecasts import ForecastParameters
+from replan.worlds.robot_words import describe_latency
 from replan.worlds.settings import SPENDING, parse_setting, replace_spending
 
 NO_LIMIT = "no limit"

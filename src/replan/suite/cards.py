@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError, model_validator
 from replan.errors import InputError
 from replan.results.measure import canonical
 from replan.skip.acting import Execution
-from replan.skip.latency import Meanwhile
+from replan.typing import Meanwhile
 from replan.study.axes import StrictModel
 from replan.suite.catalogue import VERSION, VERSIONS, SuiteRobot, suite_hash, worlds_with_room
 from replan.suite.score import Regrets

@@ -15,20 +15,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from replan.errors import InputError, did_you_mean
+from replan.errors import InputError, did_you_mean, require_word
 from replan.evaluation.exact import regret as exact_regret
 from replan.execute.mission import Mission
 from replan.results.measure import canonical
 from replan.schedule.periodic import Even
 from replan.schedule.rule import Need, Rule
 from replan.skip.acting import Execution
-from replan.skip.latency import Meanwhile, as_durations, check_meanwhile, describe_latency, read_durations
+from replan.skip.latency import read_durations
+from replan.typing import Meanwhile
 from replan.suite.families import FAMILIES, MEASURED, Data, Draws
 from replan.worlds import settings
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import parse_toml, read_toml
+from replan.worlds.robot_words import as_durations, describe_latency
 from replan.worlds.settings import (
     FILES,
     PAPER_SETTINGS,
@@ -72,7 +74,7 @@ class SuiteRobot:
 
     def __post_init__(self) -> None:
         read_durations(as_durations(self.update_steps))
-        check_meanwhile(self.meanwhile)
+        require_word(get_args(Meanwhile), meanwhile=self.meanwhile)
 
     @property
     def latency(self) -> str:

@@ -22,7 +22,7 @@ from replan.forecast.base import Forecast, Frozen
 from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.skip.acting import Execution
-from replan.skip.latency import Meanwhile, as_durations, check_steps
+from replan.typing import Meanwhile
 from replan.skip.spending import Spending
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
 from replan.worlds.parameters import (
@@ -35,6 +35,7 @@ from replan.worlds.parameters import (
     parse_toml,
     read_toml,
 )
+from replan.worlds.robot_words import as_durations, check_steps
 
 FILES = {"package": "replan.worlds", "folder": "setting_files"}
 PAPER_SETTINGS = (

@@ -1,8 +1,7 @@
 """Terrain: slip differs from cell to cell, and some patches drift while others do not.
 
 One epsilon_t for the whole grid is that of its wildest patch, wherever the robot is. `local_drift_bounds`
-(model) keeps a bound for every state and action, and the rule `local-drift` (schedule) looks at those on
-the robot's way.
+(model) keeps a bound for every state and action; a rule can look at those on the robot's way.
 
 In the built-in settings a wall with two gates lies across the way. The near gate stands on sand that gives
 way while the robot is coming; the far one is still. Dunes at the far edge shift as fast at other times, and

@@ -15,7 +15,7 @@ from replan.report.reports.localised import (
     replans_figure,
     suite_table,
 )
-from replan.schedule.drift_threshold import UnforcedDrift
+from replan.schedule.drift_threshold import SelfTriggered
 from replan.study.definition import load_study
 from replan.study.estimators import ESTIMATORS
 from replan.suite.catalogue import suite_world
@@ -109,7 +109,7 @@ def test_the_suites_table_sums_worlds_and_takes_the_best_point_of_a_grid(tmp_pat
     floors = sum(feedback_regrets(mission, 2)[-1] for mission in missions)
     assert rows["best possible", "2"][1].split()[0] == f"{floors:.2f}"
     drift = [
-        [evaluate(mission, UnforcedDrift(threshold)) for mission in missions]
+        [evaluate(mission, SelfTriggered(threshold, exact_budget=False)) for mission in missions]
         for threshold in (0.05, 0.1, 0.2, 0.4, 0.8)
     ]
     least = min(drift, key=lambda each: sum(one.regret for one in each))
