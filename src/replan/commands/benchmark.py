@@ -23,13 +23,13 @@ from replan.results.run import Run
 from replan.results.table import write_whole
 from replan.schedule.registry import parse_parameters
 from replan.skip.acting import Execution
-from replan.typing import Meanwhile
 from replan.study.definition import Study
 from replan.study.rule_source import find_rule
 from replan.suite.benchmark import make_card
 from replan.suite.cards import Card, read_card, reference_cards
 from replan.suite.catalogue import EXECUTIONS, SuiteRobot
 from replan.suite.verification import incomparable, verify_card
+from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.robot_words import plain_steps
 

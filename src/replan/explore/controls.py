@@ -14,8 +14,8 @@ from replan.errors import InputError
 from replan.explore import link, model
 from replan.explore.panels import hinted, tick_times
 from replan.model.drift import GREATEST_SLIP
-from replan.typing import Meanwhile
 from replan.study.rule_source import RULES
+from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.mars_rover import Rover
 from replan.worlds.settings import Setting, builtin_settings, load_setting

@@ -25,10 +25,10 @@ import replan.study.measures  # noqa: F401  (registers the measures)
 from replan.errors import InputError
 from replan.results.measure import Measure
 from replan.skip.acting import Execution
-from replan.typing import Meanwhile
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
 from replan.study.estimators import EXACT_ESTIMATORS, FOR_LOCALISED, check_estimator
+from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.parameters import builtin_names, one_line, parse_toml, read_toml
 from replan.worlds.robot_words import check_steps

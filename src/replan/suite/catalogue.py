@@ -25,8 +25,8 @@ from replan.schedule.periodic import Even
 from replan.schedule.rule import Need, Rule
 from replan.skip.acting import Execution
 from replan.skip.latency import read_durations
-from replan.typing import Meanwhile
 from replan.suite.families import FAMILIES, MEASURED, Data, Draws
+from replan.typing import Meanwhile
 from replan.worlds import settings
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import parse_toml, read_toml

@@ -22,8 +22,8 @@ from replan.forecast.base import Forecast, Frozen
 from replan.model.world import World
 from replan.planning.ties import Ties
 from replan.skip.acting import Execution
-from replan.typing import Meanwhile
 from replan.skip.spending import Spending
+from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
 from replan.worlds.parameters import (
     WORLDS,
