@@ -10,6 +10,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from golden import MODES, Golden
 from left_out import left_out_lines
 
 UNTIMED = {
@@ -26,6 +27,7 @@ settings.load_profile("replan")
 # both then end at about the same time: the files after these take a few seconds at most.
 LONGEST = [
     "docs/test_code_blocks.py",
+    "test_golden.py",
     "report/page/test_page_browser.py",
     "examples/test_examples.py",
     "explore/test_browser.py",
@@ -56,6 +58,10 @@ LONGEST = [
     "estimate/test_drift_bounded_mle.py",
 ]
 PLACES = {f"tests/{name}": place for place, name in enumerate(LONGEST)}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--golden", choices=MODES, default=MODES[0], help="golden figures: tests/golden.py")
 
 
 def pytest_collection_modifyitems(items):
@@ -91,6 +97,14 @@ def flights_are_compiled_once(tmp_path_factory):
         patch.setenv("JAX_COMPILATION_CACHE_DIR", str(folder / "jax"))
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         yield
+
+
+@pytest.fixture(scope="session")
+def golden(pytestconfig):
+    """Compares with golden figures, or with `--golden write` makes them."""
+    kept = Golden(pytestconfig.getoption("--golden"))
+    yield kept
+    kept.write()
 
 
 @pytest.fixture(scope="module")
