@@ -76,16 +76,16 @@ def drive(mission: Mission, cells: CellMap, planner: Planner, *, step_seconds: f
     """The loop, until the planner's goal is reached."""
     robot, floor, job = SimulatedRobot(mission.world), KnownFloor(mission.world.kernel(0)), None
     agent = Agent.on(mission, make_rule("last-moment"), estimator=floor, arrival="told")
-    agent.start(robot.look(), policy=planner(floor.kernel.blocked))
+    agent.start(robot.look(), policy=planner(agent.learned["blocked"]))
     with ThreadPoolExecutor(1) as thread:
         while not agent.done and divmod(robot.state, cells.shape[1]) != planner.goal:
             state = robot.look()
-            floor.see(*cells_shown(costmap_at(mission.world, cells, robot), cells))
+            agent.learn(floor.see, *cells_shown(costmap_at(mission.world, cells, robot), cells))
             if job is not None and job.done():
                 agent.arrive(job.result())
                 job = None
             if agent.due(state).update and agent.update(state):
-                job = thread.submit(planner, floor.kernel.blocked)
+                job = thread.submit(planner, agent.learned["blocked"])
             robot.do(agent.act(state))
             time.sleep(step_seconds)
     return agent

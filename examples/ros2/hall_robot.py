@@ -32,6 +32,7 @@ class HallRobot:
         self.hall, self.cells = hall, hall.cells
         self.state, self.goal = hall.state(hall.start), hall.state(hall.goal)
         self.floor = KnownFloor(SlipKernel(self.cells.shape, DRY, blocked=self.cells.blocked))
+        self.learned = self.floor.begin()
         self._draws = np.random.default_rng([seed, 1]).random((LONGEST, 2))
         self.path = [self.state]
         self._waiting, self._present = list(hall.changes), list[Change]()
@@ -62,11 +63,11 @@ class HallRobot:
         near = np.zeros((rows, columns), dtype=bool)
         near[max(i - RANGE, 0) : i + RANGE + 1, max(j - RANGE, 0) : j + RANGE + 1] = True
         states = np.flatnonzero(near)
-        self.floor.see(states, self._closed[states])
+        self.learned = self.floor.see(self.learned, states, self._closed[states])
 
     def replan(self) -> bool:
         """Find the fastest way on the floor as it is known. Return False if there is none."""
-        way = FastestWays.on(self.floor.kernel, self.goal).way_from(self.state)
+        way = FastestWays.on(self.floor.kernel(self.learned), self.goal).way_from(self.state)
         if way[-1] != self.goal:
             return False
         self.path = way
@@ -81,7 +82,8 @@ class HallRobot:
         slipped = slips < self._slip[before]
         self.state = self._moved(int(where * len(SlipKernel.moves)) if slipped else action)
         self.look()
-        self.floor.estimate(Observation(second, self.state, before, action))
+        seen = Observation(second, self.state, before, action)
+        self.learned, _ = self.floor.estimate(self.learned, seen)
 
     def command(self) -> int:
         """Return the move that the controller commands."""
@@ -117,7 +119,8 @@ class HallRobot:
 
     def _free_beside(self, state: int) -> list[int]:
         near = state + SlipKernel.moves[:4] @ [self.cells.shape[1], 1]
-        return [int(each) for each in near if not self.floor.kernel.blocked[each]]
+        blocked = self.learned["blocked"]
+        return [int(each) for each in near if not blocked[each]]
 
     def _happen(self, second: int) -> None:
         """Let changes begin and end; nothing is closed where the robot is, but only after it has left."""

@@ -19,10 +19,9 @@ from .evaluation.exact import (
 from .evaluation.optimal_schedule import Optimum as Optimum, optimum as optimum
 from .evaluation.rollouts import rollout as rollout
 from .evaluation.rule_checks import check_rule as check_rule
-from .execute.agent import Agent as Agent
+from .execute.agent import Agent as Agent, Event as Event
 from .execute.mission import Mission as Mission
 from .execute.robot import Robot as Robot, plan_by_induction as plan_by_induction
-from .execute.snapshot import Event as Event
 from .forecast.archive import Archive as Archive
 from .forecast.base import (
     Evidence as Evidence,

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tests.learning import learning
 
 from replan.errors import InputError
 from replan.estimate.drift_bounded_mle import DriftBoundedMLE
@@ -17,6 +18,7 @@ from replan.estimate.drift_bounds import (
     too_small,
 )
 from replan.estimate.estimator import Observation
+from replan.estimate.slip_evidence import ParameterEstimate
 from replan.model.slip import SlipKernel
 
 GROUND = SlipKernel((12, 12), 0.05)
@@ -61,15 +63,6 @@ def test_nothing_is_promised_before_two_intervals():
         assert (online.observe(observation) == 0.3).all()
 
 
-def test_save_and_restore_go_on_alike():
-    seen = fly(np.random.default_rng(3), np.full(50, 0.2), (1, 12, 24, 36))
-    one, two = OnlineDriftBounds(GROUND, 50), OnlineDriftBounds(GROUND, 50)
-    for observation in seen[:3]:
-        one.observe(observation)
-    two.restore(one.save())
-    assert np.array_equal(one.observe(seen[3]), two.observe(seen[3]))
-
-
 def test_missing_actions_are_refused():
     online = OnlineDriftBounds(GROUND, 50)
     online.observe(Observation(1, 1, 0, 0, (0,)))
@@ -103,12 +96,12 @@ def test_a_state_off_the_grid_is_refused():
 def test_entries_change_by_the_merged_steepness():
     corridor = SlipKernel((1, 40), 0.1, law=[1 / 3, 1 / 3, 1 / 3, 0, 0])
     open_ground, narrow = (OnlineDriftBounds(kernel, 50) for kernel in (GROUND, corridor))
-    learned = open_ground.save() | {
-        "averages": np.array([[10, 0.1, 0.2, 0.95], [20, 0.3, 0.4, 0.95]]),
-        "centres": np.array([5.0, 15.0]),
-    }
     for online, steepness in ((open_ground, 0.8), (narrow, 2 / 3)):
-        online.restore(learned)
+        online.averages = [
+            ParameterEstimate("slip", 10, 0.15, 0.1, 0.2),
+            ParameterEstimate("slip", 20, 0.35, 0.3, 0.4),
+        ]
+        online.centres = [5.0, 15.0]
         assert online.bounds()[7] == pytest.approx(steepness * 0.3 / 10)
 
 
@@ -140,7 +133,8 @@ def updates(seed):
 
 
 def online():
-    return WithOnlineBounds(partial(DriftBoundedMLE, ONLINE_GROUND), OnlineDriftBounds(ONLINE_GROUND, 50))
+    bounds = partial(OnlineDriftBounds, ONLINE_GROUND, 50)
+    return learning(WithOnlineBounds, partial(DriftBoundedMLE, ONLINE_GROUND), bounds)
 
 
 def test_the_estimate_is_that_of_an_estimator_told_the_bounds_found_so_far():
@@ -148,17 +142,7 @@ def test_the_estimate_is_that_of_an_estimator_told_the_bounds_found_so_far():
     for observation in updates(0):
         kernel = estimator.estimate(observation)
         seen.append(observation)
-        told = DriftBoundedMLE(ONLINE_GROUND, bounds.observe(observation))
+        told = learning(DriftBoundedMLE, ONLINE_GROUND, bounds.observe(observation))
         for each in seen:
             expected = told.estimate(each)
         assert kernel.general().dense() == pytest.approx(expected.general().dense())
-
-
-def test_an_estimator_with_online_bounds_goes_on_alike_when_restored():
-    one, two = online(), online()
-    for k, observation in enumerate(updates(1)):
-        expected = one.estimate(observation)
-        if k < 4:
-            two.restore(one.save())
-        else:
-            assert np.array_equal(two.estimate(observation).probabilities, expected.probabilities)

@@ -1,10 +1,21 @@
 """Numbers and kernels are accepted up to their limits and refused just beyond."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from replan import DriftBoundedMLE, FamilyFilter, OnlineDriftBounds, PooledSlip, TrueKernel, load_setting
 from replan.errors import InputError
-from replan.estimate.estimator import ROW_TOLERANCE, validate_kernel, validate_number
+from replan.estimate.drift_bounds import WithOnlineBounds
+from replan.estimate.estimator import (
+    ROW_TOLERANCE,
+    Nearby,
+    Observation,
+    validate_kernel,
+    validate_learned,
+    validate_number,
+)
 from replan.model.general_kernel import GeneralKernel
 from replan.model.slip import SlipKernel
 
@@ -96,3 +107,50 @@ class Emptyhanded:
 def test_a_kernel_without_lists_is_refused():
     with pytest.raises(InputError, match="returned Emptyhanded, not a kernel"):
         validate_kernel(Emptyhanded(), like=KERNEL)
+
+
+WORLD = load_setting("two-burst").build()
+ESTIMATORS = {
+    "true kernel": lambda: TrueKernel(WORLD),
+    "nearby": lambda: Nearby(WORLD, 2),
+    "pooled slip": lambda: PooledSlip(WORLD.kernel(0), WORLD.drift_bounds, evidence="intervals"),
+    "family": lambda: FamilyFilter(WORLD.family, WORLD.drift_bounds, start=WORLD.kernel(0)),
+    "bounded": lambda: DriftBoundedMLE(WORLD.kernel(0), WORLD.drift_bounds),
+    "online": lambda: WithOnlineBounds(
+        partial(DriftBoundedMLE, WORLD.kernel(0)), partial(OnlineDriftBounds, WORLD.kernel(0), WORLD.horizon)
+    ),
+}
+SEEN = [
+    Observation(1, 1, 0, 0, (0,)),
+    Observation(6, 27, 26, 0, (0, 2, 2, 0, 0)),
+    Observation(9, 51, 39, 2, (2, 0, 2)),
+    Observation(20, 90, None, 2, (2,) * 11),
+    Observation(30, 143, 142, 0, (0,) * 10),
+]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_is_a_function_of_what_was_learned_and_is_seen(name):
+    estimator, found = ESTIMATORS[name](), []
+    learned = validate_learned(estimator.begin())
+    for seen in SEEN:
+        kept = {key: array.copy() for key, array in learned.items()}
+        for array in learned.values():
+            array.flags.writeable = False  # what was learned is never changed in place
+        found.append((seen, kept, *estimator.estimate(learned, seen)))
+        learned = validate_learned(found[-1][2])
+    other = ESTIMATORS[name]()
+    for seen, before, after, kernel in found[::-1]:
+        learned, again = other.estimate(before, seen)
+        assert again.entrywise_distance(kernel).max() == 0
+        assert learned.keys() == after.keys()
+        for key, array in learned.items():
+            np.testing.assert_array_equal(array, after[key])
+
+
+def test_what_is_learned_is_arrays_of_numbers():
+    assert validate_learned({"share": 0.5})["share"] == np.array(0.5)
+    with pytest.raises(InputError, match="the estimator learned list, not arrays by name"):
+        validate_learned([1])
+    with pytest.raises(InputError, match="the estimator learned 'name', which is no array of numbers"):
+        validate_learned({"name": np.array(["a"])})

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.learning import learning
 from tests.tiny_worlds import random_world
 
 from replan import InputError, load_setting
@@ -11,7 +12,7 @@ from replan.estimate.estimator import Nearby, Observation
 def test_rows_around_the_robot_follow_the_truth_and_others_stay():
     world = load_setting("thin-ice-medium").build()
     columns = world.grid[1]
-    seen, last = Nearby(world, 2), np.zeros(world.states, dtype=int)
+    seen, last = learning(Nearby, world, 2), np.zeros(world.states, dtype=int)
     for t, state in ((6, world.start), (9, 3 * columns + 4), (12, world.states - 1)):
         kernel = seen.estimate(Observation(t, state)).general().dense()
         place = np.stack(np.divmod(np.arange(world.states), columns))
@@ -23,7 +24,7 @@ def test_rows_around_the_robot_follow_the_truth_and_others_stay():
 
 def test_with_a_radius_of_the_whole_map_it_is_the_tracked_kernel():
     world = load_setting("terrain-medium").build()
-    seen = Nearby(world, max(world.grid))
+    seen = learning(Nearby, world, max(world.grid))
     for t in (1, 7, 15):
         found = seen.estimate(Observation(t, world.start)).general().dense()
         assert np.array_equal(found, world.kernel(t - 1).general().dense())
@@ -31,7 +32,7 @@ def test_with_a_radius_of_the_whole_map_it_is_the_tracked_kernel():
 
 def test_off_a_grid_the_radius_counts_steps():
     world = random_world(np.random.default_rng(1), states=6, horizon=5)
-    found = Nearby(world, 0).estimate(Observation(4, 2)).general().dense()
+    found = learning(Nearby, world, 0).estimate(Observation(4, 2)).general().dense()
     expected = world.kernel(0).general().dense().copy()
     expected[2] = world.kernel(3).general().dense()[2]
     assert np.allclose(found, expected)
@@ -41,19 +42,11 @@ def test_where_nothing_changes_the_kernel_stays_the_same_object():
     world = load_setting("thin-ice-medium").build()
     still = [t for t in range(1, world.horizon - 1) if world.kernel(t) is world.kernel(t - 1)]
     assert still
-    seen = Nearby(world, 1)
+    seen = learning(Nearby, world, 1)
     before = seen.estimate(Observation(still[0], world.start))
     assert seen.estimate(Observation(still[0] + 1, world.start)) is before
 
 
-def test_it_is_saved_and_restored():
-    world = load_setting("thin-ice-medium").build()
-    seen, other = Nearby(world, 1), Nearby(world, 1)
-    seen.estimate(Observation(9, 30))
-    other.restore(seen.save())
-    kernels = [each.estimate(Observation(20, 40)).general().dense() for each in (seen, other)]
-    assert np.array_equal(*kernels)
-    with pytest.raises(InputError, match="of another world"):
-        other.restore({"shown": np.zeros(3, dtype=int)})
+def test_a_radius_is_a_whole_number():
     with pytest.raises(InputError, match="radius must be"):
-        Nearby(world, -1)
+        Nearby(load_setting("thin-ice-medium").build(), -1)

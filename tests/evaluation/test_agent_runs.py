@@ -105,9 +105,9 @@ def test_the_robot_plans_with_its_own_planner():
 
 def test_a_look_shows_the_state_before_as_well():
     class Noting(TrueKernel):
-        def estimate(self, observation):
+        def estimate(self, learned, observation):
             seen.append(observation)
-            return super().estimate(observation)
+            return super().estimate(learned, observation)
 
     seen: list[Observation] = []
     mission = make_mission(load_setting("two-burst"), budget=6)

@@ -178,12 +178,19 @@ def test_an_estimator_for_another_grid_fails_the_trial_of_the_agent(made):
 
 def test_an_estimator_forgets_the_trial():
     estimator = FamilyFilter(WORLD.family, WORLD.drift_bounds)
-    before = {name: array.copy() for name, array in estimator.save().items()}
-    Agent.on(MISSION, RULE, estimator=estimator)
-    after = estimator.save()
+    before, after = estimator.begin(), Agent.on(MISSION, RULE, estimator=estimator).learned
     assert before.keys() == after.keys()
     for name in before:
         np.testing.assert_array_equal(before[name], after[name])
+
+
+def test_an_estimator_that_returns_a_kernel_only_is_refused():
+    class Old(TrueKernel):
+        def estimate(self, learned, seen):
+            return super().estimate(learned, seen)[1]
+
+    with pytest.raises(InputError, match="estimate must return what was learned and a kernel, not SlipKernel"):
+        Agent.on(MISSION, RULE, estimator=Old(WORLD))
 
 
 @pytest.mark.parametrize(

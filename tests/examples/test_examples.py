@@ -85,12 +85,13 @@ def test_the_planner_of_own_map_finds_shortest_ways_and_its_costmap_shows_what_i
     on_the_way = np.isfinite(moves) & (moves > 0)
     assert (moves[beside][on_the_way] == moves[on_the_way] - 1).all()
     robot, floor = SimulatedRobot(mission.world), KnownFloor(mission.world.kernel(0))
+    learned = floor.begin()
     door = mission.world.kernel(5).blocked & ~cells.blocked
     for column, seen in ((1, 0), (10, 1), (11, 2)):
         robot.state, robot.time = 5 * cells.shape[1] + column, 5
-        floor.see(*cells_shown(example["costmap_at"](mission.world, cells, robot), cells))
-        assert floor.kernel.blocked[door].sum() == seen
-        assert not (floor.kernel.blocked & ~cells.blocked & ~door).any()
+        learned = floor.see(learned, *cells_shown(example["costmap_at"](mission.world, cells, robot), cells))
+        assert learned["blocked"][door].sum() == seen
+        assert not (learned["blocked"] & ~cells.blocked & ~door).any()
 
 
 def test_the_glider_surfaces_better_by_lookahead_on_cells_and_in_the_water(capsys):

@@ -54,7 +54,10 @@ class Faulty:
     asked: list[Observation] = field(default_factory=list)
     learned: list[int] = field(default_factory=list)
 
-    def estimate(self, observation):
+    def begin(self):
+        return {}
+
+    def estimate(self, learned, observation):
         self.asked.append(observation)
         if observation.time in self.fail_at:
             raise RuntimeError("no lock on the beacon")
@@ -62,13 +65,7 @@ class Faulty:
             self.hangs.set()
             assert self.released.wait(PATIENCE)
         self.learned.append(observation.time)
-        return self.inner.estimate(observation)
-
-    def save(self):
-        return {}
-
-    def restore(self, arrays):
-        pass
+        return self.inner.estimate(learned, observation)
 
 
 @dataclass(frozen=True)

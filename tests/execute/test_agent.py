@@ -23,7 +23,7 @@ from replan import (
     make_mission,
     make_rule,
 )
-from replan.execute.snapshot import Event
+from replan.execute.agent import Event
 from replan.forecast.base import Frozen
 from replan.schedule.fixed import Random
 from replan.schedule.lookahead import Lookahead
@@ -144,7 +144,7 @@ def test_a_forecast_goes_on_from_what_the_estimator_has_learned(mission):
             return replace(self, source=estimator)
 
     agent = Agent.on(with_robot(mission, forecast=Informed()), Periodic())
-    assert agent.task.forecast.source is agent.estimator
+    assert agent.mission.forecast.source is agent.estimator
 
 
 @given(tiny_missions(max_horizon=8), st.data())

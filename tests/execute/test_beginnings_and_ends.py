@@ -8,7 +8,6 @@ from replan import (
     FamilyFilter,
     InputError,
     Mission,
-    Observation,
     Periodic,
     Robot,
     SimulatedRobot,
@@ -49,21 +48,3 @@ def test_there_is_no_action_after_the_last_step():
     with pytest.raises(InputError, match="all 9 steps have been taken"):
         agent.act()
     assert not agent.due().update
-
-
-def test_a_saved_filter_keeps_the_drift_that_it_has_not_moved_yet():
-    """Drift below a cell of the grid is saved up, whichever step it is saved after."""
-    bounds, unmoved = np.full(40, 0.002), 0
-    for until in range(2, 30, 3):
-        one = FamilyFilter(WORLD.family, bounds, start=WORLD.kernel(0))
-        one.estimate(Observation(1, 0, None, None, (0,)))
-        one._moved(one._belief[:, None], until)
-        unmoved += bool(one.save()["pending_bounds"].any())
-        other = FamilyFilter(WORLD.family, bounds, start=WORLD.kernel(0))
-        other.restore(one.save())
-        later = Observation(until + 3, 1, 0, 0, (0, 0))
-        np.testing.assert_array_equal(
-            one.estimate(later).general().probabilities, other.estimate(later).general().probabilities
-        )
-        np.testing.assert_array_equal(one.weights, other.weights)
-    assert unmoved > 3

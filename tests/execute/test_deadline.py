@@ -23,22 +23,18 @@ from replan import (
     TrueKernel,
     World,
 )
-from replan.execute.deadline import DeadlineExceeded, Worker
+from replan.execute.deadline import DeadlineExceeded, Work, Worker
 from replan.execute.robot import plan_by_induction
 from replan.model.kernel import constant
 from replan.schedule.rule import Decision, Rule
 
 
-def same(value):
-    return value
-
-
 def test_the_result_and_the_exceptions_of_the_work_come_through():
     worker = Worker()
     for limit in (None, PATIENCE, float("inf")):
-        assert worker.run(lambda: 3, lambda learned: learned + 1, timeout=limit) == 4
+        assert worker.begin(Work(lambda: 3, lambda learned: learned + 1)).outcome(limit) == 4
         with pytest.raises(ZeroDivisionError):
-            worker.run(lambda: 1, lambda learned: learned / 0, timeout=limit)
+            worker.begin(Work(lambda: 1, lambda learned: learned / 0)).outcome(limit)
     assert not worker.busy
 
 
@@ -47,7 +43,7 @@ def test_work_that_leaves_its_thread_is_an_error_and_not_the_end_of_the_loop():
         raise SystemExit
 
     with pytest.raises(RuntimeError, match="SystemExit"):
-        Worker().run(leave, same, timeout=PATIENCE)
+        Worker().begin(Work(leave)).outcome(PATIENCE)
 
 
 def test_late_work_goes_first_and_makes_nothing():
@@ -58,13 +54,14 @@ def test_late_work_goes_first_and_makes_nothing():
         order.append("first")
 
     with pytest.raises(DeadlineExceeded, match=r"within 0\.01 s$"):
-        worker.run(hang, lambda _: order.append("made in vain"), timeout=AT_ONCE)
+        worker.begin(Work(hang, lambda _: order.append("made in vain"))).outcome(AT_ONCE)
     assert worker.busy
     with pytest.raises(DeadlineExceeded, match="behind the late work of an earlier update"):
-        worker.run(lambda: order.append("second"), lambda _: order.append("made in vain"), timeout=AT_ONCE)
+        second = Work(lambda: order.append("second"), lambda _: order.append("made in vain"))
+        worker.begin(second).outcome(AT_ONCE)
     assert order == []
     released.set()
-    worker.run(lambda: order.append("third"), lambda _: order.append("made"), timeout=PATIENCE)
+    worker.begin(Work(lambda: order.append("third"), lambda _: order.append("made"))).outcome(PATIENCE)
     assert order == ["first", "second", "third", "made"]
     assert not worker.busy
 
@@ -256,3 +253,39 @@ def test_a_late_decision_changes_nothing_once_the_loop_has_moved_on(mission):
     assert not agent.due().update
     fly(agent, mission, state=state, until=7)
     assert events(agent, "update") == [1, 3, 6]
+
+
+class Noting(Faulty):
+    """Learns the times at which it was asked."""
+
+    def begin(self):
+        return {"times": np.empty(0, dtype=np.int64)}
+
+    def estimate(self, learned, observation):
+        _, kernel = super().estimate({}, observation)
+        return {"times": np.append(learned["times"], observation.time)}, kernel
+
+
+def test_what_is_seen_beside_observations_is_learned_after_late_work(mission):
+    def see(learned, time):
+        return {"times": np.append(learned["times"], time)}
+
+    estimator = Noting(TrueKernel(mission.world), hang_at=(1,))
+    agent = Agent.on(mission, FixedTimes((1, 2, 3, 4)), estimator=estimator, time_limit=AT_ONCE, trial=False)
+    agent.start(0)
+    agent.learn(see, 0)
+    assert agent.learned["times"].tolist() == [0]
+    agent.act()
+    assert not agent.update(0) and estimator.hangs.wait(PATIENCE)
+    agent.learn(see, 100)
+    assert agent.learned["times"].tolist() == [0], "it waits for the late work, and nobody waits for it"
+    agent.time_limit = PATIENCE
+    estimator.released.set()
+    agent.act()
+    assert agent.update(0)
+    assert agent.learned["times"].tolist() == [0, 1, 100, 2]
+    agent.time_limit = None
+    with pytest.raises(InputError, match="the estimator learned NoneType, not arrays by name"):
+        agent.learn(lambda learned: None)
+    agent.start(0)
+    assert not len(agent.learned["times"]), "a new mission"

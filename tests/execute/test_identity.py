@@ -4,15 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
 from tests.execute.loop import Faulty
-from tests.tiny_worlds import tiny_missions
 
 from replan import (
     Agent,
     Archive,
     FixedTimes,
-    GeneralKernel,
     InputError,
     Mission,
     RecordedKernels,
@@ -23,8 +20,8 @@ from replan import (
     Ties,
     World,
 )
-from replan.execute.identity import _sampled_times, describe_arguments, kernel_arrays, kernel_from, options
 from replan.execute.robot import plan_by_induction
+from replan.execute.saved_agent import describe_arguments
 from replan.forecast.base import Frozen
 from replan.forecast.given import ForecastFault, Given
 from replan.forecast.mixture import Mixture
@@ -124,7 +121,6 @@ class Tuned(Faulty):
 
 def test_estimators_are_told_apart_by_their_options():
     inner = agent().estimator
-    assert options(Tuned(inner, strength=2.0))["strength"] == 2.0
     one, other, again = (agent(estimator=Tuned(inner, strength=s)) for s in (1.0, 2.0, 1.0))
     assert differences(one, other) == {"estimator"}
     assert differences(one, again) == set()
@@ -149,19 +145,3 @@ def test_whatever_an_option_is_another_one_is_told_apart():
     inner = agent().estimator
     found = [describe_arguments(agent(estimator=Tuned(inner, strength=one))) for one in many]
     assert len({each["estimator"] for each in found}) == len(many)
-
-
-def test_of_a_long_horizon_some_times_are_told_apart():
-    assert list(_sampled_times(1_999)) == list(range(1_999))
-    assert list(_sampled_times(4_500)) == list(range(0, 4_500, 4))
-
-
-@given(tiny_missions())
-def test_a_kernel_is_made_again_from_its_arrays(mission):
-    for kernel in (mission.world.kernel(0), SlipKernel((2, 3), 0.2, blocked=[False] * 5 + [True])):
-        again = kernel_from({name: np.array(array) for name, array in kernel_arrays(kernel).items()})
-        assert type(again) is type(kernel)
-        general, other = kernel.general(), again.general()
-        assert isinstance(general, GeneralKernel)
-        np.testing.assert_array_equal(general.successors, other.successors)
-        np.testing.assert_array_equal(general.probabilities, other.probabilities)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from itertools import product
 from threading import Condition
@@ -43,7 +44,7 @@ class SimulatedClock:
             self.ticks.notify_all()
         pending = agent._now.pending
         if pending is not None and time >= self.wakes:
-            assert pending.job.finished.wait(PATIENCE)
+            assert wait([pending.work], PATIENCE).done
 
 
 def slow_planner(clock: SimulatedClock):
@@ -135,7 +136,7 @@ def test_an_agent_that_is_killed_in_the_middle_of_an_update_goes_on_with_the_sam
 
 def begun(*, arrival="declared", execution="map", steps=2, wakes=0):
     """An agent whose update has begun at 1, and its clock."""
-    mission = late_mission(0, execution, steps, "go-on")
+    mission = late_mission(0, execution, steps, "go-on", horizon=8)
     clock = SimulatedClock(wakes=wakes)
     agent = on_a_clock(mission, FixedTimes((1,)), clock, arrival=arrival)
     agent.start(0)
@@ -299,39 +300,11 @@ def test_a_planner_that_fails_in_its_thread_leaves_the_old_plan_in_force():
     agent.start(0)
     agent.act()
     agent.update(1)
-    assert agent._now.pending.job.finished.wait(PATIENCE)
+    assert wait([agent._now.pending.work], PATIENCE).done
     with pytest.warns(UserWarning, match="no convergence"):
         while not agent.done:
             agent.act()
     assert events(agent, "kept plan") == [3] and agent.plan.time == 0
-
-
-def test_an_estimator_that_cannot_be_saved_leaves_the_old_plan_in_force():
-    robot = Robot(planning_horizon=4, update_steps=2)
-    mission = Mission(rover(4, np.full(12, 0.2)), robot, Spending.at_most(3))
-
-    class FullDisk(PooledSlip):
-        full = False
-
-        def save(self):
-            if self.full:
-                raise OSError("no space left")
-            return super().save()
-
-    estimator = FullDisk(SlipKernel((4, 4), 0.05), 0.005)
-    agent = Agent.on(mission, FixedTimes((1, 5)), estimator=estimator)
-    agent.start(0)
-    agent.act()
-    estimator.full = True
-    with pytest.warns(UserWarning, match="no space left"):
-        assert agent.update(1) is False
-    assert not agent.updating and agent.budget_left == 2 and agent.log[-1].what == "kept plan"
-    estimator.full = False
-    while not agent.done:
-        if agent.due().update:
-            assert agent.update(1)
-        agent.act()
-    assert events(agent, "update") == [5] and events(agent, "arrival") == [7]
 
 
 @pytest.mark.filterwarnings("ignore:replan")

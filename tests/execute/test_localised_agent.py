@@ -110,7 +110,7 @@ def test_a_state_that_jumps_does_not_stop_it_and_teaches_nothing_impossible():
     robot.state = world.states - 1
     fly(agent, robot)
     assert agent.done
-    assert learner.weights.sum() == pytest.approx(1.0)
+    assert learner.weights(agent.learned).sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("kind", ["tracked", "nearby", "family"])
@@ -150,10 +150,10 @@ def test_at_most_the_budget_is_spent_and_nothing_is_forced():
 
 def test_an_estimator_that_fails_in_between_leaves_the_last_estimate_in_use():
     class Failing(Tracked):
-        def estimate(self, observation):
+        def estimate(self, learned, observation):
             if observation.time == 5:
                 raise RuntimeError("boom")
-            return super().estimate(observation)
+            return super().estimate(learned, observation)
 
     mission = a_mission()
     agent, robot = started(mission, estimator=Failing(mission.world))

@@ -1,7 +1,7 @@
 """An agent that is saved and restored after any step goes on as if nothing had happened, to the last bit.
 
-With every estimator, forecast, rule and execution, also after updates whose plan came too late (the estimator
-has learned then, and the old plan stays in force) and with kernels in single precision.
+With every estimator, forecast, rule and execution, also after updates that failed (the estimator has
+learned then, and the old plan stays in force) and with kernels in single precision.
 """
 
 import warnings
@@ -64,7 +64,7 @@ def write_wind(folder):
 
 
 def late(kind):
-    """The estimator with updates whose plan comes too late: it learns, and the caller gets nothing.
+    """The estimator with updates whose plan fails: it learns, and the caller gets no kernel.
 
     With `single` its kernels are in single precision.
     """
@@ -73,14 +73,15 @@ def late(kind):
         misses: frozenset = frozenset()
         single = False
 
-        def estimate(self, observation):
-            kernel = super().estimate(observation)
+        def estimate(self, learned, observation):
+            learned, kernel = super().estimate(learned, observation)
             if observation.time in self.misses:
-                raise TimeoutError("too late")
+                return learned, None
             if not self.single:
-                return kernel
+                return learned, kernel
             lists = kernel.general()
-            return GeneralKernel.of_merged(lists.successors, lists.probabilities.astype(np.float32))
+            single = lists.probabilities.astype(np.float32)
+            return learned, GeneralKernel.of_merged(lists.successors, single)
 
     return Late
 

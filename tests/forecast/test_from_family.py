@@ -69,10 +69,10 @@ def test_weights_are_probabilities_and_futures_directions():
 
 def test_a_filter_goes_on_from_its_own_weights():
     learner = FamilyFilter(WORLD.family, WORLD.drift_bounds, start=WORLD.kernel(0))
-    kernel = learner.estimate(Observation(5, 100, 88, 2, (2,)))
+    learned, kernel = learner.estimate(learner.begin(), Observation(5, 100, 88, 2, (2,)))
     forecast = AHEAD.informed_by(WORLD.knowledge, learner)
-    seen = replace(evidence(5), kernel=kernel, learned=learner.save())
-    ahead = learner.predicted(20) @ WORLD.family.points[:, 0]
+    seen = replace(evidence(5), kernel=kernel, learned=learned)
+    ahead = learner.predicted(learned, 20) @ WORLD.family.points[:, 0]
     assert expected_rates(forecast, seen, range(4, 24)) == pytest.approx(ahead[:20], abs=1e-9)
 
 

@@ -5,6 +5,7 @@ import tomllib
 
 import numpy as np
 import pytest
+from tests.learning import learning
 
 from replan import (
     FamilyFilter,
@@ -86,12 +87,12 @@ def test_the_wind_is_a_family_of_two_parameters(folder):
 def test_the_filter_learns_the_wind(folder):
     world = make_mission(load_setting(folder / "setting.toml")).world
     steady, rng = world.family.member(3.6, -3.6), np.random.default_rng(0)
-    estimator = FamilyFilter(world.family, np.zeros(149))
+    estimator = learning(FamilyFilter, world.family, np.zeros(149))
     for t in range(1, 150):
         state, action = int(rng.integers(56)), int(rng.integers(9))
         after = int(steady.sample(np.array([state]), np.array([action]), rng.random(1))[0])
         estimator.estimate(Observation(t, after, state, action))
-    assert [each.value for each in estimator.parameters] == pytest.approx([3.6, -3.6], abs=0.8)
+    assert [each.value for each in estimator.parameters()] == pytest.approx([3.6, -3.6], abs=0.8)
 
 
 def test_rules_and_the_mixture_run_on_it(folder):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike
 from replan import _loops
 from replan.errors import InputError, require
 from replan.estimate.drift_bounds import DriftSums
-from replan.estimate.estimator import Observation
+from replan.estimate.estimator import Learned, Observation
 from replan.estimate.observations import Transitions, read_transitions
 from replan.estimate.pair import (
     Filling,
@@ -100,22 +101,31 @@ class DriftBoundedMLE:
         _loops.load("interior_point")
         prepare_kernel(self.kernel(0))
 
-    def estimate(self, observation: Observation) -> Kernel:
+    def begin(self) -> Learned:
+        """Return no transitions."""
+        return {"transitions": np.empty((0, 4), dtype=np.int64)}
+
+    def estimate(self, learned: Learned, seen: Observation) -> tuple[Learned, Kernel]:
         """Learn the transition that the update revealed, if it did, and return the kernel of that step.
 
         A transition to a state that is no successor (the robot was carried away) is logged and ignored.
+        What is learned are the transitions and the solutions, from which the next ones start.
         """
-        t, state, action = observation.time - 1, observation.previous_state, observation.previous_action
+        now, t, state, action = (
+            self._having(learned),
+            seen.time - 1,
+            seen.previous_state,
+            seen.previous_action,
+        )
         if state is not None and action is not None:
-            seen = Transitions.of_rows([[t, state, action, observation.state]])
-            seen.check(states=len(self.successors), actions=self.nominal.shape[1])
-            if observation.state in self.successors[state]:
-                self.learn(seen)
+            step = Transitions.of_rows([[t, state, action, seen.state]])
+            step.check(states=len(self.successors), actions=self.nominal.shape[1])
+            if seen.state in self.successors[state]:
+                now.learn(step)
             else:
-                log.warning(
-                    "t=%d: s=%d is no successor of s=%d; nothing is learned", t, observation.state, state
-                )
-        return self.kernel(max(t, 0))
+                log.warning("t=%d: s=%d is no successor of s=%d; nothing is learned", t, seen.state, state)
+        kernel = now.kernel(max(t, 0))
+        return now._arrays(), kernel
 
     def learn(self, seen: Transitions) -> None:
         """Add transitions, none of them earlier than those before. Solved when an estimate is read."""
@@ -179,8 +189,8 @@ class DriftBoundedMLE:
         """Certified bound on the distance of the log-likelihood from its maximum."""
         return sum(pair.gap for pair in self.pairs())
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return the transitions seen and the solutions; a restored estimator gives the same bits."""
+    def _arrays(self) -> Learned:
+        """Return the transitions seen and the solutions."""
         arrays = {"transitions": np.array(self._seen, dtype=np.int64).reshape(-1, 4)}
         for (s, a), pair in self._pairs.items():
             if pair.solution is not None and pair.filled is not None:
@@ -193,17 +203,19 @@ class DriftBoundedMLE:
                 arrays[f"nodes {s} {a}"] = optimum.nodes
         return arrays
 
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Replace what was learned by the arrays of `save`."""
-        self._pairs, self._seen = {}, []
-        self.learn(Transitions.of_rows(arrays["transitions"]))
-        for (s, a), pair in self._pairs.items():
+    def _having(self, arrays: Learned) -> DriftBoundedMLE:
+        """Return a copy of the estimator that has learned what `_arrays` returned."""
+        other = copy(self)
+        other._pairs, other._seen = {}, []
+        other.learn(Transitions.of_rows(arrays["transitions"]))
+        for (s, a), pair in other._pairs.items():
             if (rows := arrays.get(f"solution {s} {a}")) is not None:
                 n = len(rows) // 3
                 optimum, gap, filled, filled_gap = arrays[f"scores {s} {a}"].tolist()
                 nodes = arrays[f"nodes {s} {a}"]
                 pair.solution = PairSolution(nodes, rows[:n], rows[n : 2 * n + 1], optimum, gap)
                 pair.filled = PairSolution(nodes, rows[2 * n + 1 :], rows[n : 2 * n + 1], filled, filled_gap)
+        return other
 
     def _solved(self, key: tuple[int, int], pair: _Pair, wanted: Array) -> PairSolution:
         if pair.filled is None:

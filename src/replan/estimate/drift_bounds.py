@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replan.errors import InputError, read_array
-from replan.estimate.estimator import Estimator, Observation
+from replan.estimate.estimator import Estimator, Learned, Observation
 from replan.estimate.slip_evidence import CONFIDENCE, NO_EVIDENCE, ParameterEstimate, SlipModel, stretches
 from replan.model.kernel import Array, Indices, Kernel
 from replan.model.slip import SlipKernel
@@ -123,25 +123,6 @@ class OnlineDriftBounds:
         bounds[step > self.centres[-1]] = rates.max()
         return bounds
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return all that was learned, as arrays."""
-        rows = [(average.time, average.low, average.high, average.confidence) for average in self.averages]
-        return {
-            "averages": np.array(rows, dtype=float).reshape(-1, 4),
-            "centres": np.array(self.centres),
-            "last_update": np.array(() if self._last is None else self._last, dtype=np.int64),
-        }
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Continue from the arrays of `save`."""
-        self.averages = [
-            ParameterEstimate("slip", int(time), (low + high) / 2, low, high, confidence)
-            for time, low, high, confidence in arrays["averages"].tolist()
-        ]
-        self.centres = arrays["centres"].tolist()
-        last = arrays["last_update"]
-        self._last = (int(last[0]), int(last[1])) if last.size else None
-
     def _learn(self, last: tuple[int, int], seen: Observation) -> None:
         """Add the slip of the interval since `last`, taken as one number, unless no slip explains it."""
         steps = seen.time - last[0]
@@ -186,53 +167,33 @@ MISSPECIFICATIONS: Mapping[str, Callable[[ArrayLike], Array]] = {
 class WithOnlineBounds:
     """An estimator that is made anew at every update with the bounds found by then, and learns from all.
 
-    `make` takes (T-1,) drift bounds.
+    `make` takes (T-1,) drift bounds, `online` makes an `OnlineDriftBounds` that has seen nothing.
     """
 
-    def __init__(self, make: Callable[[Array], Estimator], online: OnlineDriftBounds) -> None:
+    def __init__(self, make: Callable[[Array], Estimator], online: Callable[[], OnlineDriftBounds]) -> None:
         self.make, self.online = make, online
-        self._seen: list[Observation] = []
-        make(online.bounds())  # compiles or loads what updates need
+        make(online().bounds())  # compiles or loads what updates need
 
-    def estimate(self, observation: Observation) -> Kernel:
-        """Learn the bounds, then the kernel."""
-        self._seen.append(observation)
-        estimator = self.make(self.online.observe(observation))
-        return [estimator.estimate(seen) for seen in self._seen][-1]
+    def begin(self) -> Learned:
+        """Return no observations; -1 stands for what an observation does not show."""
+        return {"observations": np.empty((0, 5), dtype=np.int64), "commanded": np.empty(0, dtype=np.int64)}
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return the observations, and what is known of the bounds."""
-        rows = [
-            (
-                seen.time,
-                seen.state,
-                _number(seen.previous_state),
-                _number(seen.previous_action),
-                len(seen.commanded),
-            )
-            for seen in self._seen
-        ]
-        return {
-            "observations": np.array(rows, dtype=np.int64).reshape(-1, 5),
-            "commanded": np.array([a for seen in self._seen for a in seen.commanded], dtype=np.int64),
-            **{f"online_{name}": array for name, array in self.online.save().items()},
-        }
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Continue from the arrays of `save`."""
-        self._seen, commanded = [], arrays["commanded"].tolist()
-        for time, state, before, action, steps in arrays["observations"].tolist():
-            commands, commanded = tuple(commanded[:steps]), commanded[steps:]
-            self._seen.append(Observation(time, state, _known(before), _known(action), commands))
-        prefix = "online_"
-        self.online.restore(
-            {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-        )
-
-
-def _number(value: int | None) -> int:
-    return -1 if value is None else value
-
-
-def _known(number: int) -> int | None:
-    return None if number < 0 else number
+    def estimate(self, learned: Learned, seen: Observation) -> tuple[Learned, Kernel]:
+        """Learn the bounds, then the kernel, from all observations."""
+        shown = [-1 if each is None else each for each in (seen.previous_state, seen.previous_action)]
+        row = [seen.time, seen.state, *shown, len(seen.commanded)]
+        rows = np.vstack([learned["observations"], row])
+        commanded = np.concatenate([learned["commanded"], np.array(seen.commanded, dtype=np.int64)])
+        ends, everything = rows[:, 4].cumsum(), []
+        for (time, state, *before, steps), end in zip(rows.tolist(), ends.tolist(), strict=True):
+            commands = tuple(commanded[end - steps : end].tolist())
+            previous, action = (None if each < 0 else each for each in before)
+            everything.append(Observation(time, state, previous, action, commands))
+        online = self.online()
+        bounds = [online.observe(each) for each in everything][-1]
+        estimator = self.make(bounds)
+        inner, kernel = estimator.begin(), None
+        for each in everything:
+            inner, kernel = estimator.estimate(inner, each)
+        assert kernel is not None
+        return {"observations": rows, "commanded": commanded}, kernel

@@ -1,4 +1,4 @@
-"""Interface of estimators, which make a kernel of an observation, and those that are told the truth.
+"""Interface of estimators, which learn as functions of a state, and those that are told the truth.
 
 `TrueKernel` returns the true kernel; `nearby` has the view of a local costmap, true rows near the robot, and
 elsewhere those last seen. States and estimates are checked here before a control loop acts on them.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import operator
 import reprlib
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -47,20 +48,20 @@ class Observation:
             raise InputError(f"time must be a step of the mission, 0 to {LATEST}, not {self.time}")
 
 
+Learned = Mapping[str, np.ndarray]
+"""All that an estimator has learned: arrays of numbers by name, which nobody changes in place."""
+
+
 @runtime_checkable
 class Estimator(Protocol):
-    """Estimates the kernel to plan with, the paper's P-hat_{t-1}."""
+    """Estimates the kernel to plan with, the paper's P-hat_{t-1}. It keeps nothing itself."""
 
-    def estimate(self, observation: Observation) -> Kernel:
-        """Learn from an observation and return the kernel to plan with at its time."""
+    def begin(self) -> Learned:
+        """Return what is known before the first observation."""
         ...
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return all that was learned, as arrays."""
-        ...
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Continue from the arrays of `save`."""
+    def estimate(self, learned: Learned, seen: Observation) -> tuple[Learned, Kernel]:
+        """Return what is known after an observation, and the kernel to plan with at its time."""
         ...
 
 
@@ -71,16 +72,13 @@ class TrueKernel:
     world: World
     """The world whose kernels are revealed."""
 
-    def estimate(self, observation: Observation) -> Kernel:
-        """Return the true kernel of the last transition."""
-        return self.world.kernel(max(observation.time - 1, 0))
-
-    def save(self) -> dict[str, np.ndarray]:
+    def begin(self) -> Learned:
         """Return no arrays, since nothing is learned."""
         return {}
 
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Do nothing, since nothing is learned."""
+    def estimate(self, learned: Learned, seen: Observation) -> tuple[Learned, Kernel]:
+        """Return the true kernel of the last transition."""
+        return learned, self.world.kernel(max(seen.time - 1, 0))
 
 
 @dataclass(frozen=True)
@@ -123,6 +121,16 @@ def require_estimator(estimator: object) -> None:
     """Raise `InputError` if an object is not an estimator, or is the class of one."""
     if isinstance(estimator, type) or not isinstance(estimator, Estimator):
         raise InputError(f"estimator must be an Estimator, not {estimator!r}")
+
+
+def validate_learned(learned: Any) -> dict[str, np.ndarray]:
+    """Return what an estimator has learned as arrays of numbers by name, or raise `InputError`."""
+    if not isinstance(learned, Mapping):
+        raise InputError(f"the estimator learned {type(learned).__name__}, not arrays by name")
+    arrays = {str(name): np.asarray(array) for name, array in learned.items()}
+    if strange := [name for name, array in arrays.items() if array.dtype.kind not in "biuf"]:
+        raise InputError(f"the estimator learned {strange[0]!r}, which is no array of numbers")
+    return arrays
 
 
 def validate_kernel(kernel: Any, *, like: Kernel, origin: str = "estimator") -> Kernel:
@@ -178,35 +186,21 @@ class Nearby:
     """The world that is seen."""
     radius: int = 3
     """Cells, or steps, that the sensors reach; 0: the state in which the robot is."""
-    _shown: Indices = field(init=False, repr=False)
-    """(S,) time of the kernel that each row is of."""
-    _kernel: Kernel = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.radius, bool) or not isinstance(self.radius, int) or self.radius < 0:
             raise InputError(f"radius must be a whole number of at least 0, not {self.radius!r}")
-        self._shown = np.zeros(self.world.states, dtype=np.int64)
-        self._kernel = self.world.kernel(0)
+        self._patched = lru_cache(maxsize=2)(self._patch)  # the same kernel while nothing new is seen
 
-    def estimate(self, observation: Observation) -> Kernel:
+    def begin(self) -> Learned:
+        """Return `shown`, (S,) the time of the kernel that each row is of."""
+        return {"shown": np.zeros(self.world.states, dtype=np.int64)}
+
+    def estimate(self, learned: Learned, seen: Observation) -> tuple[Learned, Kernel]:
         """Return the kernel with the rows around the robot as they were in the step before."""
-        rows, time = self._around(observation.state), self._first_of[max(observation.time - 1, 0)]
-        if (self._shown[rows] != time).any():
-            self._shown[rows] = time
-            self._kernel = self._patched()
-        return self._kernel
-
-    def save(self) -> dict[str, np.ndarray]:
-        """Return the time that each row is of."""
-        return {"shown": self._shown.copy()}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Continue from the array of `save`."""
-        shown = np.asarray(arrays["shown"])
-        if shown.shape != (self.world.states,) or not np.isin(shown, self._first_of).all():
-            raise InputError("what was seen is of another world")
-        self._shown = shown.astype(np.int64)
-        self._kernel = self._patched() if self._shown.any() else self.world.kernel(0)
+        shown = learned["shown"].copy()
+        shown[self._around(seen.state)] = self._first_of[max(seen.time - 1, 0)]
+        return {"shown": shown}, self._patched(shown.tobytes())
 
     @cached_property
     def _first_of(self) -> Indices:
@@ -228,9 +222,11 @@ class Nearby:
             reached = np.union1d(reached, successors[reached].ravel())
         return reached
 
-    def _patched(self) -> GeneralKernel:
+    def _patch(self, shown: bytes) -> Kernel:
         """Return the kernel whose rows are of the times that they were seen at."""
-        times, which = np.unique(self._shown, return_inverse=True)
+        times, which = np.unique(np.frombuffer(shown, dtype=np.int64), return_inverse=True)
+        if not times.any():
+            return self.world.kernel(0)
         lists = [self.world.kernel(int(t)).general() for t in times]
         width = max(each.successors.shape[1] for each in lists)
         states, actions = lists[0].states, lists[0].actions

@@ -15,9 +15,16 @@ from numpy.typing import ArrayLike
 from replan import _loops
 from replan.errors import InputError, require
 from replan.estimate.drift_bounds import check_drift_bounds
-from replan.estimate.estimator import Observation
+from replan.estimate.estimator import Learned, Observation
 from replan.estimate.movement import Movement
-from replan.estimate.slip_evidence import CONFIDENCE, UNLIKELY, ParameterEstimate, Stretch, stretches
+from replan.estimate.slip_evidence import (
+    CONFIDENCE,
+    UNLIKELY,
+    ParameterEstimate,
+    Stretch,
+    last_update,
+    stretches,
+)
 from replan.estimate.slip_mle import EvidenceKind, check_options
 from replan.model.family import Family
 from replan.model.general_kernel import prepare_kernel
@@ -62,41 +69,46 @@ class FamilyFilter:
         self.drift_bounds = check_drift_bounds(drift_bounds, states=self.states, actions=self.actions)
         self._steps = step_bounds(self.drift_bounds, family)
         self._movement = Movement(family)
-        members = self._movement.members
-        weights = np.full(members, 1 / members) if start is None else family.locate(start)
-        self._belief = self._movement.spread(weights)  # (H,)
-        self._time = 0  # of the parameters that the belief is about
-        self._pending = np.zeros(len(family.shape)), 0  # bounds and number of steps not yet moved
-        self._last: tuple[int, int] | None = None  # time and state of the last update
         self._warm_up()
 
-    @property
-    def weights(self) -> Array:
-        """(G,) probability of each member, at the time of the last transition."""
-        return self._movement.of_members(self._belief)
+    def begin(self) -> Learned:
+        """Return the weights of all hypotheses, their time, moves still to be made, and the last update."""
+        members = self._movement.members
+        weights = np.full(members, 1 / members) if self.start is None else self.family.locate(self.start)
+        return {
+            "belief": self._movement.spread(weights),  # (H,)
+            "time": np.array(0),  # of the parameters that the belief is about
+            "pending_bounds": np.zeros(len(self.family.shape)),
+            "pending_steps": np.array(0),
+            "last_update": np.empty(0, dtype=np.int64),
+        }
 
-    def estimate(self, observation: Observation) -> Kernel:
-        """Learn from the update, then return the mean kernel of the step before it.
+    def weights(self, learned: Learned) -> Array:
+        """(G,) probability of each member, at the time of the last transition."""
+        return self._movement.of_members(learned["belief"])
+
+    def estimate(self, learned: Learned, seen: Observation) -> tuple[Learned, Kernel]:
+        """Learn from the update and return the mean kernel of the step before it.
 
         Steps that no parameters explain, such as those of a robot that was carried away, are logged and
         ignored.
         """
-        last, self._last = self._last, (observation.time, observation.state)
-        way, transition = stretches(last, observation)
+        way, transition = stretches(last_update(learned), seen)
+        now = {**learned, "last_update": np.array([seen.time, seen.state])}
         for stretch in (way if self.evidence == "intervals" else None, transition):
             if stretch is not None:
-                self._learn(stretch)
-        self._belief = self._moved(self._belief[:, None], observation.time - 1, to_the_last=True)[:, 0]
-        return self.family.mean(self.weights)
+                self._learn(now, stretch)
+        now["belief"] = self._moved(now, now["belief"][:, None], seen.time - 1, to_the_last=True)[:, 0]
+        return now, self.family.mean(self.weights(now))
 
-    @property
-    def parameters(self) -> tuple[ParameterEstimate, ...]:
+    def parameters(self, learned: Learned) -> tuple[ParameterEstimate, ...]:
         """Each parameter at the time of the last transition.
 
         The interval reaches over the likeliest values, as many as make up its confidence, and over all others
         that are at least (1 - confidence) / 2 times as likely as the likeliest.
         """
-        grid, found = self.weights.reshape(self.family.shape), []
+        grid, found = self.weights(learned).reshape(self.family.shape), []
+        time = int(learned["time"])
         ranges = zip(self.family.values, self.family.grids, self.family.circular, strict=True)
         for axis, (name, values, circular) in enumerate(ranges):
             line = grid.sum(axis=tuple(other for other in range(grid.ndim) if other != axis))
@@ -107,53 +119,24 @@ class FamilyFilter:
             edges = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
             low, high = float(edges[kept.min()]), float(edges[kept.max() + 1])
             mean = mean_angle(line, values) if circular else float(line @ values)
-            found.append(ParameterEstimate(name, self._time, mean, low, high, self.confidence))
+            found.append(ParameterEstimate(name, time, mean, low, high, self.confidence))
         return tuple(found)
 
-    @property
-    def time(self) -> int:
-        """The time of the last transition."""
-        return self._time
-
-    @property
-    def belief(self) -> Array:
-        """(H,) probability of each hypothesis of `Movement`, at the time of the last transition."""
-        return self._belief
-
-    def predicted(self, steps: int) -> Array:
+    def predicted(self, learned: Learned, steps: int) -> Array:
         """(steps + 1, G) probability of each member 0, 1, ... steps after the last transition."""
-        bounds = np.array([self._bounds(self._time + k) for k in range(steps)])
-        return self._movement.ahead(self._belief, bounds)
+        bounds = np.array([self._bounds(int(learned["time"]) + k) for k in range(steps)])
+        return self._movement.ahead(learned["belief"], bounds)
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return the weights of all hypotheses, their time, moves still to be made and the last update."""
-        return {
-            "belief": self._belief,
-            "time": np.array(self._time),
-            "last_update": np.array(() if self._last is None else self._last, dtype=np.int64),
-            "pending_bounds": self._pending[0],
-            "pending_steps": np.array(self._pending[1]),
-        }
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Continue from the arrays of `save`."""
-        if arrays["belief"].shape != self._belief.shape:
-            raise InputError("the saved parameters are of another family")
-        self._belief, self._time = arrays["belief"], int(arrays["time"])
-        self._pending = arrays["pending_bounds"], int(arrays["pending_steps"])
-        last = arrays["last_update"]
-        self._last = (int(last[0]), int(last[1])) if last.size else None
-
-    def _learn(self, stretch: Stretch) -> None:
+    def _learn(self, now: dict[str, np.ndarray], stretch: Stretch) -> None:
         """Condition the belief on a stretch; with probability `UNLIKELY` the robot is carried in it."""
         for name, state in (("s", stretch.start), ("next", stretch.end)):
             if not 0 <= state < self.states:
                 raise InputError(f"t={stretch.time}: {name}={state} is not a state (0 to {self.states - 1})")
-        belief = self._moved(self._belief[:, None], stretch.time)[:, 0]
+        belief = self._moved(now, now["belief"][:, None], stretch.time)[:, 0]
         joint = np.zeros((len(belief), self.states + 1))
         joint[:, stretch.start] = joint[:, -1] = belief
         for k, action in enumerate(stretch.actions):
-            joint = self._moved(joint, stretch.time + k)
+            joint = self._moved(now, joint, stretch.time + k)
             joint = _loops.general.push_hypotheses(self._successors, self._probabilities, action, joint)
         if joint[:, stretch.end].sum() < UNLIKELY:
             log.warning(
@@ -161,22 +144,24 @@ class FamilyFilter:
                 *(stretch.time, stretch.start, stretch.end, len(stretch.actions)),
             )
         belief = (1 - UNLIKELY) * joint[:, stretch.end] + UNLIKELY * joint[:, -1]
-        self._belief = belief / belief.sum()
+        now["belief"] = belief / belief.sum()
 
-    def _moved(self, joint: Array, time: int, *, to_the_last: bool = False) -> Array:
-        """(H, C) weights at a later time.
+    def _moved(
+        self, now: dict[str, np.ndarray], joint: Array, time: int, *, to_the_last: bool = False
+    ) -> Array:
+        """(H, C) weights at a later time, which becomes that of the belief.
 
         Moves are saved up until they add up to a cell of the grid, or `to_the_last`: each one is shared
         between neighbours, which blurs the parameters.
         """
-        bounds, steps = self._pending
-        while self._time < time:
-            bounds, steps, self._time = bounds + self._bounds(self._time), steps + 1, self._time + 1
+        bounds, steps, at = now["pending_bounds"], int(now["pending_steps"]), int(now["time"])
+        while at < time:
+            bounds, steps, at = bounds + self._bounds(at), steps + 1, at + 1
             if (bounds >= self._movement.cells).any():
                 joint, bounds, steps = self._movement.move(joint, bounds, steps), 0 * bounds, 0
         if to_the_last and bounds.any():
             joint, bounds, steps = self._movement.move(joint, bounds, steps), 0 * bounds, 0
-        self._pending = bounds, steps
+        now |= {"pending_bounds": bounds, "pending_steps": np.array(steps), "time": np.array(at)}
         return joint
 
     def _bounds(self, time: int) -> Array:
@@ -187,8 +172,9 @@ class FamilyFilter:
 
     def _warm_up(self) -> None:
         """Compile or load what updates need."""
-        prepare_kernel(self.family.mean(self.weights))
-        joint = np.zeros((len(self._belief), self.states + 1))
+        begun = self.begin()
+        prepare_kernel(self.family.mean(self.weights(begun)))
+        joint = np.zeros((len(begun["belief"]), self.states + 1))
         _loops.general.push_hypotheses(self._successors, self._probabilities, 0, joint)
         self._movement.move(joint, np.zeros(len(self.family.shape)), 1)
 

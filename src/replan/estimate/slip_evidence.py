@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.estimator import Observation
+from replan.estimate.estimator import Learned, Observation
 from replan.model.kernel import Array, Indices
 from replan.model.slip import SlipKernel
 
@@ -109,6 +109,12 @@ class SlipModel:
         return inside
 
 
+def last_update(learned: Learned) -> tuple[int, int] | None:
+    """Return the time and state of the last update that an estimator keeps, None if there was none."""
+    last = learned["last_update"]
+    return (int(last[0]), int(last[1])) if last.size else None
+
+
 def stretches(last: tuple[int, int] | None, seen: Observation) -> tuple[Stretch | None, Stretch | None]:
     """Return the way from the last update to the last transition, and that transition.
 
@@ -171,6 +177,11 @@ class SlipProfile:
     """(G,) log-likelihood of the best path that ends at each slip of the grid."""
     centre: float | None = None
     """Place of the last stretch, in drift summed from time 0; None: no evidence yet."""
+
+    @classmethod
+    def of(cls, values: Array, centre: float) -> SlipProfile:
+        """Return the profile of an estimator's arrays, in which NaN stands for no evidence."""
+        return cls(values, None if np.isnan(centre) else float(centre))
 
     def add(self, evidence: SlipEvidence, drift: Array) -> SlipProfile:
         """Add a stretch; drift (T,) sums the bounds on the slip's change from time 0."""

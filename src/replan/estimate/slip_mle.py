@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError, read_array, require, require_numbers, require_word
 from replan.estimate.drift_bounds import DriftSums
-from replan.estimate.estimator import Observation
+from replan.estimate.estimator import Learned, Observation
 from replan.estimate.slip_evidence import (
     CELLS,
     CONFIDENCE,
-    NO_EVIDENCE,
     ParameterEstimate,
     SlipModel,
     SlipProfile,
     Stretch,
+    last_update,
     stretches,
 )
 from replan.model.general_kernel import prepare_kernel
@@ -80,51 +80,44 @@ class PooledSlip:
         for cells in (self.terrain == c for c in range(int(self.terrain.max()) + 1)):
             self._prior.append(float(slips[cells].mean()) if cells.any() else 0.0)
             self._drift.append(_slip_drift(drift_bounds, steepness[cells].max(initial=0.0)))
-        self._profiles = [NO_EVIDENCE for _ in self._prior]
-        self._last: tuple[int, int] | None = None  # time and state of the last update
-        self.slips = self._slips_at(0)
         prepare_kernel(nominal)
 
-    def estimate(self, observation: Observation) -> SlipKernel:
-        """Learn from the update, then give the kernel of the step before it; `slips` holds the intervals.
+    def begin(self) -> Learned:
+        """Return the profile of each class, the place of its evidence (none: NaN), and the last update."""
+        classes, none = len(self._prior), np.empty(0, dtype=np.int64)
+        return {
+            "profiles": np.zeros((classes, CELLS)),
+            "centres": np.full(classes, np.nan),
+            "last_update": none,
+        }
+
+    def estimate(self, learned: Learned, seen: Observation) -> tuple[Learned, SlipKernel]:
+        """Learn from the update and give the kernel of the step before it.
 
         Steps that no slip explains, such as those of a robot that was carried away, are logged and ignored.
         """
-        last, self._last = self._last, (observation.time, observation.state)
-        for stretch in self._stretches(last, observation):
+        profiles, centres = learned["profiles"].copy(), learned["centres"].copy()
+        for stretch in self._stretches(last_update(learned), seen):
             if (evidence := self._model.evidence(stretch)) is not None:
                 terrain = int(self.terrain[stretch.start])
-                drift = self._drift[terrain].up_to(observation.time - 1, 0, 0)
-                self._profiles[terrain] = self._profiles[terrain].add(evidence, drift)
-        self.slips = self._slips_at(max(observation.time - 1, 0))
-        slip = np.array([estimate.value for estimate in self.slips])
-        return self.nominal.with_slip(slip if len(slip) == 1 else slip[self.terrain])
+                drift = self._drift[terrain].up_to(seen.time - 1, 0, 0)
+                added = SlipProfile.of(profiles[terrain], centres[terrain]).add(evidence, drift)
+                profiles[terrain], centres[terrain] = added.values, added.centre
+        last = np.array([seen.time, seen.state])
+        learned = {"profiles": profiles, "centres": centres, "last_update": last}
+        slip = np.array([estimate.value for estimate in self.slips(learned)])
+        return learned, self.nominal.with_slip(slip if len(slip) == 1 else slip[self.terrain])
 
-    def save(self) -> dict[str, np.ndarray]:
-        """Return the profile of each class, its position, and the last update."""
-        centres = [np.nan if profile.centre is None else profile.centre for profile in self._profiles]
-        return {
-            "profiles": np.array([profile.values for profile in self._profiles]),
-            "centres": np.array(centres),
-            "last_update": np.array(() if self._last is None else self._last, dtype=np.int64),
-        }
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Continue from the arrays of `save`."""
-        if arrays["profiles"].shape != (len(self._prior), CELLS):
-            raise InputError("the saved slip is of another grid or terrain")
-        self._profiles = [
-            SlipProfile(values, None if np.isnan(centre) else float(centre))
-            for values, centre in zip(arrays["profiles"], arrays["centres"], strict=True)
-        ]
-        last = arrays["last_update"]
-        self._last = (int(last[0]), int(last[1])) if last.size else None
-        self.slips = self._slips_at(max(self._last[0] - 1, 0) if self._last else 0)
-
-    def _slips_at(self, time: int) -> tuple[ParameterEstimate, ...]:
+    def slips(self, learned: Learned) -> tuple[ParameterEstimate, ...]:
+        """Return the slip of each class, with its interval, in the step before the last update."""
+        time = max((last_update(learned) or (0, 0))[0] - 1, 0)
         return tuple(
-            profile.at(time, drift.up_to(time, 0, 0), prior=prior, confidence=self.confidence)
-            for profile, drift, prior in zip(self._profiles, self._drift, self._prior, strict=True)
+            SlipProfile.of(values, centre).at(
+                time, drift.up_to(time, 0, 0), prior=prior, confidence=self.confidence
+            )
+            for values, centre, drift, prior in zip(
+                learned["profiles"], learned["centres"], self._drift, self._prior, strict=True
+            )
         )
 
     def _stretches(self, last: tuple[int, int] | None, seen: Observation) -> list[Stretch]:

@@ -6,14 +6,7 @@
             agent.update(robot.look())
         robot.do(agent.act())
 
-A localised robot knows where it is, and says so at every step; where it does not, it says nothing:
-
-    agent.start(robot.look())
-    while not agent.done:
-        state = robot.look()
-        if agent.due(state).update:
-            agent.update(state)
-        robot.do(agent.act(state))
+A localised robot says at every step where it is, `agent.due(state)` and `agent.act(state)`, if it knows.
 
 An update may take time (`Robot.update_steps`). Then `update` begins it, the old plan stays in force until the
 new one arrives, and `due` asks for no other meanwhile.
@@ -26,9 +19,10 @@ only the budget can force an update.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,21 +31,21 @@ import numpy as np
 from replan.errors import InputError, require, require_whole
 from replan.estimate.estimator import (
     Estimator,
+    Learned,
     Observation,
     Tracked,
     learns_between,
     validate_kernel,
+    validate_learned,
     validate_look,
     validate_number,
 )
-from replan.execute import snapshot
-from replan.execute.deadline import DeadlineExceeded, described
-from replan.execute.identity import describe_arguments
+from replan.execute.deadline import DeadlineExceeded
 from replan.execute.mission import Mission, require_world
 from replan.execute.robot import Robot
-from replan.execute.snapshot import Event, Memory
+from replan.execute.saved_agent import describe_arguments, read, write
 from replan.execute.trial import try_out
-from replan.execute.update_maker import Arrival, UpdateMaker
+from replan.execute.updates import Arrival, Memory, UpdateMaker
 from replan.model.kernel import Array, Indices
 from replan.model.sizes import Sizes
 from replan.model.world import Knowledge
@@ -61,8 +55,23 @@ from replan.schedule.rule import Decision, Need, Rule, RunningEstimate, require_
 from replan.skip.acting import Update
 from replan.skip.spending import Spending
 
+NOT_AT_REST = "the late work of an update still runs: the estimator is not at rest"
 LATE_UPDATES = 2
 """Updates in a row that take longer than the time limit, after which the agent says what to do."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the agent's log."""
+
+    time: int
+    what: str
+    """start, act, update, kept plan, refused update, failed rule, kept estimate, state missing or, of updates
+    that take time, arrival, late plan or cancelled update."""
+    why: str = ""
+    state: int | None = None
+    action: int | None = None
+    decision: Decision | None = None
 
 
 class Agent:
@@ -92,7 +101,7 @@ class Agent:
         that is later; or when `arrive` is called.
     trial : bool
         Make one estimate, one plan and one decision at construction, so that whatever cannot work is refused
-        there. The estimator forgets the estimate (`Estimator.restore`).
+        there.
 
     Raises
     ------
@@ -137,7 +146,6 @@ class Agent:
             mission.spending_for(rule),
         )  # computed or refused here, not in the loop
         self.rule, self.seed, self.log_length = rule, seed, log_length
-        self._unlearned = {name: np.array(array) for name, array in self.estimator.save().items()}
         self.log: list[Event] = []
         self._memory: Memory | None = None
         self._decision: tuple[int, Decision] | None = None
@@ -188,20 +196,32 @@ class Agent:
     def time_limit(self, seconds: float | None) -> None:
         self._maker.time_limit = seconds
 
+    @property
+    def learned(self) -> Learned:
+        """The arrays of all that the estimator has learned."""
+        return self._maker.learned
+
+    def learn(self, change: Callable[..., Learned], *seen: Any) -> None:
+        """Replace what is learned by `change(learned, *seen)`, for what is seen beside observations.
+
+        The estimate in use changes with the next observation.
+        """
+        self._maker.learn(change, *seen)
+
     def start(self, state: int, *, policy: Indices | None = None) -> None:
         """Begin at t = 0 in a state seen for free; the first step is planned on the nominal kernel.
 
-        A second start begins a new mission: the estimator goes back to what it knew at construction. `policy`
-        as in `update`.
+        A second start begins a new mission: what the estimator has learned is forgotten. `policy` as in
+        `update`.
         """
         self._require_idle()
         self._maker.check_policy(policy)
         nominal = self.knowledge.nominal
         state = validate_number(state, nominal.states)
-        self.estimator.restore({name: array.copy() for name, array in self._unlearned.items()})
         update = self._maker.following(replace(self._free_update, cache={}), policy)
         estimate = update.propagation.begin(np.array([state]))
         self._memory = Memory(0, state, self.mission.beginning(update), estimate, nominal)
+        self._maker.learned = validate_learned(self.estimator.begin())
         self.log = [Event(0, "start", state=state)]
         self._decision, self._warned, self._late_updates = None, False, 0
         self._maker.forget()
@@ -288,22 +308,24 @@ class Agent:
                 self._see(state)
         if previous is not None:
             previous = validate_number(previous, states, "previous")
-        if refusal := self._refusal():
+        refusal = self.spending.refusal(
+            left=now.progress.budget_left,
+            time=now.time,
+            last_update=now.progress.last_update,
+            horizon=self.horizon,
+            arrival=self._arrival,
+        )
+        if refusal is not None:
             self._record("refused update", refusal, state=state)
             return False
-        decision, trouble = self.due(), None
-        seen = now.observation(state, previous)
-        if self._maker.takes_time:
-            trouble = self._begin(seen, belief, policy)
-        else:
-            trouble = self._update_at_once(seen, policy)
-        now.named_update, now.named = None, False
+        decision = self.due()
+        now.pending = self._maker.begin(now.observation(state, previous), policy, now)
+        now.progress = now.progress.keeping(now.time)
+        trouble = None if self._maker.takes_time else self._end_update(0)
+        now.named_update, now.named, self._decision = None, False, None
         if not self.robot.sees:
-            now.state, now.seen_at, now.commanded = state, now.time, []
-            now.estimate = now.progress.update.in_force.begin(np.array([state]))
-            if belief is not None and self.robot.execution == "belief":
-                now.estimate = belief[None, :]
-        self._decision = None
+            now.see(state, belief if self.robot.execution == "belief" else None)
+            now.estimate_again()
         what = "update" if trouble is None else "kept plan"
         reason = decision.reason if decision.update else "made by the caller, though none was due"
         self._record(what, trouble or reason, state, decision=decision)
@@ -328,8 +350,8 @@ class Agent:
         now = self._now
         if now.pending is None:
             raise InputError("no update is running")
-        now.pending.job.abandoned.set()
-        self._end_update("cancelled update", "the old plan stays in force")
+        now.pending.work.abandoned = True
+        self._drop_update("cancelled update", "the old plan stays in force")
 
     def act(self, state: int | None = None) -> int:
         """Return the action of this step; time moves on by one.
@@ -367,19 +389,23 @@ class Agent:
     def save(self, path: str | Path, *, attached: Mapping[str, Any] | None = None) -> None:
         """Write everything that a later `restore` needs to go on from here; it begins a running update anew.
 
-        `attached` are plain values of the caller's that are kept in the same file (`snapshot.read_attached`).
+        `attached` are plain values of the caller's, kept in the same file (`saved_agent.read_attached`).
         """
-        pending = self._now.pending
-        if pending is None or pending.begun.learned is None:
-            self._require_idle()
-        snapshot.write(path, self, attached)
+        if not self._maker.is_known(self._now.pending):
+            raise InputError(NOT_AT_REST)
+        write(path, self, attached)
 
     def restore(self, path: str | Path) -> None:
         """Go on from a file that `save` wrote. The agent must have been made with the same arguments."""
         self._require_idle()
-        self._memory, self.log = snapshot.read(path, self)
-        self._decision = None
+        now, log, learned = read(path, self)
+        self._memory, self._maker.learned, self._decision = now, learned, None
+        self.log = [
+            Event(**{**each, "decision": each["decision"] and Decision(**each["decision"])}) for each in log
+        ]
         self._maker.forget()
+        if now.pending is not None:
+            self._maker.work_on(now.pending, now.progress.update)
 
     @property
     def _now(self) -> Memory:
@@ -389,24 +415,13 @@ class Agent:
 
     def _require_idle(self) -> None:
         if self.busy:
-            raise InputError("the late work of an update still runs: the estimator is not at rest")
-
-    def _refusal(self) -> str | None:
-        """Return why no update can be made now, or None."""
-        now = self._now
-        return self.spending.refusal(
-            left=now.progress.budget_left,
-            time=now.time,
-            last_update=now.progress.last_update,
-            horizon=self.horizon,
-            arrival=self._arrival_of(now),
-        )
+            raise InputError(NOT_AT_REST)
 
     def _see(self, state: int | None) -> None:
         """Take in the state of a localised robot, and let its estimator learn from the way there."""
         if state is None:
             if self.robot.sees and self._now.time > self._now.seen_at:
-                self._tell("state missing", "it acts by belief from where it was seen last")
+                self._tell("state missing", "it acts by belief from where it was seen last", self._now.time)
                 if isinstance(self.estimator, Tracked):  # it needs no state
                     self._learn(self._now.observation(self._now.state))
             return
@@ -415,7 +430,7 @@ class Agent:
         now, state = self._now, validate_number(state, self.knowledge.nominal.states)
         learns = learns_between(self.estimator) and now.seen_at < now.time
         seen = now.observation(state, now.state if now.seen_at == now.time - 1 else None)
-        now.state, now.seen_at, now.commanded = state, now.time, []
+        now.see(state)
         now.estimate = now.progress.update.in_force.begin(np.array([state]))
         if learns:
             self._learn(seen)
@@ -424,33 +439,39 @@ class Agent:
         """Put the estimator's kernel in use. If it fails, the last estimate stays."""
         now = self._now
         try:
-            kernel = self._maker.run("update", partial(self.estimator.estimate, seen))
+            kernel = self._maker.run("update", partial(self._maker.estimate, seen))
             if kernel is not now.running:
                 now.running = validate_kernel(kernel, like=self.knowledge.nominal)
         except Exception as error:
-            self._tell("kept estimate", f"{described(error)}: the last estimate stays in use")
+            self._tell("kept estimate", f"{_described(error)}: the last estimate stays in use", now.time)
 
-    def _tell(self, what: str, why: str) -> None:
-        """Record once at a step what may be noticed several times in it."""
-        if not any(event.what == what and event.time == self._now.time for event in self.log[-2:]):
+    def _tell(self, what: str, why: str, since: int) -> None:
+        """Record once since a time what may be noticed several times."""
+        recent = takewhile(lambda event: event.time >= since, reversed(self.log))
+        if all(event.what != what for event in recent):
             self._record(what, why)
 
-    def _arrival_of(self, now: Memory) -> int:
-        """Return the time from which on the plan of the last update is in force; T + 1: not known yet."""
-        return now.progress.update.arrival if now.pending is None else self.horizon + 1
+    @property
+    def _arrival(self) -> int:
+        """The time from which on the plan of the last update is in force; T + 1: not known yet."""
+        return self._now.progress.update.arrival if self._now.pending is None else self.horizon + 1
 
-    def _update_at_once(self, seen: Observation, policy: Indices | None) -> str | None:
-        """Estimate and plan. Return why the last plan stays in force, if it does."""
-        now = self._now
+    def _end_update(self, steps: int) -> str | None:
+        """Put the plan of the running update in force. Return why the last one stays in force, if it does."""
+        now, late, trouble = self._now, False, None
+        pending = now.pending
+        assert pending is not None
         try:
-            made = self._maker.make(seen, now)
-            now.progress = now.progress.after(self._maker.following(made, policy))
+            self._maker.put_in_force(now, pending.work.outcome(self.time_limit)[steps])
         except Exception as error:
-            now.progress = now.progress.keeping(now.time)
-            self._count_late(isinstance(error, DeadlineExceeded))
-            return f"{described(error)}: the last plan stays in force"
-        self._count_late(False)
-        return None
+            late = isinstance(error, DeadlineExceeded)
+            trouble = f"{_described(error)}: the last plan stays in force"
+        if not self._maker.takes_time:
+            self._count_late(late)
+        if pending.seen is not None and pending.kernel is not None:
+            now.running = pending.kernel
+        now.pending = None
+        return trouble
 
     def _count_late(self, late: bool) -> None:
         """Say once in a mission what to do about a planner that takes longer than the time limit."""
@@ -465,35 +486,22 @@ class Agent:
                 stacklevel=4,
             )
 
-    def _begin(self, seen: Observation, belief: Array | None, policy: Indices | None) -> str | None:
-        """Begin an update that takes time. Return why it has failed at once, if it has."""
-        now = self._now
-        try:
-            now.pending = self._maker.start(seen, belief, policy, now)
-        except Exception as error:
-            return f"{described(error)}: the last plan stays in force"
-        finally:
-            now.progress = now.progress.keeping(now.time)
-        return None
-
     def _arrive(self) -> None:
         """Put the plan of the running update in force, if it arrives now."""
-        if self._now.pending is None or self.done:
+        pending = self._now.pending
+        if pending is None or self.done:
             return
-        if (ended := self._maker.arrive(self._now)) is not None:
-            self._end_update(*ended)
-        elif self._maker.is_late(self._now) and not self._told_late():
-            self._record("late plan", "the old plan stays in force until the new one is done")
+        if (steps := self._maker.arriving(self._now)) is not None:
+            trouble = self._end_update(steps)
+            why = trouble or f"the plan begun at {pending.time} is in force"
+            self._drop_update("arrival" if trouble is None else "kept plan", why)
+        elif self.arrival == "declared" and self.time - pending.time > self._maker.durations[-1]:
+            why = "the old plan stays in force until the new one is done"
+            self._tell("late plan", why, pending.time + 1)
 
-    def _told_late(self) -> bool:
-        """Return whether the log says already that the plan of the running update is late."""
-        last = next((event.what for event in reversed(self.log) if event.what in ("update", "late plan")), "")
-        return last == "late plan"
-
-    def _end_update(self, what: str, why: str) -> None:
+    def _drop_update(self, what: str, why: str) -> None:
         now = self._now
-        now.pending, now.named_update, now.named = None, None, False
-        self._decision = None
+        now.pending, now.named_update, now.named, self._decision = None, None, False, None
         self._record(what, why)
 
     def _record(self, what: str, why: str = "", state: int | None = None, **details) -> None:
@@ -514,7 +522,7 @@ class Agent:
             time=now.time,
             last_update=now.progress.last_update,
             left=left,
-            arrival=self._arrival_of(now),
+            arrival=self._arrival,
         )
         if known is not None:
             return known
@@ -525,7 +533,7 @@ class Agent:
             now.named = True
             return decision
         except Exception as error:
-            why = f"the rule failed: {described(error)}"
+            why = f"the rule failed: {_described(error)}"
             self._record("failed rule", why)
             must = self.spending.forces(left, steps)
             return Decision(must, forced(left, steps) if must else why)
@@ -544,3 +552,8 @@ class Agent:
             possible = partial(self._maker.possible, now.time, now.running, now.progress.update)
             running = RunningEstimate(now.running, possible)
         return named, decision_at(self.rule, context(now.time, running), named)
+
+
+def _described(error: Exception) -> str:
+    """Return what went wrong in one line."""
+    return str(error) if isinstance(error, DeadlineExceeded) else f"{type(error).__name__}: {error}"

@@ -5,106 +5,73 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-Learned = TypeVar("Learned")
-Made = TypeVar("Made")
+from concurrent.futures import Future, wait
+from typing import Any
 
 
 class DeadlineExceeded(Exception):
     """The work was not done in time."""
 
 
-class BackgroundWork:
-    """Two steps of work; the second is left out once the caller has gone."""
+class Work(Future):
+    """Two steps of work; `make` is left out once nobody waits for it (`abandoned`)."""
 
-    def __init__(self, learn: Callable[[], Any], make: Callable[[Any], Any]) -> None:
-        self.learn, self.make = learn, make
-        self.abandoned, self.finished = threading.Event(), threading.Event()
-        self.result: Any = None
-        self.error: BaseException | None = None
+    def __init__(
+        self, learn: Callable[[], Any], make: Callable[[Any], Any] = lambda learned: learned
+    ) -> None:
+        super().__init__()
+        self.learn, self.make, self.abandoned, self.behind = learn, make, False, False
 
-    def run(self) -> None:
-        """Do the work, and keep its result or its exception."""
+    def do(self) -> None:
+        """Run `learn`, then `make` on its result, and keep what comes of it."""
         try:
             learned = self.learn()
-            if not self.abandoned.is_set():
-                self.result = self.make(learned)
-        except BaseException as error:
-            self.error = error
+            self.set_result(None if self.abandoned else self.make(learned))
+        except Exception as error:
+            self.set_exception(error)
 
-    @property
-    def done(self) -> bool:
-        """Whether the work has ended."""
-        return self.finished.is_set()
-
-    def outcome(self) -> Any:
-        """Return the result of work that is done. Its exceptions are raised."""
-        if self.error is None:
-            return self.result
-        if isinstance(self.error, Exception):
-            raise self.error
-        raise RuntimeError(f"the work ended with {type(self.error).__name__}")
-
-
-class Worker:
-    """Runs jobs one after another, in one thread, so that an estimator learns in order."""
-
-    def __init__(self) -> None:
-        self._jobs: deque[BackgroundWork] = deque()
-        self._lock = threading.Lock()
-
-    @property
-    def busy(self) -> bool:
-        """Whether late work still runs."""
-        return bool(self._jobs)
-
-    def run(
-        self, learn: Callable[[], Learned], make: Callable[[Learned], Made], *, timeout: float | None
-    ) -> Made:
-        """Run `learn`, then `make` on its result, after all earlier work. Their exceptions are raised.
+    def outcome(self, timeout: float | None) -> Any:
+        """Return the result; its exceptions are raised.
 
         Raises `DeadlineExceeded` after `timeout` seconds; `learn` still completes in the background, and what
         `make` would have returned is discarded.
         """
-        job = BackgroundWork(learn, make)
-        behind = self._add(job)
-        if not job.finished.wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX)):
-            job.abandoned.set()
-            why = ", behind the late work of an earlier update" if behind else ""
+        if not wait([self], None if timeout is None else min(timeout, threading.TIMEOUT_MAX)).done:
+            self.abandoned = True
+            why = ", behind the late work of an earlier update" if self.behind else ""
             raise DeadlineExceeded(f"not done within {timeout} s{why}")
-        return job.outcome()
+        return self.result()
 
-    def begin(self, learn: Callable[[], Any], make: Callable[[Any], Any]) -> BackgroundWork:
-        """Run `learn`, then `make` on its result, in the background and after all earlier work."""
-        job = BackgroundWork(learn, make)
-        self._add(job)
-        return job
 
-    def post(self, work: Callable[[], Any]) -> None:
-        """Run `work` in the background, after all earlier work; its exceptions are dropped."""
-        self._add(BackgroundWork(work, lambda _: None))
+class Worker:
+    """Does work in order, so that an estimator learns in order, in a thread that ends when there is none."""
 
-    def _add(self, job: BackgroundWork) -> bool:
-        """Queue a job and return whether it has to wait for an earlier one."""
+    def __init__(self) -> None:
+        self._queue: deque[Work] = deque()
+        self._lock = threading.Lock()
+
+    @property
+    def busy(self) -> bool:
+        """Whether work still runs, be it late."""
+        return any(not work.done() for work in tuple(self._queue))
+
+    def begin(self, work: Work) -> Work:
+        """Have work done in the background, after all earlier work."""
+        work.behind = self.busy
         with self._lock:
-            behind = bool(self._jobs)
-            self._jobs.append(job)
-            if not behind:
-                threading.Thread(target=self._work, daemon=True, name="replan-worker").start()
-        return behind
+            self._queue.append(work)
+            if len(self._queue) == 1:
+                threading.Thread(target=self._do_all, daemon=True, name="replan-worker").start()
+        return work
 
-    def _work(self) -> None:
+    def _do_all(self) -> None:
         more = True
         while more:
-            job = self._jobs[0]
-            job.run()
+            work = self._queue[0]
+            try:
+                work.do()
+            except BaseException as error:
+                work.set_exception(RuntimeError(f"the work ended with {type(error).__name__}"))
             with self._lock:
-                self._jobs.popleft()
-                more = bool(self._jobs)
-            job.finished.set()
-
-
-def described(error: Exception) -> str:
-    """Return what went wrong in one line."""
-    return str(error) if isinstance(error, DeadlineExceeded) else f"{type(error).__name__}: {error}"
+                self._queue.popleft()
+                more = bool(self._queue)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replan.errors import InputError
-from replan.estimate.estimator import Observation, validate_kernel
+from replan.estimate.estimator import Observation, validate_kernel, validate_learned
 from replan.model.general_kernel import prepare_kernel
 from replan.schedule.questions import decision_at, named_update
 from replan.schedule.rule import RunningEstimate
@@ -63,14 +63,14 @@ def _with_other_actions(made: Update) -> Update:
 
 
 def _try_estimator(agent: Agent) -> None:
-    """Have the estimator learn from one likely step, and forget it. Its failures wait for the mission."""
-    nominal, before = agent.knowledge.nominal, agent.estimator.save()
-    unlearned = {name: np.array(array) for name, array in before.items()}
+    """Have the estimator learn from one likely step. Its failures wait for the mission."""
+    nominal = agent.knowledge.nominal
     (state,) = nominal.most_likely_of(np.array([0]), np.array([0]))
     try:
-        kernel = agent.estimator.estimate(Observation(FIRST_UPDATE, int(state), 0, 0, (0,)))
+        made = agent.estimator.estimate(agent.learned, Observation(FIRST_UPDATE, int(state), 0, 0, (0,)))
     except Exception:
         return
-    finally:
-        agent.estimator.restore(unlearned)
-    validate_kernel(kernel, like=nominal)
+    if not isinstance(made, tuple) or len(made) != 2:
+        raise InputError(f"estimate must return what was learned and a kernel, not {type(made).__name__}")
+    validate_learned(made[0])
+    validate_kernel(made[1], like=nominal)

@@ -43,7 +43,7 @@ class Evidence:
     earlier: tuple[int, Kernel] | None = field(default=None, repr=False)
     """Time and estimate of the update before, None if there was none."""
     learned: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
-    """Arrays of `Estimator.save` right after the estimate, for forecasts that continue from them."""
+    """Arrays of the estimator right after the estimate, for forecasts that continue from them."""
 
     @property
     def since(self) -> int:

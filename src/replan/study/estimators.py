@@ -59,7 +59,8 @@ def _drift_bounded_mle_local(mission: Mission) -> Estimator:
 def _drift_bounded_mle_online(mission: Mission) -> Estimator:
     """As drift-bounded-mle, with bounds found online from the slip of each skip interval."""
     kernel = _slip_kernel(mission, "drift-bounded-mle-online")
-    return WithOnlineBounds(partial(DriftBoundedMLE, kernel), OnlineDriftBounds(kernel, mission.horizon))
+    online = partial(OnlineDriftBounds, kernel, mission.horizon)
+    return WithOnlineBounds(partial(DriftBoundedMLE, kernel), online)
 
 
 def _slip_transitions(mission: Mission) -> Estimator:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.learning import learning
 from tests.robots.ros2.conftest import SETTING
 
 from replan.estimate.estimator import Observation
@@ -84,6 +85,11 @@ def test_a_branch_that_lies_ahead_is_not_due_before_the_robot_comes_to_it():
     assert not robot.ask(1.0).due, "the path takes the other aisle"
 
 
+def floor_of(drive):
+    """The floor as the robot knows it."""
+    return drive.floor.kernel(drive.agent.learned)
+
+
 def test_the_new_path_is_kept_and_the_closed_cell_stays_as_last_seen():
     robot = driving()
     seconds_due(robot, closed_at=12, seconds=7)
@@ -95,7 +101,7 @@ def test_the_new_path_is_kept_and_the_closed_cell_stays_as_last_seen():
         robot.on_costmap(costmap(max(column - 3, 0), closed=None, size=6 if column < 6 else 3))
         assert not robot.ask(float(second)).due
     closed = robot.cells.states_at((12.25 * 0.5, 0.75))
-    assert robot.drive.floor.kernel.blocked[closed]
+    assert floor_of(robot.drive).blocked[closed]
 
 
 def test_a_path_that_is_slower_than_the_fastest_way_is_not_due_for_that():
@@ -109,10 +115,10 @@ def test_a_path_that_is_slower_than_the_fastest_way_is_not_due_for_that():
 
 
 def test_slip_is_learned_near_by_from_moves_that_were_not_made_and_forgotten_nowhere_else():
-    floor = KnownFloor(SlipKernel((9, 30), 0.05))
-    floor.path = frozenset(range(4 * 30, 5 * 30))
+    floor = learning(KnownFloor, SlipKernel((9, 30), 0.05))
+    floor.estimator.path = frozenset(range(4 * 30, 5 * 30))
     at = 4 * 30 + 15
-    dry = floor.kernel
+    dry = floor.kernel()
     assert floor.estimate(Observation(1, at + 1, at, RIGHT)) is dry, "a move as commanded is no news"
     for t in range(4):
         wet = floor.estimate(Observation(2 + t, at, at, RIGHT))
@@ -131,7 +137,7 @@ def test_floor_that_was_felt_to_be_wet_is_gone_around():
     for second in range(1, 9):
         robot.on_pose((2.75, 0.75))  # it does not get on; to go back would be as wet
         assert not robot.ask(float(second)).due
-    assert robot.drive.floor.kernel.slip.max() > 0.5
+    assert floor_of(robot.drive).slip.max() > 0.5
     robot.on_pose((0.75, 0.75))  # somebody carries it back
     assert robot.ask(9.0).due
 
@@ -143,9 +149,11 @@ def test_a_restored_robot_knows_what_it_has_seen_and_felt(tmp_path, second):
     save(robot.drive, tmp_path)
     again = Nav2Scheduler(parse_setting(PRICED), LastMoment(), cells=two_aisles())
     assert restore(again, tmp_path)
-    assert again.drive.floor.save().keys() == robot.drive.floor.save().keys()
-    for name, array in again.drive.floor.save().items():
-        assert np.array_equal(array, robot.drive.floor.save()[name])
+    learned = robot.drive.agent.learned
+    assert again.drive.agent.learned.keys() == learned.keys()
+    for name, array in again.drive.agent.learned.items():
+        assert np.array_equal(array, learned[name])
+
     robot.on_pose((0.25 + 0.5 * (second + 2), 0.75))
     again.on_pose((0.25 + 0.5 * (second + 2), 0.75))
     assert again.status(second + 1.0) == robot.status(second + 1.0)

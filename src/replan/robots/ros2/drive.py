@@ -10,7 +10,8 @@ import numpy as np
 
 from replan import Agent, Decision, Kernel, Plan, Robot, SlipKernel, Ties, plan_by_induction
 from replan.errors import InputError
-from replan.execute.snapshot import read_attached
+from replan.estimate.estimator import Learned
+from replan.execute.saved_agent import read_attached
 from replan.robots.ros2.floor import FastestWays, KnownFloor, PathInForce, plan_of
 from replan.typing import Array, Indices
 from replan.worlds.cell_map import CellMap
@@ -55,13 +56,16 @@ class Drive:
     paths: int = 1  # that have come, the first one included
     beyond_budget: int = 0  # of these, paths after the budget was spent
 
-    def follow(self, way: Indices) -> Indices | None:
-        """Put a path in force; return the (S,) moves of a localised robot: the fastest ones off its path."""
+    def follow(self, way: Indices, learned: Learned) -> Indices | None:
+        """Put a path in force on the floor as it is known.
+
+        Returns the (S,) moves of a localised robot: the fastest ones off its path.
+        """
         self.way = way
         if self.floor is None:
             return None
         self.floor.path = frozenset(way.tolist())
-        ways = FastestWays.on(self.floor.kernel, self.goal)
+        ways = FastestWays.on(self.floor.kernel(learned), self.goal)
         self.force = PathInForce.found_on(self.cells, way, ways)
         return self.force.policy(ways.policy)
 
@@ -73,7 +77,7 @@ def robot_that_sees(robot: Robot, drive: Drive, dry: Kernel) -> Robot:
     """
     assert isinstance(dry, SlipKernel)
     drive.floor = KnownFloor(dry)
-    drive.follow(drive.way)
+    drive.follow(drive.way, drive.floor.begin())
 
     def planner(kernel: Any, reward, time: int, horizon: int, ties: Ties) -> Plan:
         assert drive.force is not None

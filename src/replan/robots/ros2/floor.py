@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from replan import Observation, Plan, Reward, SlipKernel, Ties
-from replan.errors import InputError
+from replan.estimate.estimator import Learned
 from replan.typing import Array, Indices
 from replan.worlds.cell_map import CellMap
 
@@ -47,57 +48,66 @@ class KnownFloor:
         self.path: frozenset[int] = frozenset()
         """Cells on which the commanded move is known: those of the path that the robot follows."""
         self._dry_slip = np.broadcast_to(dry.slip, (dry.states,)).copy()
-        self._blocked = np.broadcast_to(dry.blocked, (dry.states,)).copy()
-        self._felt: dict[int, Array] = {}  # (10,) belief about the slip of each cell near which something was
-        self._kernel = SlipKernel(dry.shape, self._dry_slip, law=dry.law, blocked=self._blocked)
-        self._kernel.prepare()
+        self._prior = np.concatenate([[1 - SPILLED], np.full(len(SPILLS), SPILLED / len(SPILLS))])
+        self._made = lru_cache(maxsize=2)(self._make)  # the same kernel while nothing new is known
+        self.kernel(self.begin()).prepare()
 
-    @property
-    def kernel(self) -> SlipKernel:
-        """The floor as it is known."""
-        return self._kernel
+    def begin(self) -> Learned:
+        """Return the cells seen blocked, the slip in use, and beliefs about the slip of the cells felt."""
+        return {
+            "blocked": np.broadcast_to(self.dry.blocked, (self.dry.states,)).copy(),
+            "slip": self._dry_slip,
+            "cells": np.empty(0, dtype=np.int64),
+            "beliefs": np.empty((0, len(self._prior))),
+        }
 
-    def see(self, states: ArrayLike, blocked: ArrayLike) -> None:
+    def kernel(self, learned: Learned) -> SlipKernel:
+        """Return the floor as it is known; the same object if nothing has changed."""
+        return self._made(learned["blocked"].tobytes(), learned["slip"].tobytes())
+
+    def see(self, learned: Learned, states: ArrayLike, blocked: ArrayLike) -> Learned:
         """Take in whether cells within the range of the sensors are blocked (`cells_shown`)."""
-        states, blocked = np.asarray(states, dtype=np.int64), np.asarray(blocked, dtype=bool)
-        if (self._blocked[states] != blocked).any():
-            self._blocked[states] = blocked
-            self._renew(self._kernel.slip)
+        now = learned["blocked"].copy()
+        now[np.asarray(states, dtype=np.int64)] = np.asarray(blocked, dtype=bool)
+        return {**learned, "blocked": now}
 
-    def estimate(self, observation: Observation) -> SlipKernel:
-        """Learn from the step and return the floor as it is known; the same object if nothing has changed."""
-        before, action = observation.previous_state, observation.previous_action
+    def estimate(self, learned: Learned, seen: Observation) -> tuple[Learned, SlipKernel]:
+        """Learn from the step, if it was along the path."""
+        before, action = seen.previous_state, seen.previous_action
         if before in self.path and action is not None:
-            self._feel(before, action, observation.state)
-        return self._kernel
+            learned = self._feel(learned, before, action, seen.state)
+        return learned, self.kernel(learned)
 
-    def _feel(self, before: int, action: int, after: int) -> None:
+    def _feel(self, learned: Learned, before: int, action: int, after: int) -> Learned:
         """Learn the slip near a cell from a step; one that no slip explains is passed over."""
-        beside = self._beside(before)
+        beside = self._beside(before, learned["blocked"])
         by_slip = float(self.dry.law[beside == after].sum())
         if beside[action] != after and by_slip == 0:
-            return
-        slip = self._kernel.slip.copy()
+            return learned
+        slip = learned["slip"].copy()
+        felt = dict(zip(learned["cells"].tolist(), learned["beliefs"], strict=True))
         for cell in self._near(before):
-            dry = self._dry_slip[cell]
-            values = np.concatenate([[dry], SPILLS])
-            prior = np.concatenate([[1 - SPILLED], np.full(len(SPILLS), SPILLED / len(SPILLS))])
-            belief = (1 - FADES) * self._felt.get(cell, prior) + FADES * prior
+            values = np.concatenate([[self._dry_slip[cell]], SPILLS])
+            belief = (1 - FADES) * felt.get(cell, self._prior) + FADES * self._prior
             belief = belief * ((beside[action] == after) * (1 - values) + by_slip * values)
-            self._felt[cell] = belief / belief.sum()
-            mean = float(self._felt[cell] @ values)
+            felt[cell] = belief / belief.sum()
+            mean = float(felt[cell] @ values)
             if abs(mean - slip[cell]) >= NOTICED:
                 slip[cell] = mean
-        if not np.array_equal(slip, self._kernel.slip):
-            self._renew(slip)
+        return {
+            **learned,
+            "slip": slip,
+            "cells": np.array(list(felt)),
+            "beliefs": np.array(list(felt.values())),
+        }
 
-    def _beside(self, state: int) -> Indices:
+    def _beside(self, state: int, blocked: np.ndarray) -> Indices:
         """(A,) the cell that each move leads to."""
         cells = np.clip(
             np.divmod(state, self.dry.shape[1]) + SlipKernel.moves, 0, np.array(self.dry.shape) - 1
         )
         beside = cells @ np.array([self.dry.shape[1], 1])
-        return np.where(self._blocked[beside], state, beside)
+        return np.where(blocked[beside], state, beside)
 
     def _near(self, state: int) -> Iterator[int]:
         rows, columns = self.dry.shape
@@ -106,27 +116,13 @@ class KnownFloor:
             for m in range(max(j - NEAR, 0), min(j + NEAR + 1, columns)):
                 yield k * columns + m
 
-    def _renew(self, slip: Array) -> None:
-        self._kernel = SlipKernel(self.dry.shape, slip, law=self.dry.law, blocked=self._blocked.copy())
-
-    def save(self) -> dict[str, np.ndarray]:
-        """Return the cells seen blocked, the slip in use, and the beliefs of cells near which it has been."""
-        cells = sorted(self._felt)
-        beliefs = [self._felt[cell] for cell in cells]
-        return {
-            "blocked": self._blocked.copy(),
-            "slip": self._kernel.slip,
-            "cells": np.array(cells, dtype=np.int64),
-            "beliefs": np.array(beliefs).reshape(len(cells), len(SPILLS) + 1),
-        }
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Continue from the arrays of `save`."""
-        if arrays["blocked"].shape != self._blocked.shape or arrays["slip"].shape != self._blocked.shape:
-            raise InputError("the saved floor is of another map")
-        self._blocked = arrays["blocked"].astype(bool)
-        self._felt = dict(zip(arrays["cells"].tolist(), arrays["beliefs"], strict=True))
-        self._renew(arrays["slip"])
+    def _make(self, blocked: bytes, slip: bytes) -> SlipKernel:
+        return SlipKernel(
+            self.dry.shape,
+            np.frombuffer(slip).copy(),
+            law=self.dry.law,
+            blocked=np.frombuffer(blocked, dtype=bool).copy(),
+        )
 
 
 _STAY = len(SlipKernel.moves) - 1

@@ -113,7 +113,8 @@ class Nav2Scheduler:
         drive = self.drive
         if drive is not None and drive.floor is not None:
             points = drive.cells.points_along(drive.path.points)
-            drive.floor.see(*cells_shown(costmap, drive.cells, points, drive.way))
+            shown = cells_shown(costmap, drive.cells, points, drive.way)
+            drive.agent.learn(drive.floor.see, *shown)
 
     def on_path(self, points: ArrayLike, now: float, *, stamp: float = 0.0) -> Verdict:
         """Take a path of (n, 2) x, y: a new mission if it leads to a new goal, else an update."""
@@ -241,7 +242,7 @@ class Nav2Scheduler:
         if not np.isfinite(cells.moves_to(goal)[start]):
             start = int(way[0])
         drive = self.make_drive(path, way, now, cells=cells, start=start, goal=goal, moves=len(way) - 1)
-        drive.agent.start(start, policy=drive.follow(way))
+        drive.agent.start(start, policy=drive.follow(way, drive.agent.learned))
         self.drive = drive
         if self._costmap is not None:
             self.on_costmap(self._costmap)
@@ -253,7 +254,7 @@ class Nav2Scheduler:
         assert drive is not None
         self._advance(now)
         drive.path = path
-        policy = drive.follow(way)
+        policy = drive.follow(way, drive.agent.learned)
         drive.paths += 1
         if drive.agent.budget_left == 0:
             drive.beyond_budget += 1

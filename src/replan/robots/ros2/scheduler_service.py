@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from replan import load_setting, make_rule
 from replan.errors import InputError
-from replan.execute.deadline import DeadlineExceeded, Worker
+from replan.execute.deadline import DeadlineExceeded, Work, Worker
 from replan.robots.ros2.drive import restore, save
 from replan.robots.ros2.nav2_scheduler import PATIENCE, Nav2Scheduler, Verdict
 from replan.typing import Execution
@@ -125,9 +125,8 @@ class SchedulerService:
         self.calls += 1
         verdict, missing = None, ""
         try:
-            verdict = self._worker.run(
-                lambda: self._work(self.scheduler.peek), self._say, timeout=self.decision_limit
-            )
+            asked = Work(lambda: self._work(self.scheduler.peek), self._say)
+            verdict = self._worker.begin(asked).outcome(self.decision_limit)
         except DeadlineExceeded:
             missing = f"no decision within {self.decision_limit:g} s"
         except Exception as error:
@@ -145,9 +144,8 @@ class SchedulerService:
     def status(self) -> tuple[bool, dict[str, Any]]:
         """Return whether a decision could be made in time, and the state of the mission."""
         try:
-            return True, self._worker.run(
-                lambda: self._work(self._status), lambda status: status, timeout=self.decision_limit
-            )
+            asked = Work(lambda: self._work(self._status))
+            return True, self._worker.begin(asked).outcome(self.decision_limit)
         except DeadlineExceeded:
             return False, {"reason": f"no decision within {self.decision_limit:g} s"}
 
@@ -158,10 +156,10 @@ class SchedulerService:
 
     def settle(self, seconds: float = 10.0) -> None:
         """Wait until all that came before is done and saved."""
-        self._worker.run(lambda: None, lambda _: None, timeout=seconds)
+        self._worker.begin(Work(lambda: None)).outcome(seconds)
 
     def _post(self, job: Callable[[float], Any]) -> None:
-        self._worker.post(lambda: self._work(job))
+        self._worker.begin(Work(lambda: self._work(job)))
 
     def _work(self, job: Callable[[float], Any]) -> Any:
         """Run a job in the worker's thread, then save and report its changes."""
