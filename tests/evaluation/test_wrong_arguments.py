@@ -191,8 +191,6 @@ def test_an_estimator_that_returns_a_kernel_only_is_refused():
 
     said = "estimate must return what was learned and a kernel, not SlipKernel"
     with pytest.raises(InputError, match=said):
-        InputError, match="estimate must return what was learned and a kernel, not SlipKernel"
-    ):
         Agent.on(MISSION, RULE, estimator=Old(WORLD))
 
 
