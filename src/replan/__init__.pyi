@@ -65,7 +65,8 @@ from .schedule.rule import register as register
 from .schedule.regret_guided import RegretGuided as RegretGuided
 from .schedule.rule import Context as Context, Decision as Decision, Need as Need, Rule as Rule
 from .skip.spending import Spending as Spending
-from .study.rule_source import make_rule as make_rule
+from .schedule.registry import make_rule as make_rule
+from .worlds.field import field_world as field_world
 from .worlds.from_simulator import from_simulator as from_simulator
 from .worlds.gymnasium_adapter import from_gymnasium as from_gymnasium, from_ns_gym as from_ns_gym
 from .worlds.mars_rover import SlipDrift as SlipDrift

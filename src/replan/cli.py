@@ -27,7 +27,7 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, 
 COMMANDS = {
     "demo": ("demo:demo", "Two robots that replan on a map in the terminal, and why. Start here."),
     "compare": ("study:compare", "Regret of several rules on several settings, and the least possible."),
-    "list": ("listing:list_names", "Names of settings, rules, worlds, estimators, forecasts, executions."),
+    "list": ("listing:list_all", "Names of settings, rules, worlds, estimators, forecasts, executions."),
     "regret": ("regret:regret", "Exact regret of a schedule or rule, and the loss of every step."),
     "schedule": ("schedule:schedule", "Update times of one mission, and the reason of every decision."),
     "optimum": ("budget:optimum", "The best schedules, and so the least regret of any rule."),

@@ -7,8 +7,7 @@ import pytest
 from page_data import data_of
 from replan import InputError, evaluate, load_setting, make_mission, make_rule, optimum
 from replan.cli import run
-from replan.study.rule_source import RULES
-from replan.worlds.settings import PAPER_SETTINGS, builtin_settings, world_types
+from replan.worlds.settings import PAPER_SETTINGS, list_names
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -111,9 +110,9 @@ def test_one_cell_that_fails_is_not_several(capsys, tmp_path, monkeypatch):
 
 def test_list_names_everything_with_its_parameters(capsys):
     found = answer(capsys, "list")
-    assert [row["name"] for row in found["settings"]] == builtin_settings()
-    assert [row["name"] for row in found["rules"]] == sorted(RULES)
-    assert [row["name"] for row in found["worlds"]] == list(world_types())
+    assert [row["name"] for row in found["settings"]] == list_names("settings")
+    assert [row["name"] for row in found["rules"]] == list_names("rules")
+    assert [row["name"] for row in found["worlds"]] == list_names("worlds")
     assert all(row["description"] for rows in found.values() for row in rows)
     periods = {row["name"]: row for row in found["rules"]}["drift-threshold"]["parameters"]
     assert periods[0] == {"name": "threshold", "required": False, "default": 0.1}

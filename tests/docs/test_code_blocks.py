@@ -18,7 +18,7 @@ from doc_pages import PAGES, ROOT, Block, blocks, mentioned_commands, name
 from replan import load_setting, make_mission
 from replan.cli import COMMANDS, app, run
 from replan.commands.reproduce import parts as parts_of_reproduce
-from replan.schedule.registry import RULES
+from replan.schedule.rule import RULES
 from replan.study import definition
 from replan.study.axes import Range, RuleAxis, SettingAxis
 from replan.study.definition import Seeds, Study, load_study

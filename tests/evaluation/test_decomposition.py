@@ -16,8 +16,7 @@ from replan.model.drift import piecewise
 from replan.planning.ties import Ties
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import Periodic
-from replan.schedule.registry import RULES as REGISTERED
-from replan.schedule.registry import make_rule
+from replan.schedule.registry import make_rule, rule_names
 from replan.schedule.rule import Decision, Need, Rule
 from replan.worlds.slip_grid import rover
 
@@ -196,7 +195,7 @@ def test_a_dummy_switch_gets_nothing_and_equals_share_alike():
 
 
 @pytest.mark.parametrize("execution", EXECUTIONS)
-@pytest.mark.parametrize("name", [name for name in REGISTERED if name != "lookahead"])
+@pytest.mark.parametrize("name", [name for name in rule_names() if name != "lookahead"])
 def test_every_rule_by_name_can_be_decomposed(name, execution):
     slip = piecewise(12, slip=0.03, quiet=0.001, bursts=[(0.3, 0.7, 0.04)])
     execution = "localised" if name in ("last-moment", "gain") else execution

@@ -27,8 +27,7 @@ from replan.schedule.lookahead import Lookahead
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Decision, Rule
 from replan.study.protocol import VALIDATION_SEEDS, Bench, validation_regret
-from replan.study.rule_source import RULES
-from replan.worlds.settings import load_setting, make_mission
+from replan.worlds.settings import list_names, load_setting, make_mission
 from tiny_worlds import tiny_missions
 
 PRICES = st.sampled_from([0.0, 0.01, 0.1, 0.3, 1.0])
@@ -141,7 +140,7 @@ def test_agents_rollouts_and_exact_evaluation_agree_on_the_number_of_updates(mis
     assert rollout(mission, rule, [seed]).update_counts.tolist() == [made]
 
 
-@pytest.mark.parametrize("name", sorted(RULES))
+@pytest.mark.parametrize("name", list_names("rules"))
 def test_rules_that_need_a_budget_refuse_prices_alone_and_all_others_run(name):
     execution = "localised" if name in FOR_LOCALISED else "map"
     mission = priced(make_mission(load_setting("two-burst"), execution=execution), 0.05)

@@ -15,7 +15,7 @@ from replan.evaluation.rule_checks import check_rule
 from replan.execute.mission import Mission
 from replan.model.slip import SlipKernel
 from replan.schedule.periodic import Periodic
-from replan.schedule.registry import RULES
+from replan.schedule.registry import registered_rule, rule_names
 from replan.schedule.regret_guided import RegretGuided
 from replan.schedule.rule import Decision, Need, Rule
 from replan.worlds.slip_grid import rover
@@ -26,9 +26,9 @@ def small_mission(steps=8, spending=None, **robot):
     return Mission(world, robot, spending or Spending.exactly(2))
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", rule_names())
 def test_our_rules_pass(name):
-    assert check_rule(RULES[name]()) == []
+    assert check_rule(registered_rule(name)()) == []
 
 
 def test_the_theorem_score_passes_because_it_declares_the_profile():
@@ -38,7 +38,7 @@ def test_the_theorem_score_passes_because_it_declares_the_profile():
 @pytest.mark.parametrize("robot", [{"update_steps": {1: 0.5, 2: 0.5}}, {"execution": "localised"}])
 def test_rules_of_late_and_of_localised_robots_pass(robot):
     for name in ("drift-threshold", "random"):
-        assert check_rule(RULES[name](), small_mission(12, **robot)) == []
+        assert check_rule(registered_rule(name)(), small_mission(12, **robot)) == []
 
 
 @dataclass

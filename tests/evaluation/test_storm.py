@@ -19,7 +19,7 @@ from replan.schedule.fixed import FixedTimes
 from replan.schedule.registry import make_rule
 from replan.schedule.rule import Need
 from replan.skip.acting import EXECUTIONS
-from replan.study.rule_source import RULES
+from replan.worlds.settings import list_names
 from tiny_worlds import random_times, random_world
 
 pytest.importorskip("stormpy", reason="stormpy has no wheel for this machine")
@@ -49,7 +49,7 @@ def random_mission(seed, execution):
 def rules_for(mission, rng):
     """Every registered rule that suits the robot and draws nothing, and times of any kind."""
     unsuited = BLIND_ONLY if mission.robot.sees else LOCALISED_ONLY
-    names = sorted(RULES.keys() - unsuited - {"random"})
+    names = sorted(set(list_names("rules")) - unsuited - {"random"})
     times = random_times(rng, mission)
     return [
         *map(make_rule, names),

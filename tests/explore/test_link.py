@@ -17,7 +17,7 @@ from replan.explore import panels
 from replan.explore.link import Screen, fit_times, from_query, open_screen, parse_screen, to_query, to_toml
 from replan.explore.model import drawn_drift, edit_setting
 from replan.skip.spending import Spending
-from replan.worlds.settings import builtin_settings, load_setting, make_mission
+from replan.worlds.settings import list_names, load_setting, make_mission
 
 
 def drawn_screen() -> Screen:
@@ -26,7 +26,7 @@ def drawn_screen() -> Screen:
     return Screen(setting, (1, 20, 31), "belief", "lookahead", points)
 
 
-@pytest.mark.parametrize("name", builtin_settings())
+@pytest.mark.parametrize("name", list_names("settings"))
 def test_a_link_and_a_file_reproduce_every_built_in_setting(name, tmp_path):
     screen = open_screen(name)
     file = tmp_path / "explored.toml"

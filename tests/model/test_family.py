@@ -11,7 +11,7 @@ from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
 from replan.model.kernel import Kernel
 from replan.model.slip import SlipKernel
-from replan.worlds.settings import builtin_settings, load_setting, make_mission
+from replan.worlds.settings import list_names, load_setting, make_mission
 from replan.worlds.slip_grid import rover
 
 GRID = np.linspace(0, 1, 6)
@@ -151,7 +151,7 @@ def test_each_parameter_changes_the_rows_of_its_own_cells():
     assert np.array_equal(second, np.repeat((np.arange(9) > 5)[:, None], 5, axis=1))
 
 
-@pytest.mark.parametrize("name", [n for n in builtin_settings() if not n.startswith("nsbridge")])
+@pytest.mark.parametrize("name", [n for n in list_names("settings") if not n.startswith("nsbridge")])
 def test_every_kernel_of_a_built_in_world_is_near_a_model(name):
     world = make_mission(load_setting(name)).world
     family = world.family

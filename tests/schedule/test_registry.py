@@ -12,13 +12,20 @@ from replan.errors import InputError
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.fixed import Random
 from replan.schedule.periodic import BestOffset, Periodic
-from replan.schedule.registry import RULES, build_rule, make_rule, parse_parameters
+from replan.schedule.registry import (
+    TABLE,
+    build_rule,
+    make_rule,
+    parse_parameters,
+    registered_rule,
+    rule_names,
+)
 from replan.schedule.regret_guided import RegretGuided
-from replan.schedule.rule import Decision, Rule, register
+from replan.schedule.rule import RULES, Decision, Rule, register
 
 
 def test_the_nine_rules_of_the_paper_are_there():
-    assert set(RULES) >= {
+    assert set(rule_names()) >= {
         "regret-guided",
         "periodic",
         "best-offset",
@@ -29,6 +36,10 @@ def test_the_nine_rules_of_the_paper_are_there():
         "self-triggered",
         "lazy-value",
     }
+
+
+def test_every_name_of_the_table_is_that_of_its_class():
+    assert all(registered_rule(name).name == name for name in TABLE)
 
 
 def test_a_class_is_registered_by_its_name():

@@ -12,7 +12,7 @@ from replan.execute.mission import Mission
 from replan.model.drift import piecewise
 from replan.schedule.lazy_value import LazyValue, lazy_score
 from replan.schedule.periodic import BestOffset, Periodic
-from replan.schedule.registry import RULES
+from replan.schedule.registry import rule_names
 from replan.schedule.regret_guided import CHOSEN_FAMILIES, RegretGuided
 from replan.study.candidates import (
     EQUAL_COUNT,
@@ -70,7 +70,7 @@ def test_one_update_has_lazy_scores_too(mission):
 
 
 def test_the_papers_sets(mission):
-    sizes = {name: len(candidates(name, mission)) for name in RULES}
+    sizes = {name: len(candidates(name, mission)) for name in rule_names()}
     # thresholds: of the eight, 4 / T = 4 / 16 is the multiplier 0.5 over B - 1 = 2 again; 6 pace weights
     assert sizes["self-triggered"] == 7
     assert sizes["drift-threshold"] == 6 * 7

@@ -9,9 +9,9 @@ import pytest
 from page_data import SMALL, data_of
 from replan.cli import run
 from replan.errors import InputError
+from replan.schedule.registry import find_rule
 from replan.study.cells import entries, require_alone, source_digest
 from replan.study.definition import parse_study
-from replan.study.rule_source import find_rule
 from replan.study.versions import code_version
 from replan.study.work import Result, compute
 

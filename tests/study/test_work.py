@@ -11,12 +11,13 @@ from replan.evaluation.rollouts import oracle_rollout, rollout
 from replan.schedule.drift_threshold import DriftThreshold
 from replan.schedule.fixed import Random
 from replan.schedule.periodic import Periodic
-from replan.study import estimators, measures
+from replan.study import measures
 from replan.study.cells import entries
 from replan.study.definition import parse_study
 from replan.study.protocol import Bench, choose
 from replan.study.versions import code_version
 from replan.study.work import Failure, Result, compute, compute_batch, compute_elsewhere
+from replan.worlds import estimators
 from replan.worlds.settings import make_mission, parse_setting
 
 

@@ -7,8 +7,8 @@ from replan import InputError, make_rule, regret
 from replan.evaluation.exact import regret as exact_regret
 from replan.report.benchmark_tables import regret_table, score_notes
 from replan.report.leaderboard import leaderboard_tables
+from replan.schedule.registry import find_rule, rule_names
 from replan.study.protocol import Bench, choose
-from replan.study.rule_source import RULES, find_rule
 from replan.suite import catalogue, suite_worlds
 from replan.suite.benchmark import make_card
 from replan.suite.catalogue import BLIND, EXECUTIONS, SuiteRobot, suite_executions
@@ -51,7 +51,7 @@ def test_the_card_of_even_holds_the_zero_of_the_score_of_every_robot(compute):
 
 
 def test_rules_have_the_columns_that_they_apply_to():
-    found = {name: suite_executions(find_rule(name).kind()) for name in RULES}
+    found = {name: suite_executions(find_rule(name).kind()) for name in rule_names()}
     others = {name: kinds for name, kinds in found.items() if kinds != EXECUTIONS}
     seeing = dict.fromkeys(["gain", "last-moment"], ("localised",))
     blind = dict.fromkeys(["accumulated-value", "measuring-value"], BLIND)

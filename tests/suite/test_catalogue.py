@@ -21,7 +21,7 @@ from replan.suite.catalogue import (
 )
 from replan.suite.families import FAMILIES, MEASURED, require_weather
 from replan.suite.table import new_row, reference_values
-from replan.worlds.settings import builtin_settings
+from replan.worlds.settings import list_names
 
 V1 = "faa53987628d266d0b122498dfbb60dcc901446c5f5e4fc31b937049ebca8556"
 V2 = "c4020020f51fd118d764be7bb1d091eea6d73cb394bc78a2f211eef4fa65d662"
@@ -73,7 +73,7 @@ def test_parts_are_disjoint_and_hold_every_family():
 def test_built_in_settings_are_families_of_the_test_part():
     counts = Counter(world.family for world in suite_worlds("test"))
     assert [counts[family] for family in BUILT_IN] == [8, 9, 5]
-    assert {w.name for w in suite_worlds("test") if w.family in BUILT_IN} <= set(builtin_settings())
+    assert {w.name for w in suite_worlds("test") if w.family in BUILT_IN} <= set(list_names("settings"))
 
 
 @pytest.mark.parametrize("execution", BLIND)

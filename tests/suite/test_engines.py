@@ -5,8 +5,8 @@ from contextlib import closing
 import pytest
 
 from replan.results.run import read_run
+from replan.schedule.registry import find_rule
 from replan.study.engine import make_engine
-from replan.study.rule_source import find_rule
 from replan.study.runner import run_study
 from replan.suite.benchmark import make_card
 from replan.suite.cards import TIMES

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from replan import InputError
-from replan.study.rule_source import find_rule
+from replan.schedule.registry import find_rule
 from replan.suite import suite_world, suite_worlds
 from replan.suite.benchmark import make_card
 from replan.suite.cards import AuthorStatement, SuiteName, Tuning, parse_card, read_card

@@ -7,11 +7,11 @@ from replan.evaluation.decomposition import decompose
 from replan.model.checks import check_world
 from replan.schedule.periodic import Periodic
 from replan.worlds.crosswind import Crosswind
-from replan.worlds.settings import builtin_settings, load_setting, make_mission
+from replan.worlds.settings import list_names, load_setting, make_mission
 from replan.worlds.thin_ice import ThinIce
 
 WORLDS = ("thin-ice", "crosswind", "terrain")
-SETTINGS = [name for name in builtin_settings() if name.startswith(WORLDS)]
+SETTINGS = [name for name in list_names("settings") if name.startswith(WORLDS)]
 WORTH_REPLANNING = [name for name in SETTINGS if not name.endswith("mild")]
 
 

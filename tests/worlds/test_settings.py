@@ -10,12 +10,14 @@ from replan.worlds.parameters import WORLDS, WorldParameters, register_world
 from replan.worlds.settings import (
     PAPER_SETTINGS,
     SPENDING,
+    TABLE,
     Setting,
-    builtin_settings,
     goal_in_reach,
+    list_names,
     parse_setting,
     setting_notes,
     with_spending,
+    world_type,
 )
 
 GOOD = """
@@ -62,7 +64,7 @@ def test_built_in_settings_have_the_papers_sizes(name, sizes):
 
 
 def test_the_papers_settings_come_first():
-    assert tuple(builtin_settings()[:8]) == PAPER_SETTINGS
+    assert tuple(list_names("settings")[:8]) == PAPER_SETTINGS
 
 
 def test_a_file_is_read(written):
@@ -285,3 +287,60 @@ LAKES = ICE | {"world": "crosswind"}
 def test_numbers_that_arrays_do_not_hold_are_refused_by_key(data, line):
     with pytest.raises(InputError, match=line):
         parse_setting(data).build()
+
+
+OWN = """
+from replan import rover
+
+
+def small():
+    return rover(2, [0.1] * 9)
+
+
+def broken():
+    return rover(2, [1 / 0] * 9)
+
+
+def nothing():
+    return 3
+"""
+
+
+def own_setting(folder, world):
+    (folder / "own.py").write_text(OWN)
+    path = folder / "own.toml"
+    path.write_text(f'world = "{world}"\nplanning_horizon = 4\nbudget = 2\n')
+    return path
+
+
+def test_a_world_is_what_a_function_in_a_file_beside_the_setting_returns(tmp_path):
+    setting = load_setting(own_setting(tmp_path, "own.py:small"))
+    mission = make_mission(setting)
+    assert (mission.world.states, mission.horizon) == (4, 9)
+    assert setting.files() == [tmp_path / "own.py"]
+    again = parse_setting(setting.model_dump(mode="json", exclude_none=True))
+    assert make_mission(again).world.states == 4
+
+
+@pytest.mark.parametrize(
+    ("world", "line"),
+    [
+        ("own.py:smal", "own.py has no function 'smal': did you mean small?"),
+        ("own.py:broken", "own.py:broken: ZeroDivisionError: division by zero"),
+        ("own.py:nothing", "own.py:nothing must be a World, not 3"),
+        ("other.py:small", "other.py: no such file"),
+        ("no_such_module:small", "no_such_module: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("ownworld", "'world' must be one of arrays, crosswind"),
+        ("ownworld", "or file.py:function, not 'ownworld'"),
+    ],
+)
+def test_a_world_of_the_users_that_cannot_be_made_is_one_line(tmp_path, world, line):
+    with pytest.raises(InputError) as refused:
+        load_setting(own_setting(tmp_path, world)).build()
+    assert line in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_every_world_of_the_table_is_registered_by_its_name():
+    for name in TABLE:
+        kind = world_type(name)
+        assert WORLDS[name] is kind

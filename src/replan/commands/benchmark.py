@@ -21,10 +21,9 @@ from replan.report.benchmark_tables import card_tables, summary_record
 from replan.report.leaderboard import leaderboard_tables, write_benchmark_page, write_leaderboard
 from replan.results.run import Run
 from replan.results.table import write_whole
-from replan.schedule.registry import parse_parameters
+from replan.schedule.registry import find_rule, parse_parameters
 from replan.skip.acting import Execution
 from replan.study.definition import Study
-from replan.study.rule_source import find_rule
 from replan.suite.benchmark import make_card
 from replan.suite.cards import Card, read_card, reference_cards
 from replan.suite.catalogue import EXECUTIONS, SuiteRobot

@@ -33,10 +33,9 @@ from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.planning.optimal_values import oracle
 from replan.report.regret_words import no_difference, scale_words
-from replan.schedule.registry import parse_parameters
+from replan.schedule.registry import find_rule, parse_parameters
 from replan.schedule.rule import Rule
 from replan.study.protocol import Bench, parameters
-from replan.study.rule_source import find_rule
 from replan.worlds.robot_words import as_durations
 
 MOST = 12

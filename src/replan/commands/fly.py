@@ -19,8 +19,7 @@ from replan.robots.crazyflie.flights import FlightScene, Job, Track, fly_one, tr
 from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import Density, layout
 from replan.robots.logs.mcap_log import mcap_writer
-from replan.schedule.registry import parse_parameters
-from replan.study.rule_source import find_rule
+from replan.schedule.registry import find_rule, parse_parameters
 from replan.typing import Meanwhile
 
 

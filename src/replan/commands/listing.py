@@ -17,11 +17,11 @@ from replan.forecast.from_family import FromFamily
 from replan.forecast.given import Given
 from replan.forecast.mixture import Mixture
 from replan.forecast.trend import Trend
+from replan.schedule.registry import registered_rule
 from replan.skip.acting import Execution
-from replan.study.estimators import ESTIMATORS
-from replan.study.rule_source import RULES
+from replan.worlds.estimators import ESTIMATORS
 from replan.worlds.parameters import Parameters, field_docs
-from replan.worlds.settings import builtin_settings, load_setting, world_types
+from replan.worlds.settings import list_names, load_setting, world_type
 
 FORECASTS = {
     "frozen": Frozen,
@@ -42,7 +42,7 @@ ListEntry = dict[str, Any]
 """Name, description, and parameters if there are any."""
 
 
-def list_names(
+def list_all(
     kind: Annotated[
         str | None,
         typer.Argument(
@@ -63,7 +63,7 @@ def list_names(
 
 
 def _settings() -> Iterator[ListEntry]:
-    for name in builtin_settings():
+    for name in list_names("settings"):
         setting = load_setting(name)
         sizes = {key: value for key, value in setting if isinstance(value, int)}
         words = {"n": "n", "horizon": "T", "planning_horizon": "H", "budget": "B"}
@@ -72,7 +72,8 @@ def _settings() -> Iterator[ListEntry]:
 
 
 def _rules() -> Iterator[ListEntry]:
-    for name, kind in sorted(RULES.items()):
+    for name in list_names("rules"):
+        kind = registered_rule(name)
         parameters = [
             _parameter(field.name, field.default, required=field.default is MISSING)
             for field in fields(kind)  # pyright: ignore[reportArgumentType]
@@ -82,7 +83,8 @@ def _rules() -> Iterator[ListEntry]:
 
 
 def _worlds() -> Iterator[ListEntry]:
-    for name, world in world_types().items():
+    for name in list_names("worlds"):
+        world = world_type(name)
         yield {"name": name, "description": _first_line(world), "parameters": list(_fields(world))}
 
 

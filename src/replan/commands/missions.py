@@ -17,8 +17,8 @@ from replan.skip.spending import Spending
 from replan.worlds import settings
 
 if TYPE_CHECKING:
+    from replan.schedule.registry import RuleSource
     from replan.study.protocol import Bench, Choice
-    from replan.study.rule_source import RuleSource
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,8 @@ class ChosenRule:
             raise InputError("give either --times or --rule")
         if options.rule is None:
             return cls(FixedTimes(mission.check_times(options.parsed_times())), {"rule": "fixed"})
-        from replan.schedule.registry import parse_parameters
+        from replan.schedule.registry import find_rule, parse_parameters
         from replan.study.protocol import Bench
-        from replan.study.rule_source import find_rule
 
         source = find_rule(options.rule)
         choice = choose_parameters(

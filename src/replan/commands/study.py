@@ -25,10 +25,10 @@ from replan.results.pivot import group
 from replan.results.run import Run, read_run
 from replan.results.store import Store
 from replan.schedule.periodic import Even
+from replan.schedule.registry import find_rule
 from replan.study import definition
-from replan.study.rule_source import find_rule
 from replan.study.runner import RunSummary, counted, run_study
-from replan.worlds.settings import PAPER_SETTINGS, Setting, builtin_settings, load_setting, make_mission
+from replan.worlds.settings import PAPER_SETTINGS, Setting, list_names, load_setting, make_mission
 
 FAILURES_SHOWN = 20
 STOPPED = 130
@@ -174,7 +174,7 @@ def _require_rules(rules: Sequence[str], setting: Setting, robot: RobotOptions) 
     """Refuse names that are no rules, and rules for other robots, before anything is computed."""
     mission = make_mission(setting, execution=robot.execution)
     for name in rules:
-        if name in builtin_settings():
+        if name in list_names("settings"):
             raise InputError(f"{name} is a setting, not a rule: --settings {name}")
         mission.require(find_rule(name).make())
 

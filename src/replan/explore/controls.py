@@ -14,11 +14,10 @@ from replan.errors import InputError
 from replan.explore import link, model
 from replan.explore.panels import hinted, tick_times
 from replan.model.drift import GREATEST_SLIP
-from replan.study.rule_source import RULES
 from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.mars_rover import Rover
-from replan.worlds.settings import Setting, builtin_settings, load_setting
+from replan.worlds.settings import Setting, list_names, load_setting
 
 EXECUTIONS = {"map": "likeliest cell", "belief": "all cells it may be in", "localised": "it sees where it is"}
 AS_OPENED = "as opened"
@@ -44,7 +43,7 @@ def choice(mo: Any, name: str, options: list[str], value: str) -> Any:
 
 def rule_choice(mo: Any, opened: link.Screen) -> Any:
     """Return the list of rules."""
-    return choice(mo, "rule", sorted(RULES), opened.rule)
+    return choice(mo, "rule", list_names("rules"), opened.rule)
 
 
 def execution_choice(mo: Any, opened: link.Screen) -> Any:
@@ -74,7 +73,7 @@ def latency_choices(mo: Any, base: Setting) -> Any:
 
 def world_choice(mo: Any, opened: link.Screen) -> Any:
     """Return the list of built-in settings, with the opened one if it is not built in."""
-    names = builtin_settings()
+    names = list_names("settings")
     same = next((name for name in names if load_setting(name) == opened.setting), None)
     options = names if same else [AS_OPENED, *names]
     return choice(mo, "world", options, same or AS_OPENED)

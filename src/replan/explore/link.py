@@ -22,16 +22,14 @@ from replan.errors import InputError
 from replan.schedule.periodic import periodic_times
 from replan.skip.acting import Execution
 from replan.skip.spending import FIRST_UPDATE, Spending
-from replan.study.rule_source import RULES
 from replan.worlds.parameters import Fraction, Parameters
 from replan.worlds.settings import (
     Setting,
-    builtin_settings,
+    list_names,
     load_setting,
     make_mission,
     parse_setting,
     setting_type,
-    world_types,
 )
 
 SCREEN = "screen"
@@ -69,8 +67,8 @@ class ScreenSection(Parameters):
     @field_validator("rule")
     @classmethod
     def _known_rule(cls, value: str) -> str:
-        if value not in RULES:
-            raise ValueError(f"must be one of {', '.join(sorted(RULES))}, not {value!r}")
+        if value not in list_names("rules"):
+            raise ValueError(f"must be one of {', '.join(list_names('rules'))}, not {value!r}")
         return value
 
 
@@ -95,7 +93,7 @@ def open_screen(source: str | Path) -> Screen:
     """Return the screen in a setting or saved screen (a TOML file), in a link or of a built-in setting."""
     if is_link(source):
         return from_query(dict(parse_qsl(str(source).partition("?")[2], keep_blank_values=True)))
-    setting, built_in = load_setting(source), str(source) in builtin_settings()
+    setting, built_in = load_setting(source), str(source) in list_names("settings")
     shown = {} if built_in else tomllib.loads(Path(source).read_text()).get(SCREEN, {})
     return _screen(setting, shown, where=str(source))
 
@@ -139,7 +137,7 @@ def from_query(query: Mapping[str, str]) -> Screen:
             if not isinstance(table, dict):
                 raise InputError(f"link: {key!r} and {part!r} cannot both be given")
         table[last] = _value(text)
-    known = {SCREEN}.union(*(setting_type(name).model_fields for name in world_types()))
+    known = {SCREEN}.union(*(setting_type(name).model_fields for name in list_names("worlds")))
     if unknown := [key for key in record if key not in known]:
         raise InputError(f"link: unknown key {unknown[0]!r}")
     if "file" in record:

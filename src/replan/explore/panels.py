@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import shlex
-from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -19,7 +18,6 @@ from replan.report.grid_path import spread_visits
 from replan.report.regret_words import scale_words
 from replan.report.style import BLUE, ORANGE, QUIET, VERMILLION
 from replan.report.world_drawing import CELL, LOOKS, legend_html
-from replan.worlds.parameters import FileParameters
 
 INTRODUCTION = """# When should the robot replan?
 
@@ -161,8 +159,8 @@ def links(screen: Screen) -> str:
     times = ",".join(map(str, screen.times))
     regret = f"replan regret explored.toml --times {times} --execution {screen.execution}"
     saved = f"<p>The saved file is a setting: <code>{regret}</code></p>"
-    if isinstance(screen.setting, FileParameters):  # a link does not carry the file
-        name = html.escape(Path(screen.setting.file or "").name)
+    if files := screen.setting.files():  # a link does not carry the file
+        name = html.escape(files[0].name)
         return f"{saved}<p>Send <code>{name}</code> with it; it is looked for beside the setting.</p>"
     query = f"?{to_query(screen)}"
     command = html.escape(f"replan explore {shlex.quote(query)}")

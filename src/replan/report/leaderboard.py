@@ -37,11 +37,13 @@ from replan.report.style import (
 )
 from replan.results.table import MISSING, Table, TableCell, number, write_whole
 from replan.schedule.periodic import Even
-from replan.schedule.rule import RULES, Need
+from replan.schedule.registry import find_rule
+from replan.schedule.rule import Need
 from replan.skip.acting import Execution
 from replan.suite.cards import Card
 from replan.suite.catalogue import BLIND, EXECUTIONS, VERSION, SuiteRobot, suite_worlds
 from replan.suite.score import THRESHOLDS, performance_profile, world_groups
+from replan.worlds.settings import list_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,7 +117,7 @@ def _seeing_ranking(cards: Sequence[Card], others: Sequence[Card]) -> Table:
     columns = ("rule", "knows", "IQM", *STATISTICS, WIND, "ms")
     rows = [[TableCell(card.name), known(card), *_ranking_cells(card, LOCALISED)] for card in cards]
     for card in others:
-        weighs = card.rule in RULES and RULES[card.rule].weighs_the_state
+        weighs = card.rule in list_names("rules") and find_rule(card.rule).kind.weighs_the_state
         why = "does not apply" if weighs else "not measured"
         rows.append([TableCell(card.name), known(card), TableCell(why), *[TableCell(MISSING)] * 5])
     notes = [

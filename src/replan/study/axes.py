@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from replan.study.rule_source import find_rule
+from replan.schedule.registry import find_rule
 from replan.worlds.parameters import one_line
 from replan.worlds.settings import Setting, load_setting, parse_setting
 

@@ -14,13 +14,12 @@ from typing import Any
 from replan.errors import InputError
 from replan.results.key import BEST_POSSIBLE, RecordKey, Variant
 from replan.results.measure import Measure, canonical
+from replan.schedule.registry import RuleSource, find_rule, imported_files
 from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
-from replan.study.estimators import usual_estimator
 from replan.study.protocol import VALIDATION_SEEDS
-from replan.study.rule_source import RuleSource, find_rule, imported_files
 from replan.study.versions import code_version
-from replan.worlds.field_file import matching
+from replan.worlds.estimators import usual_estimator
 from replan.worlds.forecasts import ForecastParameters
 from replan.worlds.robot_words import describe_latency
 from replan.worlds.settings import SPENDING, parse_setting, replace_spending
@@ -228,9 +227,7 @@ def neighbour_files(source: RuleSource) -> list[Path]:
 
 def _setting_points(axis: SettingAxis) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and data of every setting that the axis makes."""
-    data = axis.load().model_dump(mode="json", exclude_none=True)
-    if "file" in data:
-        data["file"] = str(Path(data["file"]).resolve())
+    data = axis.load().beside(Path.cwd()).model_dump(mode="json", exclude_none=True)
     for values in product(*axis.vary.values()):
         given = dict(zip(axis.vary, values, strict=True))
         changed = replace_spending(
@@ -257,19 +254,16 @@ def _put(data: dict[str, Any], key: str, value: Any, *, where: str) -> None:
 
 
 def _files(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    forecast = data.get("forecast", {})
-    paths = (data.get("file"), forecast.get("file"), forecast.get("world", {}).get("file"))
-    return tuple((path, _digest(path)) for path in paths if path is not None)
+    paths = parse_setting(data).files() if "world" in data else []  # a scene of flights is no world
+    return tuple((str(path), _digest(path)) for path in paths)
 
 
 @lru_cache(maxsize=64)
-def _digest(path: str) -> str:
-    parts = [each for found in matching(path) for each in (found.rglob("*") if found.is_dir() else [found])]
+def _digest(path: Path) -> str:
+    """Return the hash of a file, or of all files in a folder."""
+    parts = sorted(path.rglob("*")) if path.is_dir() else [path]
     try:
-        contents = [each.read_bytes() for each in sorted(parts) if each.is_file()] or [
-            Path(path).read_bytes()
-        ]
-        return hashlib.sha256(b"".join(contents)).hexdigest()
+        return hashlib.sha256(b"".join(each.read_bytes() for each in parts if each.is_file())).hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 

@@ -27,8 +27,8 @@ from replan.results.measure import Measure
 from replan.skip.acting import Execution
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
-from replan.study.estimators import EXACT_ESTIMATORS, FOR_LOCALISED, check_estimator
 from replan.typing import Meanwhile
+from replan.worlds.estimators import EXACT_ESTIMATORS, FOR_LOCALISED, check_estimator
 from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.parameters import builtin_names, one_line, parse_toml, read_toml
 from replan.worlds.robot_words import check_steps

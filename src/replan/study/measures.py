@@ -26,9 +26,9 @@ from replan.model.kernel import Array, Indices
 from replan.results.measure import CellMeasure, Measure
 from replan.schedule.rule import Decision, Need, Rule
 from replan.study.candidates import distinct_schedules
-from replan.study.estimators import ESTIMATORS, EXACT_ESTIMATORS
 from replan.study.placement import Interval, measure_placement, top_quartile_intervals
 from replan.study.protocol import Stage, bootstrap_interval
+from replan.worlds.estimators import ESTIMATORS, EXACT_ESTIMATORS
 from replan.worlds.mars_rover import PiecewiseDrift, Rover
 from replan.worlds.settings import Setting
 

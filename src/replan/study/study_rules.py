@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from replan.errors import InputError
 from replan.model.kernel import Array, Indices
 from replan.schedule.measuring_value import MeasuringValue
-from replan.schedule.rule import RULES, Context, Decision, Rule, register
+from replan.schedule.registry import make_rule
+from replan.schedule.rule import Context, Decision, Rule, register
 from replan.skip.latency import INSTANT
 
 
@@ -35,9 +35,7 @@ class Unaware(Rule):
     rule: Rule = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.of not in RULES:
-            raise InputError(f"unknown rule {self.of!r}")
-        rule = RULES[self.of]()
+        rule = make_rule(self.of)
         for name, value in {
             "rule": rule,
             "needs": rule.needs,

@@ -18,12 +18,12 @@ from replan.model.kernel import Array, Indices
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.measure import CellMeasure, JointMeasure, Measure, canonical
 from replan.results.store import Columns, by_column
+from replan.schedule.registry import find_rule
 from replan.schedule.rule import Decision, Rule
 from replan.study.cells import Cell, version_of
-from replan.study.estimators import EXACT_ESTIMATORS, with_estimator
 from replan.study.measures import BestPossible, RuleColumns, Scale, Trial
 from replan.study.protocol import Choice, Stage, choose, parameters, stage_of
-from replan.study.rule_source import given_rule
+from replan.worlds.estimators import EXACT_ESTIMATORS, with_estimator
 
 Batch = tuple[Cell, ...]
 
@@ -139,8 +139,9 @@ def _chosen(cell: Cell, stage: Stage) -> Choice:
     """Return the rule of the cell; it is chosen with the right drift bounds."""
     given = json.loads(cell.given)
     if cell.search is None:
-        return Choice(given_rule(cell.rule, given, cell.source))
-    given = {key: getattr(given_rule(cell.rule, given), key) for key in given}
+        return Choice(find_rule(cell.rule, text=cell.source).make(**given))
+    rule = find_rule(cell.rule).make(**given)
+    given = {key: getattr(rule, key) for key in given}
     return choose(stage, cell.rule, given=given, search=cell.search)  # pyright: ignore[reportArgumentType]
 
 
@@ -152,7 +153,7 @@ def _rule_columns(cell: Cell, choice: Choice, times: list[int] | None) -> RuleCo
 def rule_of(record: Record) -> Rule:
     """Return the rule as it was run. Raises `InputError` if it is not registered here."""
     name = record.get("registered_rule") or record["rule"]
-    return given_rule(name, dict(record["parameters"]), record.get("source"))
+    return find_rule(name, text=record.get("source")).make(**record["parameters"])
 
 
 def outcome_rows(outcomes: Sequence[Outcome], *, start: int) -> dict[str, Columns]:

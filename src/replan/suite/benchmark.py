@@ -17,13 +17,13 @@ from replan.evaluation.visits import Follow
 from replan.execute.mission import Mission
 from replan.results.run import Run
 from replan.schedule.periodic import BestOffset
+from replan.schedule.registry import RuleSource
 from replan.schedule.rule import Rule
 from replan.skip.acting import Execution
 from replan.skip.spending import FIRST_UPDATE
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
 from replan.study.protocol import parameters
-from replan.study.rule_source import RULES, RuleSource
 from replan.study.versions import versions
 from replan.suite.cards import OWN_WORLD, AuthorStatement, Card, Tuning, world_regrets
 from replan.suite.catalogue import (
@@ -37,6 +37,7 @@ from replan.suite.catalogue import (
 )
 from replan.suite.families import FAMILIES, require_weather
 from replan.suite.score import Regrets, mean_score, score_matrix
+from replan.worlds.settings import list_names
 
 Compute = Callable[[Study], Run]
 """Computes a study on some engine."""
@@ -164,7 +165,7 @@ def require_one_file(source: RuleSource) -> None:
 
 def require_own_name(source: RuleSource) -> None:
     """Refuse a rule of the user's own that takes the name of one that comes with replan."""
-    if source.text is not None and source.kind.name in RULES:
+    if source.text is not None and source.kind.name in list_names("rules"):
         raise InputError(f"{source.name}: a rule named {source.kind.name} comes with replan: rename it")
 
 

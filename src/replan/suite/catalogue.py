@@ -35,7 +35,7 @@ from replan.worlds.settings import (
     FILES,
     PAPER_SETTINGS,
     Setting,
-    builtin_settings,
+    list_names,
     make_mission,
     parse_setting,
 )
@@ -247,7 +247,7 @@ def family_version(family: str) -> str:
 
 def built_in_families() -> Iterator[tuple[str, str]]:
     """Yield name and family of every built-in setting in the suite."""
-    for name in builtin_settings():
+    for name in list_names("settings"):
         family = "paper" if name in PAPER_SETTINGS else name.partition("-")[0]
         yield name, family if family in BUILT_IN else "hand-made"
 

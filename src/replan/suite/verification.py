@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 
 from replan.errors import InputError
 from replan.results.measure import canonical
+from replan.schedule.registry import RuleSource, find_rule
 from replan.schedule.rule import Rule
 from replan.study.cells import source_digest
 from replan.study.protocol import parameters
-from replan.study.rule_source import RuleSource, find_rule
 from replan.suite.benchmark import (
     Compute,
     card_name,

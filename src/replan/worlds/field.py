@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from replan.worlds.flow_grid import (
     Side,
     heading_velocities,
 )
-from replan.worlds.parameters import FileParameters
 from replan.worlds.vector_field import VectorField
 from replan.worlds.vehicle_in_field import FieldCells, VehicleInField
 from replan.worlds.wind_table import parse_time
@@ -40,7 +39,7 @@ NUMBERS_KEPT = 20_000_000
 
 
 @register_world("field")
-class MeasuredField(FileParameters, DatedParameters, WorldParameters):
+class MeasuredField(DatedParameters, WorldParameters):
     """A vehicle with a speed of its own in currents or winds from a NetCDF or Zarr file.
 
     Actions are the headings, clockwise from north, and drifting. Every step costs the distance to the goal.
@@ -80,10 +79,9 @@ class MeasuredField(FileParameters, DatedParameters, WorldParameters):
     horizon: Horizon = 30
     """Steps, T."""
 
-    def with_file_beside(self, where: str) -> Self:
-        """Return the parameters with the file, folder or pattern that lies beside the file `where`."""
-        beside = None if self.file is None else Path(where).parent / self.file
-        return self.model_copy(update={"file": str(beside)}) if beside and matching(beside) else self
+    def matching(self, path: Path) -> list[Path]:
+        """Return the files, folders and stores of a path or pattern."""
+        return matching(path)
 
     def build(self) -> SimulatedWorld:
         """Return the world of the file."""

@@ -110,13 +110,12 @@ class ForecastParameters(FileParameters):
         """The keys and values of the other world in words."""
         return ", ".join(f"{key} {value}" for key, value in (self.world or {}).items())
 
-    def with_file_beside(self, where: str) -> Self:
-        """Return the parameters with the files that lie beside the file `where`, if there are any."""
-        found, file = super().with_file_beside(where), (self.world or {}).get("file")
-        beside = Path(where).parent / str(file)
-        if file is None or not beside.exists():
+    def beside(self, folder: Path) -> Self:
+        """Return the parameters with the files that lie in the folder, if there are any."""
+        found, file = super().beside(folder), (self.world or {}).get("file")
+        if file is None or not (folder / file).exists():
             return found
-        return found.model_copy(update={"world": {**(self.world or {}), "file": str(beside)}})
+        return found.model_copy(update={"world": {**(self.world or {}), "file": str(folder / file)}})
 
     def __str__(self) -> str:
         faults = {"error": self.error, "late": self.late, "noise": self.noise}

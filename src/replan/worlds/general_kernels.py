@@ -15,14 +15,14 @@ from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
 from replan.model.streams import WORLD, uniforms
 from replan.model.world import World
-from replan.worlds.parameters import FileParameters, Horizon, Whole, WorldParameters, register_world
+from replan.worlds.parameters import Horizon, Whole, WorldParameters, register_world
 
 PEAK = 3
 """Power of the drawn weights: larger ones leave fewer successors likely."""
 
 
 @register_world("arrays")
-class Arrays(FileParameters, WorldParameters):
+class Arrays(WorldParameters):
     """A world whose kernels and rewards are arrays (see `replan.load_npz`)."""
 
     file: str

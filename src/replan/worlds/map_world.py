@@ -36,7 +36,6 @@ from replan.errors import InputError
 from replan.typing import Array, Indices
 from replan.worlds.cell_map import CellMap
 from replan.worlds.map_file import OccupancyMap, read_map
-from replan.worlds.parameters import FileParameters
 
 Metres = Annotated[float, Field(gt=0)]
 Corners = Annotated[tuple[float, ...], Field(min_length=4, max_length=4, strict=False)]
@@ -99,7 +98,7 @@ class Closure(FloorArea):
 
 
 @register_world("map")
-class Map(FileParameters, WorldParameters):
+class Map(WorldParameters):
     """A map server's map, cut into cells, with a slip that drifts."""
 
     file: str | None = None

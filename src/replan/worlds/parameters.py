@@ -82,15 +82,23 @@ def field_docs(kind: type[Parameters]) -> dict[str, str]:
 
 
 class FileParameters(Parameters):
-    """Parameters that may name a file."""
+    """Parameters that may have a field `file`, the path of a file on which they depend."""
 
-    file: str | None
-    """Path of the file."""
+    def matching(self, path: Path) -> list[Path]:
+        """Return the files that a path stands for."""
+        return [path] if path.exists() else []
 
-    def with_file_beside(self, where: str) -> Self:
-        """Return the parameters with the file that lies beside the file `where`, if there is one."""
-        beside = None if self.file is None else Path(where).parent / self.file
-        return self.model_copy(update={"file": str(beside)}) if beside and beside.exists() else self
+    def files(self) -> list[Path]:
+        """Return the files that there are."""
+        file = getattr(self, "file", None)
+        return [] if file is None else self.matching(Path(file))
+
+    def beside(self, folder: Path) -> Self:
+        """Return the parameters with the file that lies in the folder, if there is one."""
+        file = getattr(self, "file", None)
+        if file is None or not self.matching(folder / file):
+            return self
+        return self.model_copy(update={"file": str(folder / file)})
 
     @field_validator("file", check_fields=False)
     @classmethod
@@ -100,7 +108,7 @@ class FileParameters(Parameters):
         return value
 
 
-class WorldParameters(Parameters):
+class WorldParameters(FileParameters):
     """Parameters of a world. `@register_world(name)` makes them known to settings."""
 
     horizon: Horizon | None
@@ -117,7 +125,7 @@ class WorldParameters(Parameters):
 
 WorldType = TypeVar("WorldType", bound=type[WorldParameters])
 WORLDS: dict[str, type[WorldParameters]] = {}
-"""Parameters of the registered worlds by the name that a setting gives in `world`."""
+"""Parameters of the worlds that this process registered, by the name that a setting gives in `world`."""
 
 
 def register_world(name: str) -> Callable[[WorldType], WorldType]:

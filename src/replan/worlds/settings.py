@@ -6,16 +6,15 @@ A setting is the parameters of a world together with those of a mission in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from pydantic import Field, ValidationError, create_model, field_validator, model_validator
 
-from replan.errors import InputError, did_you_mean, require
+from replan.errors import InputError, did_you_mean, require, require_extra, require_word
 from replan.execute.mission import Mission
 from replan.execute.robot import Robot
 from replan.forecast.base import Forecast, Frozen
@@ -27,7 +26,6 @@ from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastKind, ForecastParameters, named_forecast
 from replan.worlds.parameters import (
     WORLDS,
-    FileParameters,
     Whole,
     WorldParameters,
     builtin_names,
@@ -111,6 +109,21 @@ class Setting(WorldParameters):
         """The budget, spent exactly, or the price of an update."""
         return Spending(self.budget, exact=self.price is None, price=self.price)
 
+    def files(self) -> list[Path]:
+        """Return the files of the world and of the forecast."""
+        forecast = self.forecast
+        if forecast is None:
+            return super().files()
+        other = [] if forecast.world is None else _with_keys(self, forecast.world).files()
+        return [*super().files(), *forecast.files(), *other]
+
+    def beside(self, folder: Path) -> Self:
+        """Return the setting with the files that lie in the folder, if there are any."""
+        found = super().beside(folder)
+        if found.forecast is None:
+            return found
+        return found.model_copy(update={"forecast": found.forecast.beside(folder)})
+
     @property
     def required_budget(self) -> int:
         """The budget. Raises `InputError` if there is only a price."""
@@ -126,31 +139,103 @@ OTHER_SECTIONS = {"screen", "scheduler"}
 SEARCHED = 20_000_000
 """States times steps up to which the goal is looked for."""
 
-for _module in iter_modules([str(Path(__file__).parent)]):  # each registers the worlds that it defines
-    if not _module.ispkg and _module.name != "settings":
-        import_module(f"replan.worlds.{_module.name}")
+TABLE = {
+    "arrays": "replan.worlds.general_kernels:Arrays",
+    "crosswind": "replan.worlds.crosswind:Crosswind",
+    "field": "replan.worlds.field:MeasuredField",
+    "map": "replan.worlds.map_world:Map",
+    "nsbridge": "replan.worlds.ns_bridge:NSBridge",
+    "random-kernels": "replan.worlds.general_kernels:RandomKernels",
+    "rover": "replan.worlds.mars_rover:Rover",
+    "terrain": "replan.worlds.terrain:Terrain",
+    "thin-ice": "replan.worlds.thin_ice:ThinIce",
+    "wind": "replan.worlds.wind:MeasuredWind",
+}
+"""Parameters of each world that comes with replan; `@register_world` adds those of this process."""
+NEEDED = {"field": "field"}
+"""Extra of the installation that a world needs."""
 
 
-def world_types() -> dict[str, type[WorldParameters]]:
-    """Return the parameters of all worlds by name."""
-    return dict(sorted(WORLDS.items()))
+NamedKind = Literal["settings", "rules", "worlds", "estimators", "forecasts", "executions"]
+
+
+def list_names(kind: NamedKind) -> list[str]:
+    """Return the names that settings, studies and commands take.
+
+    Parameters
+    ----------
+    kind : {"settings", "rules", "worlds", "estimators", "forecasts", "executions"}
+        The paper's settings stand first.
+
+    Returns
+    -------
+    list of str
+        The names.
+    """
+    require_word(get_args(NamedKind), kind=kind)
+    if kind == "rules":
+        from replan.schedule.registry import rule_names
+
+        return rule_names()
+    if kind == "estimators":
+        from replan.worlds.estimators import ESTIMATORS
+
+        return list(ESTIMATORS)
+    if kind == "settings":
+        names = builtin_names(**FILES)
+        return [*PAPER_SETTINGS, *(name for name in names if name not in PAPER_SETTINGS)]
+    if kind == "worlds":
+        return sorted(TABLE.keys() | WORLDS.keys())
+    return list(get_args(ForecastKind if kind == "forecasts" else Execution))
+
+
+class OwnWorld(Setting):
+    """A mission in a world that a function of the user's makes."""
+
+    world: str
+    """`file.py:function` or `package.module:function`; the function returns a `World`."""
+    horizon: None = None
+    """That of the world."""
+
+    def files(self) -> list[Path]:
+        """Return the file of the function, and those of the forecast."""
+        place = Path(self.world.rpartition(":")[0])
+        return [*super().files(), *self.matching(place)]
+
+    def beside(self, folder: Path) -> Self:
+        """Return the setting with the function of a file in the folder, if it lies there."""
+        place, _, function = self.world.rpartition(":")
+        found = super().beside(folder)
+        if not self.matching(folder / place):
+            return found
+        return found.model_copy(update={"world": f"{folder / place}:{function}"})
+
+    def build(self) -> World:
+        """Return the world of the function."""
+        from replan.schedule.registry import load_function
+
+        world = load_function(self.world)()
+        require(World, **{self.world: world})
+        return world
+
+
+def world_type(name: str) -> type[WorldParameters]:
+    """Return the parameters of the world of that name."""
+    if name not in WORLDS and name in TABLE:
+        module, _, kind = TABLE[name].partition(":")
+        return vars(import_module(module))[kind]
+    return WORLDS[name]
 
 
 def setting_type(name: str) -> type[Setting]:
     """Return the class of the settings of a world."""
-    return _setting_type(name, WORLDS[name])
+    return OwnWorld if ":" in name else _setting_type(name, world_type(name))
 
 
 @cache
 def _setting_type(name: str, kind: Any) -> type[Setting]:
     fields: dict[str, Any] = {"world": (Literal[name], ...)}
     return create_model(f"{kind.__name__}Setting", __base__=(kind, Setting), __module__=__name__, **fields)
-
-
-def builtin_settings() -> list[str]:
-    """Return the names of the settings that come with replan, the paper's first."""
-    names = builtin_names(**FILES)
-    return [*PAPER_SETTINGS, *(name for name in names if name not in PAPER_SETTINGS)]
 
 
 def load_setting(source: str | Path) -> Setting:
@@ -186,17 +271,18 @@ def parse_setting(data: dict[str, Any], *, where: str = "setting") -> Setting:
     if "world" not in data:
         raise InputError(f"{where}: missing key 'world'")
     name = data["world"]
-    if not isinstance(name, str) or name not in WORLDS:
-        raise InputError(f"{where}: 'world' must be one of {', '.join(world_types())}, not {name!r}")
+    known = list_names("worlds")
+    if not isinstance(name, str) or (name not in known and ":" not in name):
+        raise InputError(
+            f"{where}: 'world' must be one of {', '.join(known)} or file.py:function, not {name!r}"
+        )
+    if name in NEEDED:
+        require_extra(NEEDED[name], f'{where}: world "{name}"')
     try:
         setting = setting_type(name).model_validate(data)
     except ValidationError as error:
         raise InputError(f"{where}: {one_line(error)}") from None
-    if isinstance(setting, FileParameters):
-        setting = setting.with_file_beside(where)
-    if setting.forecast is not None:
-        setting = setting.model_copy(update={"forecast": setting.forecast.with_file_beside(where)})
-    return setting
+    return setting.beside(Path(where).parent)
 
 
 def setting_notes(setting: Setting, world: World) -> list[str]:
@@ -231,10 +317,10 @@ def with_spending(setting: Setting, **given: Any) -> Setting:
     return parse_setting(replace_spending(setting.model_dump(mode="json", exclude_none=True), given))
 
 
-def _world_with(setting: Setting, keys: dict[str, Any]) -> World:
-    """Return the world of a setting with these keys in place of its own."""
+def _with_keys(setting: Setting, keys: dict[str, Any]) -> Setting:
+    """Return a setting with these keys in place of its own, without its forecast."""
     own = setting.model_dump(mode="json", exclude_none=True, exclude={"forecast"})
-    return parse_setting(own | keys, where="the forecast's world").build()
+    return parse_setting(own | keys, where="the forecast's world")
 
 
 def replace_spending(data: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -298,7 +384,7 @@ def make_mission(
     world = setting.build() if world is None else world
     forecast = (setting.forecast or Frozen()) if forecast is None else forecast
     if isinstance(forecast, ForecastParameters):
-        forecast = forecast.build(world, partial(_world_with, setting))
+        forecast = forecast.build(world, lambda keys: _with_keys(setting, keys).build())
     robot = Robot(
         planning_horizon=setting.planning_horizon,
         ties=Ties.parse(setting.ties if ties is None else ties),

@@ -39,7 +39,6 @@ from replan.worlds.flow_grid import (
     goal_distance,
     heading_velocities,
 )
-from replan.worlds.parameters import FileParameters
 from replan.worlds.wind_table import WindTable, airport_wind, parse_time, read_wind
 
 DAY = 86_400.0
@@ -98,7 +97,7 @@ class KernelsOnDemand(Sequence):
 
 
 @register_world("wind")
-class MeasuredWind(FileParameters, DatedParameters, WorldParameters):
+class MeasuredWind(DatedParameters, WorldParameters):
     """A vehicle with a speed of its own in one measured wind for all cells.
 
     Actions are the headings, clockwise from north, and drifting. Every step costs the distance to the goal.

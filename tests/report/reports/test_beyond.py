@@ -13,7 +13,7 @@ from replan.schedule.lookahead import Lookahead
 from replan.study.candidates import candidates
 from replan.study.definition import load_study
 from replan.study.protocol import Bench, choose
-from replan.worlds.settings import PAPER_SETTINGS, builtin_settings, load_setting, make_mission
+from replan.worlds.settings import PAPER_SETTINGS, list_names, load_setting, make_mission
 from study_runs import computed
 
 
@@ -113,6 +113,6 @@ def test_the_study_that_comes_with_replan_holds_the_papers_settings_and_those_of
     bases = [axis.base for axis in block.settings]
     worlds = ("crosswind", "terrain", "thin-ice")
     assert bases[: len(PAPER_SETTINGS)] == list(PAPER_SETTINGS)
-    assert set(bases[len(PAPER_SETTINGS) :]) == {n for n in builtin_settings() if n.startswith(worlds)}
+    assert set(bases[len(PAPER_SETTINGS) :]) == {n for n in list_names("settings") if n.startswith(worlds)}
     assert [axis.rule for axis in block.rules][: len(paper_rules())] == paper_rules()
     assert block.search == "exact" and block.executions == ["map", "belief"]

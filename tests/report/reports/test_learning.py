@@ -10,7 +10,7 @@ from replan.estimate.drift_bounds import MISSPECIFICATIONS
 from replan.model.slip import SlipKernel
 from replan.report.reports.learning import bounds_table, learned_table, stated_table
 from replan.study.definition import load_study
-from replan.study.estimators import ESTIMATORS, FOR_LOCALISED, applies
+from replan.worlds.estimators import ESTIMATORS, FOR_LOCALISED, applies
 from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed
 

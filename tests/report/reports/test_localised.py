@@ -17,8 +17,8 @@ from replan.report.reports.localised import (
 )
 from replan.schedule.drift_threshold import SelfTriggered
 from replan.study.definition import load_study
-from replan.study.estimators import ESTIMATORS
 from replan.suite.catalogue import suite_world
+from replan.worlds.estimators import ESTIMATORS
 from study_runs import computed
 
 

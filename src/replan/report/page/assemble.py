@@ -15,8 +15,8 @@ from replan.errors import InputError
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.run import failed
 from replan.results.table import Table, note_html, write_whole
-from replan.schedule.registry import RULES
 from replan.study.work import rule_of
+from replan.worlds.settings import list_names
 
 
 def glossary(records: Sequence[Record] = ()) -> str:
@@ -25,7 +25,7 @@ def glossary(records: Sequence[Record] = ()) -> str:
     told = set(re.findall(r"<dt>(.*?)</dt>", text))
     if records:
         ran = {str(record.get("registered_rule") or record["rule"]).partition(" ")[0] for record in records}
-        left_out = told & RULES.keys() - ran
+        left_out = told & set(list_names("rules")) - ran
         entry = re.compile(r"<dt>(.*?)</dt><dd>.*?</dd>\n", re.DOTALL)
         text = entry.sub(lambda found: "" if found[1] in left_out else found[0], text)
     more = _rules(records, told).items()

@@ -19,10 +19,10 @@ from replan.report.study_tables import cells_table, idle_settings, rule_table
 from replan.results.key import BEST_POSSIBLE, Record, RecordKey, Variant, differing
 from replan.results.run import Run, failed
 from replan.results.table import Table, number
-from replan.study.estimators import check_estimator
 from replan.study.work import rule_of
 from replan.suite.cards import reference_cards
 from replan.suite.catalogue import suite_worlds
+from replan.worlds.estimators import check_estimator
 from replan.worlds.robot_words import describe_latency
 from replan.worlds.settings import Setting
 

@@ -21,8 +21,8 @@ from replan.schedule.periodic import Even
 from replan.schedule.rule import Decision, Rule
 from replan.skip.acting import Execution
 from replan.skip.spending import Spending
-from replan.study.estimators import ESTIMATORS, EXACT_ESTIMATORS, TRUE_KERNEL
 from replan.study.placement import fast_drift_intervals
+from replan.worlds.estimators import ESTIMATORS, EXACT_ESTIMATORS, TRUE_KERNEL
 from replan.worlds.mars_rover import Rover
 from replan.worlds.settings import Setting, make_mission
 

@@ -20,13 +20,13 @@ from replan.results.pivot import group
 from replan.results.run import Run
 from replan.results.table import Table
 from replan.robots import FlightOutcome, FlightScene, Job, Track, draw_flights, fly_batch
+from replan.schedule.registry import find_rule
 from replan.skip.acting import Execution
 from replan.study.candidates import candidates
 from replan.study.cells import Cell
 from replan.study.definition import LAYOUTS_AT_MOST, Density
 from replan.study.measures import RuleColumns
 from replan.study.protocol import Bench, bootstrap_interval, exact_regret, parameters, with_given
-from replan.study.rule_source import given_rule
 from replan.worlds.forecasts import ForecastParameters
 
 VALIDATION_LAYOUTS = 3  # for each density
@@ -103,7 +103,7 @@ def _jobs(cell: Cell) -> list[Job]:
     execution: Execution = cell.execution  # pyright: ignore[reportAssignmentType]
     given = json.loads(cell.given)
     if cell.search is None:
-        rule = given_rule(cell.rule, given, cell.source)
+        rule = find_rule(cell.rule, text=cell.source).make(**given)
     else:
         rule = choose_rule(cell.rule, density, execution, given=given)
     latency = {name: setting[name] for name in ("update_steps", "meanwhile") if name in setting}

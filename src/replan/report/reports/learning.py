@@ -11,7 +11,7 @@ from replan.results.key import Record
 from replan.results.pivot import Part, pivot
 from replan.results.run import Run
 from replan.results.table import Table
-from replan.study.estimators import ESTIMATORS, FOR_LOCALISED
+from replan.worlds.estimators import ESTIMATORS, FOR_LOCALISED
 
 STATED = ("right", *MISSPECIFICATIONS)
 

@@ -15,7 +15,7 @@ from replan.report.style import BLUE, QUIET, VERMILLION, arrange, new_figure, sa
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.run import Run
 from replan.results.table import MISSING, Table, number
-from replan.study.estimators import TRACKED
+from replan.worlds.estimators import TRACKED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

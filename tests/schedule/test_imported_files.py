@@ -2,7 +2,7 @@
 
 import pytest
 
-from replan.study.rule_source import imported_files
+from replan.schedule.registry import imported_files
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The estimators that a study may name."""
+"""Estimators by name."""
 
 from __future__ import annotations
 

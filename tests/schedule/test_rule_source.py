@@ -9,8 +9,8 @@ from replan import InputError, load_setting, make_mission, make_rule, regret
 from replan.cli import run
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.periodic import Periodic
+from replan.schedule.registry import find_rule
 from replan.study.cells import neighbour_files
-from replan.study.rule_source import find_rule
 
 OWN = """
 from __future__ import annotations
