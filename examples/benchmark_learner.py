@@ -18,6 +18,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
 
+import replan.suite.environments  # noqa: F401  (registers the worlds of the suite)
 from replan import oracle
 from replan.environments import BudgetedObservation
 from replan.suite import SuiteWorld, reference_cards, score_matrix, suite_worlds, summarise

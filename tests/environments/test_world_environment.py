@@ -13,7 +13,6 @@ from replan.environments import WorldEnvironment
 from replan.environments.world_environment import SETTINGS
 from replan.errors import InputError
 from replan.planning.optimal_values import oracle
-from replan.suite import suite_world
 from tiny_worlds import random_world
 
 
@@ -135,14 +134,3 @@ def test_a_grid_is_a_picture_too():
     assert corner == picture[:, :, 0].max() == 255  # the goal
     with pytest.raises(InputError, match="render_mode must be one of"):
         WorldEnvironment(random_world(np.random.default_rng(0)), render_mode="rgb_array")
-
-
-@pytest.mark.parametrize("name", ["rover-sines-3", "kernels-1003", "nsbridge-05", "two-burst"])
-def test_worlds_of_the_suite_are_registered_with_their_length(name):
-    env, world = gymnasium.make(f"replan/{name}-v1"), suite_world(name)
-    assert env.spec.max_episode_steps == world.mission().horizon
-    check_env(env.unwrapped)
-    env.reset(seed=0)
-    ends = [env.step(0)[2:4] for _ in range(world.mission().horizon)]
-    assert [terminated for terminated, _ in ends] == [False] * (len(ends) - 1) + [True]
-    assert not any(truncated for _, truncated in ends[:-1])

@@ -15,9 +15,9 @@ from replan.commands.options import SeedOption
 from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.exact import evaluate
 from replan.execute.mission import Mission
+from replan.model.grid_map import GridMap
 from replan.model.kernel import Array
 from replan.planning.optimal_values import oracle
-from replan.report.world_drawing import GridDrawing
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.last_moment import LastMoment
 from replan.schedule.lookahead import Lookahead
@@ -63,7 +63,7 @@ class DemoFrame:
     name: str
     title: str
     mission: Mission
-    ground: GridDrawing
+    ground: GridMap
     run: AgentRun
     failures: Array
     """(T,) probability that a step onto the ice breaks it."""
@@ -142,7 +142,7 @@ def _scene(
     for label, rule in rules.items():
         found = evaluate(loose if isinstance(rule, FixedTimes) else mission, rule, best=best)
         contenders.append(Contender(label, found.expected_updates, np.cumsum(found.steps.loss)))
-    ground = cast(GridDrawing, GridDrawing.of(mission.world))
+    ground = cast(GridMap, mission.world.grid_map())
     return DemoFrame(name, title, mission, ground, run, failures, tuple(contenders))
 
 
@@ -223,7 +223,7 @@ def _frame(scene: DemoFrame, t: int, console: Console) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from replan.report.terminal_map import legend, map_text
+    from replan.commands.terminal_map import legend, map_text
 
     plain = not console.encoding.startswith("utf")
     words = Text()

@@ -14,7 +14,6 @@ from gymnasium import spaces
 
 from replan.errors import InputError
 from replan.model.world import World
-from replan.suite.catalogue import FIRST_SEED, suite_world, suite_worlds
 from replan.worlds.mars_rover import Rover
 from replan.worlds.parameters import Parameters
 from replan.worlds.settings import Setting, load_setting, parse_setting
@@ -128,28 +127,12 @@ SETTINGS = {  # environment -> the setting that `gymnasium.make` starts from
 
 
 def register_environments() -> None:
-    """Register the environments with Gymnasium; further calls change nothing.
-
-    The worlds of the benchmark's suite are registered by name, as `replan/rover-sines-1003-v1`, with the
-    number of their steps.
-    """
+    """Register the environments with Gymnasium; further calls change nothing."""
     for name, setting in SETTINGS.items():
-        _register(name, "make_environment", setting=setting)
-    for part in FIRST_SEED:
-        for world in suite_worlds(part):
-            name = f"replan/{world.name}-{world.since}"
-            _register(name, "make_suite_environment", world.setting.horizon, world=world.name)
-
-
-def _register(name: str, maker: str, steps: int | None = None, **options: Any) -> None:
-    if name not in gymnasium.registry:
-        entry_point = f"{__name__}:{maker}"
-        gymnasium.register(id=name, entry_point=entry_point, max_episode_steps=steps, kwargs=options)
-
-
-def make_suite_environment(*, world: str, render_mode: str | None = None) -> WorldEnvironment:
-    """Return the environment of a world of the suite, which has no options."""
-    return WorldEnvironment(suite_world(world).setting.build(), render_mode=render_mode)
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                id=name, entry_point=f"{__name__}:make_environment", kwargs={"setting": setting}
+            )
 
 
 def make_environment(*, setting: str, render_mode: str | None = None, **options: Any) -> WorldEnvironment:

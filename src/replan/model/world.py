@@ -24,6 +24,7 @@ from replan.model.sizes import require_memory
 from replan.model.slip import STAY, SlipKernel
 
 if TYPE_CHECKING:
+    from replan.model.grid_map import GridMap
     from replan.model.reach import Reach
 
 LARGEST_BOUND = 1 + 1e-9
@@ -223,6 +224,12 @@ class World:
     def worst(self, regrets: Array) -> float:
         """Return the greatest of (S,) regrets over the start states."""
         return float((regrets if self.start_states is None else regrets[self.start_states]).max())
+
+    def grid_map(self) -> GridMap | None:
+        """Return what lies on the grid: walls, costs, goals, drift, flow. None if states are not cells."""
+        from replan.model import grid_map
+
+        return grid_map.grid_map(self)
 
     @cached_property
     def knowledge(self) -> Knowledge:

@@ -23,6 +23,7 @@ from pydantic import Field
 
 from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
+from replan.model.grid_map import DISTANCE_SCALE
 from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
 from replan.model.sizes import require_memory
@@ -37,7 +38,6 @@ from replan.worlds.parameters import (
     WorldParameters,
     register_world,
 )
-from replan.worlds.slip_grid import DISTANCE_SCALE
 
 Cells = Annotated[int, Field(ge=1, le=10_000)]
 NUMBERS_OF_A_CELL = 200

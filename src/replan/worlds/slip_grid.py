@@ -9,14 +9,12 @@ from numpy.typing import ArrayLike
 
 from replan.errors import InputError, read_array, require_whole, shown
 from replan.model.family import Family
+from replan.model.grid_map import DISTANCE_SCALE
 from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
 from replan.model.sizes import require_memory
 from replan.model.slip import slip_over_time
 from replan.model.world import World
-
-DISTANCE_SCALE = 20.0
-"""Moves to the goal that cost a reward of 1 in each step."""
 
 
 def rover(

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 
 from replan.errors import InputError
 from replan.model.family import VALUES, Family
+from replan.model.grid_map import DISTANCE_SCALE
 from replan.model.kernel import Array, constant
 from replan.model.reward import Reward
 from replan.model.slip import SlipKernel
@@ -31,7 +32,7 @@ from replan.worlds.parameters import (
     WorldParameters,
     register_world,
 )
-from replan.worlds.slip_grid import DISTANCE_SCALE, distances
+from replan.worlds.slip_grid import distances
 
 Wall = Annotated[tuple[int, ...], Field(min_length=4, max_length=4, strict=False)]
 

@@ -21,6 +21,7 @@ import numpy as np
 from replan.errors import InputError
 from replan.model.family import Family
 from replan.model.general_kernel import GeneralKernel
+from replan.model.grid_map import DISTANCE_SCALE
 from replan.model.kernel import Array, Indices, constant
 from replan.model.reward import Reward
 from replan.model.slip import STAY, SlipKernel
@@ -35,7 +36,7 @@ from replan.worlds.parameters import (
     WorldParameters,
     register_world,
 )
-from replan.worlds.slip_grid import DISTANCE_SCALE, distances
+from replan.worlds.slip_grid import distances
 
 
 class Ice(Parameters):

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from replan import Decision, Mission, World
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun
-from replan.report.world_drawing import GridDrawing
 from replan.typing import Array
 from replan.worlds.cell_map import CellMap
 
@@ -240,7 +239,7 @@ def beliefs(mission: Mission, run: AgentRun) -> Iterator[Array]:
 
 def _floor(world: World) -> tuple[CellMap, Array] | None:
     """Return the cells of a grid world and (S,) the values of its map; None if its states are not cells."""
-    ground = GridDrawing.of(world)
+    ground = world.grid_map()
     if ground is None:
         return None
     costs = np.zeros(world.states)

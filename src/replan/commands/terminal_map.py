@@ -10,7 +10,7 @@ from rich.text import Text
 
 from replan.evaluation.agent_runs import AgentRun
 from replan.execute.mission import Mission
-from replan.report.world_drawing import GridDrawing
+from replan.model.grid_map import GridMap
 
 MELTED = 0.5
 """Change of a probability since t = 0 from which on a cell is drawn as changed."""
@@ -40,7 +40,7 @@ SIGNS = {
 """Things that a cell can show, the first one that applies."""
 
 
-def map_text(ground: GridDrawing, mission: Mission, run: AgentRun, time: int, *, plain: bool = False) -> Text:
+def map_text(ground: GridMap, mission: Mission, run: AgentRun, time: int, *, plain: bool = False) -> Text:
     """Return the grid at a time of a run, two characters for each cell; `plain` has ASCII signs only."""
     updates = {int(run.states[t]) for t in run.times if t <= time}
     changed = mission.world.kernel(0).entrywise_distance(mission.world.kernel(time)).max(axis=1)
