@@ -20,42 +20,89 @@ import typer
 from typer.core import TyperGroup
 
 from replan import __version__
-from replan.errors import InputError, extra_of, missing_extra
+from replan.errors import InputError, extra_of, missing_extra, require_extra
 
 ALIKE = 0.75  # likeness of two options of which one is taken for the other
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException, of click or of typer's copy
-COMMANDS = {
-    "demo": ("demo:demo", "Two robots that replan on a map in the terminal, and why. Start here."),
-    "compare": ("study:compare", "Regret of several rules on several settings, and the least possible."),
-    "list": ("listing:list_all", "Names of settings, rules, worlds, estimators, forecasts, executions."),
-    "regret": ("regret:regret", "Exact regret of a schedule or rule, and the loss of every step."),
-    "schedule": ("schedule:schedule", "Update times of one mission, and the reason of every decision."),
-    "optimum": ("budget:optimum", "The best schedules, and so the least regret of any rule."),
-    "benchmark": ("benchmark:app", "Score a rule on the frozen suite; verify and rank cards."),
-    "budget": ("budget:budget", "Regret of a rule for every budget, and the worth of one more update."),
-    "explain": ("regret:explain", "Regret split by cause: the state, the plan, the model, lateness."),
-    "certify": ("certify:certify", "Bounds on the regret of a schedule."),
-    "estimate": ("estimate:estimate", "Kernels from observations."),
-    "reproduce": ("reproduce:reproduce", "Tables and figures of the paper, and further studies."),
-    "fly": ("fly:fly", "One Crazyflie flight, simulated or real."),
-    "calibrate": ("fly:calibrate", "The effect of wind on a Crazyflie, measured in simulated flights."),
-    "run": ("study:run", "Compute every cell of a study."),
-    "log": ("recordings:read_recording", "A world from a robot's log, and how fast it drifts."),
-    "ros": ("ros:serve", "A scheduler that Nav2 asks whether its path still holds."),
-    "results": ("study:results", "SQL queries on the store of a run."),
-    "export": ("study:export", "The tables of a run as Parquet or CSV, or a figure as PDF or SVG."),
-    "explore": ("explore:explore", "Drag update times in a browser and see what they cost."),
+COMMANDS: dict[str, tuple[str, str, str | None]] = {
+    "demo": (
+        "Two robots that replan on a map in the terminal, and why. Start here.",
+        "replan.commands.demo:demo",
+        None,
+    ),
+    "compare": (
+        "Regret of several rules on several settings, and the least possible.",
+        "replan.commands.study:compare",
+        "study",
+    ),
+    "list": (
+        "Names of settings, rules, worlds, estimators, forecasts, executions.",
+        "replan.commands.listing:list_all",
+        None,
+    ),
+    "regret": (
+        "Exact regret of a schedule or rule, and the loss of every step.",
+        "replan.commands.regret:regret",
+        None,
+    ),
+    "schedule": (
+        "Update times of one mission, and the reason of every decision.",
+        "replan.commands.schedule:schedule",
+        None,
+    ),
+    "optimum": (
+        "The best schedules, and so the least regret of any rule.",
+        "replan.commands.budget:optimum",
+        None,
+    ),
+    "benchmark": (
+        "Score a rule on the frozen suite; verify and rank cards.",
+        "replan.commands.benchmark:app",
+        "study",
+    ),
+    "budget": (
+        "Regret of a rule for every budget, and the worth of one more update.",
+        "replan.commands.budget:budget",
+        None,
+    ),
+    "explain": (
+        "Regret split by cause: the state, the plan, the model, lateness.",
+        "replan.commands.regret:explain",
+        None,
+    ),
+    "certify": ("Bounds on the regret of a schedule.", "replan.commands.certify:certify", None),
+    "estimate": ("Kernels from observations.", "replan.commands.estimate:estimate", None),
+    "reproduce": (
+        "Tables and figures of the paper, and further studies.",
+        "replan.commands.reproduce:reproduce",
+        "study",
+    ),
+    "fly": ("One Crazyflie flight, simulated or real.", "replan.commands.fly:fly", "study"),
+    "calibrate": (
+        "The effect of wind on a Crazyflie, measured in simulated flights.",
+        "replan.commands.fly:calibrate",
+        "study",
+    ),
+    "run": ("Compute every cell of a study.", "replan.commands.study:run", "study"),
+    "log": (
+        "A world from a robot's log, and how fast it drifts.",
+        "replan.commands.recordings:read_recording",
+        "study",
+    ),
+    "ros": ("A scheduler that Nav2 asks whether its path still holds.", "replan.commands.ros:serve", "ros"),
+    "results": ("SQL queries on the store of a run.", "replan.commands.study:results", "study"),
+    "export": (
+        "The tables of a run as Parquet or CSV, or a figure as PDF or SVG.",
+        "replan.commands.study:export",
+        "study",
+    ),
+    "explore": (
+        "Drag update times in a browser and see what they cost.",
+        "replan.commands.explore:explore",
+        "app",
+    ),
 }
-"""Function of each command, in a module of `replan.commands`, and its line in the list of commands."""
-NEEDED = {
-    "study": "study",
-    "reproduce": "study",
-    "fly": "study",
-    "recordings": "study",
-    "ros": "ros",
-    "explore": "app",
-}
-"""Extra of the installation that the commands of a module need."""
+"""Line of each command in the list, its function, imported when it is called, and the extra that it needs."""
 PLAIN: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
@@ -74,20 +121,23 @@ class LazyCommands(TyperGroup):
         """Return a command, or None if there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command = vars(import_module(f"replan.commands.{module}"))[name]
+        _, place, extra = COMMANDS[cmd_name]
+        if extra is not None:
+            require_extra(extra, f"replan {cmd_name}")
+        module, _, name = place.partition(":")
+        command = vars(import_module(module))[name]
         if isinstance(command, typer.Typer):
             return typer.main.get_command(command)
         from replan.commands.options import flat_command
 
         single = typer.Typer(**PLAIN)
-        single.command(cmd_name)(flat_command(command, extra=NEEDED.get(module)))
+        single.command(cmd_name)(flat_command(command))
         return typer.main.get_command(single)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+            formatter.write_dl([(name, words) for name, (words, _, _) in COMMANDS.items()])
 
 
 app = typer.Typer(cls=LazyCommands, name="replan", **PLAIN)
@@ -139,7 +189,7 @@ def run(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         if (extra := extra_of(str(error.name))) is None:
             raise
-        return _refuse(missing_extra("this command", extra, str(error.name)))
+        return _refuse(missing_extra("this command", extra))
     except USAGE_ERROR as error:
         return _refuse(_usage_line(error.format_message()))  # pyright: ignore[reportAttributeAccessIssue]
     except Exception as error:

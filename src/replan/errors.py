@@ -53,13 +53,13 @@ EXTRAS = {
 
 def require_extra(extra: str, purpose: str) -> None:
     """Raise `InputError` if a module of an extra is not installed."""
-    if missing := [module for module in EXTRAS[extra] if not _is_installed(module)]:
-        raise InputError(missing_extra(purpose, extra, ", ".join(missing)))
+    if not all(map(_is_installed, EXTRAS[extra])):
+        raise InputError(missing_extra(purpose, extra))
 
 
-def missing_extra(purpose: str, extra: str, modules: str) -> str:
+def missing_extra(purpose: str, extra: str) -> str:
     """Return the line that names an extra which is not installed."""
-    return f"{purpose} needs the extra '{extra}' ({modules}): pip install -e '.[{extra}]' in the checkout"
+    return f"{purpose} needs the extra {extra}: pip install 'replan[{extra}]'"
 
 
 def extra_of(module: str) -> str | None:

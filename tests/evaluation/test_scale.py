@@ -33,7 +33,6 @@ from replan.model.kernel import constant
 from replan.model.reward import Reward
 from replan.model.sizes import Sizes
 from replan.model.world import World
-from replan.report.regret_words import scale_words
 from replan.schedule.periodic import Even
 from tiny_worlds import tiny_missions
 
@@ -110,8 +109,8 @@ def test_a_world_is_cheap_up_to_so_many_states_times_steps():
 def test_no_share_where_replanning_makes_no_difference():
     scale = RegretScale(never=3.2e-6, least=1e-4, even=1e-6, best_possible=0.0)
     assert scale.share(1e-6) is None and scale.record(1e-6)["regret_share"] is None
-    assert scale_words(1e-6, scale) == "replanning makes no difference here (never updating loses 3e-06)"
-    assert "never updates loses nothing worth counting" in scale_words(0.5, scale)  # updates can harm
+    assert scale.words(1e-6) == "replanning makes no difference here (never updating loses 3e-06)"
+    assert "never updates loses nothing worth counting" in scale.words(0.5)  # updates can harm
     assert RegretScale(never=2.0, least=1e-4).share(0.5) == 0.25
     assert RegretScale(never=1e-4, least=1e-4).share(1e-4) == 1.0
 

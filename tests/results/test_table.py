@@ -11,7 +11,8 @@ import yaml
 from markdown_it import MarkdownIt
 
 from replan.cli import run
-from replan.results.table import Table, TableCell, in_spreadsheet
+from replan.commands import in_spreadsheet
+from replan.results.table import Table, TableCell
 
 ODD = [
     "a|b",

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Protocol
 
 import typer
 
-if TYPE_CHECKING:
-    from replan.results.table import Table
+from replan.errors import InputError, require_extra
 
 Doing = Callable[[str], None]
 """Tells a person what is being done."""
+
+
+class Showable(Protocol):
+    """Part of an answer that prints itself, such as a table."""
+
+    def show(self) -> None:
+        """Print it."""
+        ...
 
 
 class CommandAnswer(ABC):
@@ -33,8 +44,8 @@ class CommandAnswer(ABC):
         """Return the JSON object."""
 
     @abstractmethod
-    def lines(self) -> Iterable[str | Table]:
-        """Return lines and tables for people."""
+    def lines(self) -> Iterable[str | Showable]:
+        """Return lines, and what prints itself, for people."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class PlainAnswer(CommandAnswer):
     """An answer whose record and lines are made beforehand."""
 
     facts: dict[str, Any]
-    shown: Sequence[str | Table]
+    shown: Sequence[str | Showable]
     exit_status: int = 0
 
     @property
@@ -52,7 +63,7 @@ class PlainAnswer(CommandAnswer):
     def record(self) -> dict[str, Any]:
         return self.facts
 
-    def lines(self) -> Sequence[str | Table]:
+    def lines(self) -> Sequence[str | Showable]:
         return self.shown
 
 
@@ -98,3 +109,62 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def find_writer(path: Path, table: Mapping[str, tuple[str, str]]) -> Callable[..., Any]:
+    """Return the function that a table names for the ending of a file.
+
+    Raises `InputError` for another ending, or if its extra is not installed.
+    """
+    if path.suffix not in table:
+        raise InputError(f"--out must be a {' or '.join(table)} file, not {path}")
+    place, extra = table[path.suffix]
+    require_extra(extra, f"--out {path}")
+    module, _, name = place.partition(":")
+    return vars(import_module(module))[name]
+
+
+def output_folder(path: Path) -> Path:
+    """Create the folder if needed and return it. Raises `InputError` if it is not writable."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".replan-probe"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise InputError(f"cannot write to {path}: {error.strerror}") from None
+    return path
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV with 12 digits; no spreadsheet takes a text for a formula."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(map(in_spreadsheet, columns))
+    for row in rows:
+        values = map(in_spreadsheet, row)
+        writer.writerow([f"{x:.12g}" if isinstance(x, float) else x for x in values])
+    return buffer.getvalue()
+
+
+def in_spreadsheet(value: Any) -> Any:
+    """Return a value of a CSV file that no spreadsheet takes for a formula."""
+    formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if formula else value
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """Write the text and create its folder if needed. If the disk is full, the file that was there stays.
+
+    Raises `InputError` if it cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    return path

@@ -13,14 +13,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from replan.commands import Output, PlainAnswer
-from replan.commands.options import EngineOptions, SetOption, flat_command
-from replan.commands.reproduce import computed_run, output_folder
+from replan.commands import Output, PlainAnswer, output_folder, write_whole
+from replan.commands.engine_options import EngineOptions
+from replan.commands.options import SetOption, flat_command
+from replan.commands.reproduce import computed_run
 from replan.errors import InputError
 from replan.report.benchmark_tables import card_tables, summary_record
 from replan.report.leaderboard import leaderboard_tables, write_benchmark_page, write_leaderboard
 from replan.results.run import Run
-from replan.results.table import write_whole
 from replan.schedule.registry import find_rule, parse_parameters
 from replan.skip.acting import Execution
 from replan.study.definition import Study
@@ -176,9 +176,9 @@ def leaderboard(
     return PlainAnswer(facts, [*leaderboard_tables(ranked), f"wrote {', '.join(files)}"])
 
 
-app.command(SCORE)(flat_command(score, extra="study"))
-app.command("verify")(flat_command(verify, extra="study"))
-app.command("leaderboard")(flat_command(leaderboard, extra="study"))
+app.command(SCORE)(flat_command(score))
+app.command("verify")(flat_command(verify))
+app.command("leaderboard")(flat_command(leaderboard))
 
 
 def _computing(folder: Path, engine: EngineOptions, *, quiet: bool) -> Callable[[Study], Run]:

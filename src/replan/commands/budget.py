@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replan.commands import CommandAnswer, Output
+from replan.commands import CommandAnswer, Output, find_writer
 from replan.commands.missions import NamedMission, choose_parameters
 from replan.commands.options import (
     MissionOptions,
@@ -20,7 +20,7 @@ from replan.commands.options import (
     SettingArgument,
     SpendingOptions,
 )
-from replan.errors import InputError, require_extra
+from replan.errors import InputError
 from replan.evaluation.optimal_schedule import Optimum
 from replan.evaluation.optimal_schedule import optimum as find_optimum
 from replan.evaluation.scale import (
@@ -32,13 +32,14 @@ from replan.evaluation.scale import (
 from replan.execute.mission import Mission
 from replan.model.kernel import Array
 from replan.planning.optimal_values import oracle
-from replan.report.regret_words import no_difference, scale_words
-from replan.schedule.registry import find_rule, parse_parameters
+from replan.schedule.registry import find_rule, list_parameters, parse_parameters
 from replan.schedule.rule import Rule
-from replan.study.protocol import Bench, parameters
+from replan.study.protocol import Bench
 from replan.worlds.robot_words import as_durations
 
 MOST = 12
+WRITERS = {".png": ("replan.report.curves:write_budget_figure", "study")}
+"""Function and extra for files of the figure."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class OptimumAnswer(CommandAnswer):
         return [
             f"best fixed times  {best.fixed_regret:z.4f}   at {times} ({best.fixed_label})",
             f"best possible     {best.feedback_regret:z.4f}   each next time chosen by the state just seen",
-            f"   {scale_words(best.feedback_regret, self.scale)}",
+            f"   {self.scale.words(best.feedback_regret)}",
             *self.named.objective_lines(best.feedback_objective, best.feedback_updates),
             *self.named.lines(),
         ]
@@ -127,7 +128,7 @@ class BudgetAnswer(CommandAnswer):
                 "floor": floor,
                 "regret_share": self.scale.share(value),
                 "worth": None if isnan(worth) else worth,
-                "parameters": parameters(rule),
+                "parameters": list_parameters(rule),
             }
             for budget, (rule, value, floor, worth) in enumerate(columns, start=1)
         ]
@@ -161,7 +162,7 @@ class BudgetAnswer(CommandAnswer):
             figures = f"{row['regret']:>z16.4f}  {share:>17}  {floor:>13}  {worth:>17}"
             lines.append(f"{row['budget']:>6}  {figures}".rstrip())
         if not self.scale.makes_a_difference:
-            lines.append(no_difference(self.scale))
+            lines.append(self.scale.no_difference())
         if self.regret is not None:
             found = self.smallest_budget
             least = f"more than {len(self.curve.rules)} updates" if found is None else _updates(found)
@@ -206,10 +207,7 @@ def budget(
     for name, value in (("--regret", regret), ("--price", price)):
         if value is not None and not 0 <= value < inf:
             raise InputError(f"{name} must be a number of at least 0, not {value}")
-    if out is not None:
-        require_extra("study", "budget --out")
-    if out is not None and out.suffix != ".png":
-        raise InputError(f"--out must be a .png file, not {out}")
+    draw = None if out is None else find_writer(out, WRITERS)
     named = NamedMission.of(setting, robot, SpendingOptions(budget=1))  # its own budget may not fit
     mission = named.mission
     most = min(MOST, mission.spending.room(mission.horizon)) if most is None else most
@@ -231,8 +229,9 @@ def budget(
         delayed = {steps: curve_of(each, min(most, room)) for steps, each, room in taking}
     scale = RegretScale.of_never_updating(mission, best=best)
     answer = BudgetAnswer(named, curve, scale, regret, price, delayed)
-    if out is not None:
-        _draw(answer, out)
+    if draw is not None:
+        marked = answer.smallest_budget or answer.budget_at_price
+        draw(out, curve, title=f"{setting}, {mission.robot.execution}", chosen=marked, by_steps=delayed)
     return answer
 
 
@@ -260,15 +259,3 @@ def _figures(curve: BudgetCurve, budget: int) -> str:
 
 def _updates(budget: int) -> str:
     return f"{budget} update" + ("s" if budget > 1 else "")
-
-
-def _draw(answer: BudgetAnswer, path: Path) -> None:
-    from replan.report.curves import budget_figure
-    from replan.report.style import save_png
-
-    title = f"{answer.named.setting}, {answer.named.mission.robot.execution}"
-    chosen = answer.smallest_budget or answer.budget_at_price
-    try:
-        save_png(budget_figure(answer.curve, title=title, chosen=chosen, by_steps=answer.by_steps), path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None

@@ -21,7 +21,6 @@ from replan.estimate.observations import read_transitions
 from replan.evaluation.exact import regret
 from replan.evaluation.scale import RegretScale, regret_scale
 from replan.execute.mission import Mission
-from replan.report.regret_words import scale_words
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
 
@@ -64,7 +63,7 @@ class CertificateAnswer(CommandAnswer):
     def lines(self) -> list[str]:
         certificate, bound = self.certificate, self.bound
         lines = [
-            f"regret          {self.regret:z.4f}: {scale_words(self.regret, self.scale)}",
+            f"regret          {self.regret:z.4f}: {self.scale.words(self.regret)}",
             f"certificate     {certificate.value:z.4f}: in any world that meets the assumptions below, "
             f"these times lose no more ({certificate.when})",
             f"paper's bound   {bound.total:.4g}" if bound.m else f"paper's bound   none: {bound.says}",

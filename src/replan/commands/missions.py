@@ -10,15 +10,24 @@ from replan.commands.options import MissionOptions, RobotOptions, RuleOptions, S
 from replan.errors import InputError
 from replan.evaluation.rollouts import draws_times
 from replan.execute.mission import Mission
-from replan.report.regret_words import acting_words
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Rule
+from replan.skip.acting import Execution
 from replan.skip.spending import Spending
 from replan.worlds import settings
+from replan.worlds.robot_words import describe_latency
 
 if TYPE_CHECKING:
     from replan.schedule.registry import RuleSource
     from replan.study.protocol import Bench, Choice
+
+
+ACTING: dict[Execution, str] = {
+    "map": "by the likeliest cell",
+    "belief": "by weighing all cells it may be in",
+    "localised": "on the state that it sees",
+}
+"""A robot's way of acting between updates, by the name of the execution."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,21 @@ class NamedMission:
             return []
         compared = "" if best is None else f"; best possible {best:.4f}"
         return [f"objective       {objective:.4f}   ({updates:.2f} updates at {price:g}{compared})"]
+
+
+def acting_words(mission: Mission) -> str:
+    """Return how the robot acts between updates and which of equally good actions it takes, in sentences."""
+    robot = mission.robot
+    drawn = robot.ties.kind == "random"
+    ties = f"an action at random (seed {robot.ties.seed})" if drawn else f"{robot.ties.kind} action"
+    words = [f"Between updates the robot acts {ACTING[robot.execution]}.", f"Ties: {ties}."]
+    if robot.forecast.moves:
+        words.append(f"Forecast: {robot.forecast.name}.")
+    if not mission.latency.instant:
+        how_long = describe_latency(robot.update_steps, robot.meanwhile).rpartition(", ")[0]
+        meanwhile = "waits" if robot.meanwhile == "wait" else "follows its old plan"
+        words.append(f"Updates take {how_long}; until then the robot {meanwhile}.")
+    return " ".join(words)
 
 
 def _spends_all(mission: Mission, rule: Rule | None) -> bool:

@@ -11,22 +11,17 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from replan.commands import CommandAnswer, Output
-from replan.errors import InputError, require_extra
+from replan.errors import InputError
 from replan.skip.acting import Execution
 from replan.skip.latency import read_durations
 from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastKind, ForecastParameters
 from replan.worlds.robot_words import as_durations, plain_steps
-
-if TYPE_CHECKING:
-    from replan.study.definition import Study
-    from replan.study.engine import Engine
 
 SettingArgument = Annotated[str, typer.Argument(help="A TOML file, or the name of a built-in setting.")]
 ExecutionOption = Annotated[Execution, typer.Option(help="How the robot acts between updates.")]
@@ -154,54 +149,14 @@ class RuleOptions:
             raise InputError(f"--times takes whole numbers with commas between, not {self.times!r}") from None
 
 
-@dataclass(frozen=True)
-class EngineOptions:
-    """Options that say where cells are computed."""
-
-    engine: Annotated[Literal["local", "ray"], typer.Option(help="Where cells are computed.")] = "local"
-    address: Annotated[str | None, typer.Option(help="The Ray cluster to use; else one is started.")] = None
-    workers: Annotated[int | None, typer.Option(help="Processes, or cores of the Ray cluster.")] = None
-    working_dir: Annotated[
-        Path | None, typer.Option(help="Folder sent to the Ray cluster, for rules that import its files.")
-    ] = None
-
-    def make(self) -> Engine:
-        """Return the engine."""
-        from replan.study.engine import make_engine
-
-        folder = None if self.working_dir is None else str(self.working_dir)
-        return make_engine(self.engine, workers=self.workers, address=self.address, working_dir=folder)
-
-    def require_alone(self, study: Study) -> None:
-        """Raise `InputError` if a rule imports files beside it that would not reach the workers."""
-        from replan.study.cells import require_alone
-
-        if self.engine == "ray" and self.working_dir is None:
-            require_alone(study)
-
-    def words(self) -> list[str]:
-        """Return the options as they are typed."""
-        return [
-            word
-            for name, value in vars(self).items()
-            if value not in (None, "local")
-            for word in (f"--{name.replace('_', '-')}", str(value))
-        ]
-
-
-def flat_command(command: Callable[..., CommandAnswer], *, extra: str | None = None) -> Callable[..., int]:
-    """Return a function for Typer: groups of options become options, and the answer is shown.
-
-    It refuses to run if the extra that it needs is not installed.
-    """
+def flat_command(command: Callable[..., CommandAnswer]) -> Callable[..., int]:
+    """Return a function for Typer: groups of options become options, and the answer is shown."""
     hints = get_type_hints(command, include_extras=True)
     hints.pop("return")
     defaults = {name: each.default for name, each in signature(command).parameters.items()}
 
     @wraps(command)
     def flat(**options: Any) -> int:
-        if extra is not None:
-            require_extra(extra, "this command")
         output = _gather(Output, options)
         given = {"output": output, **{name: _gather(hint, options, name) for name, hint in hints.items()}}
         answer = command(**{name: given[name] for name in hints})

@@ -17,7 +17,6 @@ from replan.evaluation.rollouts import SampledRegret, draws_times, oracle_rollou
 from replan.evaluation.scale import RegretScale, best_objective, regret_scale
 from replan.execute.mission import Mission
 from replan.planning.optimal_values import Oracle, oracle
-from replan.report.regret_words import scale_words
 from replan.schedule.rule import Need, Rule
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class RegretAnswer(CommandAnswer):
         found, note = self.evaluation, self.notes.get("times_note")
         lines = [
             *self.chosen.lines(verbose=self.verbose),
-            f"regret          {found.regret:z.4f}: {scale_words(found.regret, self.scale)}",
+            f"regret          {found.regret:z.4f}: {self.scale.words(found.regret)}",
             *self.named.objective_lines(found.objective, found.expected_updates, self.best_objective),
             f"update times    {', '.join(map(str, self.times)) or 'none'}"
             + (f"   ({note})" if note is not None else ""),
@@ -155,7 +154,7 @@ class Explanation(CommandAnswer):
         parts = self.parts
         return [
             *self.chosen.lines(verbose=self.verbose),
-            f"regret          {parts.regret:z.4f}: {scale_words(parts.regret, self.scale)}",
+            f"regret          {parts.regret:z.4f}: {self.scale.words(parts.regret)}",
             *(self._causes() if self.scale.share(parts.regret) is not None else []),
             *self.named.lines(),
         ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from replan.commands import Doing, Output, PlainAnswer
+from replan.commands import Doing, Output, PlainAnswer, output_folder
 from replan.errors import InputError, did_you_mean
 from replan.report.page.run_page import drawings, sentence, write_page
 from replan.report.page.setting_view import setting_view
@@ -158,18 +158,6 @@ reproduce.__doc__ = "\n".join(
         "on two cores. Stopped by Ctrl-C, the same command continues.",
     ]
 )
-
-
-def output_folder(path: Path) -> Path:
-    """Create the folder if needed and return it. Raises `InputError` if it is not writable."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / ".replan-probe"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError(f"cannot write to {path}: {error.strerror}") from None
-    return path
 
 
 def computed_run(study: Study, text: str, store: Path, *, engine: Engine, quiet: bool) -> Run:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replan.commands import CommandAnswer, Output, plain
+from replan.commands import CommandAnswer, Output, csv_text, find_writer, plain, write_whole
 from replan.commands.missions import ChosenRule, NamedMission
 from replan.commands.options import MissionOptions, RuleOptions, VerboseOption
 from replan.errors import InputError
@@ -19,12 +19,12 @@ from replan.evaluation.agent_runs import AgentRun, run_agent
 from replan.evaluation.scale import RegretScale, is_cheap
 from replan.execute.mission import Timeline, make_timeline
 from replan.planning.optimal_values import oracle
-from replan.report.regret_words import no_difference
-from replan.results.table import write_csv, write_whole
 from replan.schedule.rule import Decision, Need
 
 COLUMNS = ("update", "t", "reason", "score", "threshold")
-FORMS = (".csv", ".yaml", ".yml", ".json", ".mcap")
+WRITERS = {".mcap": ("replan.robots.logs.mcap_log:write_mission_log", "mcap")}
+"""Function and extra for files of the whole run."""
+FORMS = (".csv", ".yaml", ".yml", ".json", *WRITERS)
 """Columns and endings of the file that --out names."""
 LISTED_HORIZON = 1_000
 """Steps up to which the JSON answer lists every decision, beyond only those of updates unless --verbose."""
@@ -42,6 +42,8 @@ class ScheduleAnswer(CommandAnswer):
     listed: bool
     """Whether decisions against an update are listed too."""
     out: Path | None
+    hint: str
+    """What to do with the file."""
     verbose: bool
 
     def decisions(self) -> list[dict[str, Any]]:
@@ -68,24 +70,6 @@ class ScheduleAnswer(CommandAnswer):
     def record(self) -> dict[str, Any]:
         return {**self.head(), "decisions": self.decisions()}
 
-    def write(self) -> None:
-        """Write the updates to the file that was asked for."""
-        if self.out is not None and isinstance(self.trace, AgentRun) and self.out.suffix == ".mcap":
-            from replan.robots.logs.mcap_log import write_mission_log
-
-            write_mission_log(self.out, self.named.mission, self.trace)
-        elif self.out is not None:
-            updates = [each for each in self.decisions() if each["update"]]
-            _write(self.out, plain(self.head()), plain(updates))
-
-    def _layout(self) -> str:
-        """Return a hint at the layout for logs."""
-        if self.out is None or self.out.suffix != ".mcap":
-            return ""
-        from replan.robots.logs.mcap_log import LAYOUT
-
-        return f"; in Foxglove import the layout {LAYOUT}"
-
     def lines(self) -> list[str]:
         mission, spent = self.named.mission, ""
         if mission.spending_for(self.chosen.rule).exact:
@@ -98,8 +82,8 @@ class ScheduleAnswer(CommandAnswer):
                 for t, decision in self.trace.decisions
                 if decision.update or self.verbose
             ),
-            *([] if self.scale is None or self.scale.makes_a_difference else [no_difference(self.scale)]),
-            *([] if self.out is None else [f"wrote {self.out}{self._layout()}"]),
+            *([] if self.scale is None or self.scale.makes_a_difference else [self.scale.no_difference()]),
+            *([] if self.out is None else [f"wrote {self.out}{self.hint}"]),
             *self.named.lines(),
         ]
 
@@ -117,10 +101,8 @@ def schedule(
     """Print the update times of one mission with the given seed, and the reason of every decision."""
     if out is not None and out.suffix not in FORMS:
         raise InputError(f"--out must end in one of {', '.join(FORMS)}, not {out.name}")
-    if logged := out is not None and out.suffix == ".mcap":
-        from replan.robots.logs.mcap_log import mcap_writer
-
-        mcap_writer()  # refused before anything is computed
+    logged = out is not None and out.suffix in WRITERS
+    write = find_writer(out, WRITERS) if out is not None and logged else None
     named = NamedMission.from_options(mission)
     listed = verbose or named.mission.horizon <= LISTED_HORIZON
     with output.waiting() as doing:
@@ -136,8 +118,12 @@ def schedule(
         scale = None
         if listed and is_cheap(named.mission):
             scale = RegretScale.of_never_updating(named.mission, best=oracle(named.mission.world))
-    answer = ScheduleAnswer(named, chosen, trace, scale, listed, out, verbose)
-    answer.write()
+    hint = ""
+    if out is not None and write is not None:
+        hint = write(out, named.mission, trace)
+    answer = ScheduleAnswer(named, chosen, trace, scale, listed, out, hint, verbose)
+    if out is not None and write is None:
+        _write(out, plain(answer.head()), plain([each for each in answer.decisions() if each["update"]]))
     return answer
 
 
@@ -156,7 +142,7 @@ def _write(path: Path, head: Mapping[str, Any], updates: Sequence[Mapping[str, A
         for number, each in enumerate(updates, start=1)
     ]
     if path.suffix == ".csv":
-        return write_csv(path, rows)
+        return write_whole(path, csv_text(("update", *COLUMNS[1:]), [list(row.values()) for row in rows]))
     if path.suffix == ".json":
         return write_whole(path, json.dumps({**head, "updates": rows}, indent=2) + "\n")
     lines = [f"{name}: {json.dumps(value)}" for name, value in head.items()]  # JSON values are YAML too

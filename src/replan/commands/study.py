@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from replan.commands import CommandAnswer, Output, PlainAnswer
-from replan.commands.options import EngineOptions, RobotOptions, SpendingOptions
-from replan.commands.reproduce import computed_run, output_folder
+from replan.commands import CommandAnswer, Output, PlainAnswer, output_folder
+from replan.commands.engine_options import EngineOptions
+from replan.commands.options import RobotOptions, SpendingOptions
+from replan.commands.reproduce import computed_run
 from replan.errors import InputError
 from replan.report.curves import write_study_figures
 from replan.report.page.run_page import write_page

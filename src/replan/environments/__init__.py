@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from replan.errors import missing_extra
 
 if find_spec("gymnasium") is None:
-    raise ImportError(missing_extra("replan.environments", "gym", "gymnasium"))
+    raise ImportError(missing_extra("replan.environments", "gym"))
 
 from replan.environments.budgeted_observation import BudgetedObservation
 from replan.environments.replanning import Replanning

@@ -55,6 +55,27 @@ class RegretScale:
         """Return regret over that of never updating: 0 is the oracle, 1 not updating; None if equal."""
         return regret / self.never if self.makes_a_difference else None
 
+    def words(self, regret: float) -> str:
+        """Return one line that compares a regret with never updating, the best possible and even spacing."""
+        share = self.share(regret)
+        if not self.makes_a_difference and regret < self.least:
+            return self.no_difference()
+        if share is None:
+            first = "a robot that never updates loses nothing worth counting here"
+        else:
+            first = f"{share:.0%} of what a robot that never updates loses"
+        others = {"best possible": self.best_possible, "evenly spaced": self.even}
+        compared = ", ".join(
+            f"{name} {value:z.4f}"
+            for name, value in others.items()
+            if value is not None and abs(value - regret) > ROUNDING
+        )
+        return f"{first} ({compared})" if compared else first
+
+    def no_difference(self) -> str:
+        """Return that replanning makes no difference on a mission, and what never updating loses there."""
+        return f"replanning makes no difference here (never updating loses {max(self.never, 0.0):.1g})"
+
     def record(self, regret: float) -> dict[str, float | None]:
         """Return the scale of one regret as plain data."""
         return {

@@ -25,9 +25,10 @@ from replan.model.kernel import Array
 from replan.planning.optimal_values import Oracle, oracle
 from replan.report.world_drawing import GridDrawing
 from replan.schedule.fixed import FixedTimes
+from replan.schedule.registry import list_parameters
 from replan.skip.acting import Execution
 from replan.skip.latency import read_durations
-from replan.study.protocol import Bench, choose, parameters
+from replan.study.protocol import Bench, choose
 from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, Rover, SinusoidalDrift
 from replan.worlds.robot_words import as_durations
 from replan.worlds.settings import Setting, make_mission, parse_setting
@@ -111,7 +112,7 @@ def rule_view(scene: Scene, name: str) -> RuleView:
     rule = choice.rule
     times = run_agent(scene.mission, rule).times
     regret = exact_regret(scene.mission, rule, best=scene.best)
-    chosen = {} if choice.validation_regret is None else parameters(rule)
+    chosen = {} if choice.validation_regret is None else list_parameters(rule)
     return RuleView(name, times, regret, chosen)
 
 

@@ -15,7 +15,6 @@ from replan.explore.link import Screen, to_query
 from replan.explore.model import RuleView, Scene, View
 from replan.model.kernel import Array
 from replan.report.grid_path import spread_visits
-from replan.report.regret_words import scale_words
 from replan.report.style import BLUE, ORANGE, QUIET, VERMILLION
 from replan.report.world_drawing import CELL, LOOKS, legend_html
 
@@ -86,7 +85,7 @@ def result(scene: Scene, view: View) -> str:
     """Return the regret and the figures beside it."""
     return (
         f'<p style="font-size:1.5rem;margin:0">{label("regret")} <b id="regret">{view.regret:.4f}</b> '
-        f'<span id="scale" style="font-size:1rem">&ensp;{scale_words(view.regret, scene.scale)}</span></p>'
+        f'<span id="scale" style="font-size:1rem">&ensp;{scene.scale.words(view.regret)}</span></p>'
     )
 
 

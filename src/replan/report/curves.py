@@ -1,11 +1,11 @@
-"""Figures of one or a few curves: regret by budget, certificates by budget, drift in a log, any study."""
+"""Figures of one or a few curves: regret by budget, certificates by budget, any study."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from replan.report.style import (
     arrange,
     new_figure,
     rule_colour,
+    save_png,
     style,
 )
 from replan.results.key import BEST_POSSIBLE, Record, Variant
@@ -78,6 +79,14 @@ def budget_figure(
         axes.set_title(title)
         axes.legend()
         return arrange(figure)
+
+
+def write_budget_figure(path: Path, curve: BudgetCurve, **drawn: Any) -> None:
+    """Write the figure of `budget_figure` as a PNG file. Raises `InputError` if it cannot be written."""
+    try:
+        save_png(budget_figure(curve, **drawn), path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def points(run: Run) -> list[dict[str, float]]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from replan.commands import write_whole
 from replan.report.benchmark_tables import (
     STATISTICS,
     SUITE,
@@ -35,7 +36,7 @@ from replan.report.style import (
     style,
     svg_text,
 )
-from replan.results.table import MISSING, Table, TableCell, number, write_whole
+from replan.results.table import MISSING, Table, TableCell, number
 from replan.schedule.periodic import Even
 from replan.schedule.registry import find_rule
 from replan.schedule.rule import Need

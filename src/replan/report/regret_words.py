@@ -1,67 +1,20 @@
-"""Regrets, ways of acting and the result of a run in plain words, the same in commands, page and explorer."""
+"""The result of a run in one sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from replan.evaluation.scale import RegretScale
-from replan.execute.mission import Mission
 from replan.results.table import SAME
 from replan.skip.acting import Execution
-from replan.worlds.robot_words import describe_latency
 
-ACTING: dict[Execution, str] = {
-    "map": "by the likeliest cell",
-    "belief": "by weighing all cells it may be in",
-    "localised": "on the state that it sees",
-}
-"""A robot's way of acting between updates, by the name of the execution."""
 WORDS: dict[Execution, str] = {"map": "likeliest cell", "belief": "belief", "localised": "sees its state"}
-"""The same in a word or two, for tables."""
+"""A robot's way of acting between updates in a word or two, for tables."""
 
 Regrets = Mapping[str, Mapping[str, float]]  # setting -> rule -> regret
 
 ADAPTIVE, EVEN = "regret-guided", "even"
 NEXT_TO_NOTHING = 0.01  # of the regret of even spacing
 RIVALS = ("best-offset", "drift-threshold")
-
-
-def scale_words(regret: float, scale: RegretScale) -> str:
-    """Return one line that compares a regret with never updating, the best possible and even spacing."""
-    share = scale.share(regret)
-    if not scale.makes_a_difference and regret < scale.least:
-        return no_difference(scale)
-    if share is None:
-        first = "a robot that never updates loses nothing worth counting here"
-    else:
-        first = f"{share:.0%} of what a robot that never updates loses"
-    others = {"best possible": scale.best_possible, "evenly spaced": scale.even}
-    compared = ", ".join(
-        f"{name} {value:z.4f}"
-        for name, value in others.items()
-        if value is not None and abs(value - regret) > SAME
-    )
-    return f"{first} ({compared})" if compared else first
-
-
-def no_difference(scale: RegretScale) -> str:
-    """Return that replanning makes no difference on a mission, and what never updating loses there."""
-    return f"replanning makes no difference here (never updating loses {max(scale.never, 0.0):.1g})"
-
-
-def acting_words(mission: Mission) -> str:
-    """Return how the robot acts between updates and which of equally good actions it takes, in sentences."""
-    robot = mission.robot
-    drawn = robot.ties.kind == "random"
-    ties = f"an action at random (seed {robot.ties.seed})" if drawn else f"{robot.ties.kind} action"
-    words = [f"Between updates the robot acts {ACTING[robot.execution]}.", f"Ties: {ties}."]
-    if robot.forecast.moves:
-        words.append(f"Forecast: {robot.forecast.name}.")
-    if not mission.latency.instant:
-        how_long = describe_latency(robot.update_steps, robot.meanwhile).rpartition(", ")[0]
-        meanwhile = "waits" if robot.meanwhile == "wait" else "follows its old plan"
-        words.append(f"Updates take {how_long}; until then the robot {meanwhile}.")
-    return " ".join(words)
 
 
 def headline(

@@ -11,6 +11,7 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
+from replan.commands import write_whole
 from replan.evaluation.scale import NEXT_TO_NOTHING
 from replan.report.regret_words import Regrets
 from replan.report.reports import csv_line
@@ -18,7 +19,7 @@ from replan.results.key import BEST_POSSIBLE, Record, Variant, differing
 from replan.results.measure import result_columns
 from replan.results.pivot import Pivot, group, pivot
 from replan.results.run import Run, failed
-from replan.results.table import MISSING, Table, TableCell, least_in_bold, number, write_csv, write_whole
+from replan.results.table import MISSING, Table, TableCell, least_in_bold, number, write_csv
 
 MEASURED = {
     "exact_regret": "exact regret",

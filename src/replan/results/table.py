@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import escape
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replan.errors import InputError
+from replan.commands import csv_text, write_whole
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -108,13 +105,8 @@ class Table:
 
     def csv(self) -> str:
         """Values, or the text of cells without one; 12 digits."""
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(map(in_spreadsheet, self.columns))
-        for row in self.cells:
-            values = [in_spreadsheet(cell.text if cell.value is None else cell.value) for cell in row]
-            writer.writerow([f"{x:.12g}" if isinstance(x, float) else x for x in values])
-        return buffer.getvalue()
+        values = [[cell.text if cell.value is None else cell.value for cell in row] for row in self.cells]
+        return csv_text(self.columns, values)
 
     def html(self) -> str:
         """A sortable table in a box of its own that scrolls, so that the page never does sideways."""
@@ -168,12 +160,6 @@ def in_markdown(text: str) -> str:
     return " ".join(escaped.split())
 
 
-def in_spreadsheet(value: Any) -> Any:
-    """Return a value of a CSV file that no spreadsheet takes for a formula."""
-    formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{value}" if formula else value
-
-
 def write_tables(folder: Path, name: str, tables: Sequence[Table]) -> None:
     """Write all tables into one NAME.md and one NAME.tex."""
     write_whole(folder / f"{name}.md", "\n".join(table.markdown() for table in tables))
@@ -201,23 +187,6 @@ def write_csv(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:
     columns = tuple(records[0]) if records else ()
     rows = [[_plain(record[column]) for column in columns] for record in records]
     return write_whole(path, Table(path.stem, columns, rows).csv())
-
-
-def write_whole(path: Path, text: str) -> Path:
-    """Write the text and create its folder if needed. If the disk is full, the file that was there stays.
-
-    Raises `InputError` if it cannot be written.
-    """
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    return path
 
 
 def note_html(note: str) -> str:

@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
@@ -314,6 +314,16 @@ def rule_parameters(kind: type[Rule]) -> dict[str, Any]:
 
 def _fields(kind: type[Rule]) -> list[Field]:
     return [each for each in fields(kind) if each.init] if is_dataclass(kind) else []
+
+
+def list_parameters(rule: Rule) -> dict[str, Any]:
+    """Return the hyper-parameters of a rule as plain data; functions by their names."""
+    if not is_dataclass(rule):
+        return {}
+    return {
+        name: getattr(value, "__name__", repr(value)) if callable(value) else value
+        for name, value in asdict(rule).items()
+    }
 
 
 def parse_parameters(texts: Iterable[str]) -> dict[str, str]:

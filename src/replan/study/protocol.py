@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from replan.evaluation.scale import RegretScale
 from replan.execute.mission import Mission
 from replan.model.kernel import Array, Indices
 from replan.planning.optimal_values import Oracle, oracle
-from replan.schedule.registry import make_rule, registered_rule, rule_parameters
+from replan.schedule.registry import list_parameters, make_rule, registered_rule, rule_parameters
 from replan.schedule.rule import Rule
 from replan.study.candidates import Search, candidates, distinct_schedules
 from replan.worlds.settings import Setting, make_mission, parse_setting
@@ -55,7 +55,7 @@ class Choice:
 
     def record(self) -> dict[str, Any]:
         """Return the rule, its hyper-parameters and how they were chosen, as plain data."""
-        chosen: dict[str, Any] = {"rule": self.rule.name, "parameters": parameters(self.rule)}
+        chosen: dict[str, Any] = {"rule": self.rule.name, "parameters": list_parameters(self.rule)}
         validation = self.validation()
         return chosen if validation is None else {**chosen, "validation": validation}
 
@@ -161,7 +161,7 @@ def exact_regret(bench: Bench, rule: Rule) -> float:
 
 def grid(rules: Sequence[Rule]) -> dict[str, list[Any]]:
     """Return the values of each hyper-parameter that differs between the rules."""
-    found = [parameters(rule) for rule in rules]
+    found = [list_parameters(rule) for rule in rules]
     values = {name: list(dict.fromkeys(each[name] for each in found)) for name in found[0]}
     return {name: tried for name, tried in values.items() if len(tried) > 1}
 
@@ -188,16 +188,6 @@ def bootstrap_interval(differences: Array) -> tuple[float, float]:
         rng=np.random.default_rng(0),
     ).confidence_interval
     return float(interval.low), float(interval.high)
-
-
-def parameters(rule: Rule) -> dict[str, Any]:
-    """The hyper-parameters of a rule as plain data; functions by their names."""
-    if not is_dataclass(rule):
-        return {}
-    return {
-        name: getattr(value, "__name__", repr(value)) if callable(value) else value
-        for name, value in asdict(rule).items()  # pyright: ignore[reportArgumentType]
-    }
 
 
 def with_given(name: str, rules: Sequence[Rule], given: dict[str, Any]) -> list[Rule]:

@@ -18,11 +18,11 @@ from replan.model.kernel import Array, Indices
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.measure import CellMeasure, JointMeasure, Measure, canonical
 from replan.results.store import Columns, by_column
-from replan.schedule.registry import find_rule
+from replan.schedule.registry import find_rule, list_parameters
 from replan.schedule.rule import Decision, Rule
 from replan.study.cells import Cell, version_of
 from replan.study.measures import BestPossible, RuleColumns, Scale, Trial
-from replan.study.protocol import Choice, Stage, choose, parameters, stage_of
+from replan.study.protocol import Choice, Stage, choose, stage_of
 from replan.worlds.estimators import EXACT_ESTIMATORS, with_estimator
 
 Batch = tuple[Cell, ...]
@@ -147,7 +147,9 @@ def _chosen(cell: Cell, stage: Stage) -> Choice:
 
 def _rule_columns(cell: Cell, choice: Choice, times: list[int] | None) -> RuleColumns:
     tried = None if cell.search is None else choice.candidates
-    return RuleColumns(parameters(choice.rule), choice.validation_regret, tried, choice.validation(), times)
+    return RuleColumns(
+        list_parameters(choice.rule), choice.validation_regret, tried, choice.validation(), times
+    )
 
 
 def rule_of(record: Record) -> Rule:

@@ -17,13 +17,12 @@ from replan.evaluation.visits import Follow
 from replan.execute.mission import Mission
 from replan.results.run import Run
 from replan.schedule.periodic import BestOffset
-from replan.schedule.registry import RuleSource
+from replan.schedule.registry import RuleSource, list_parameters
 from replan.schedule.rule import Rule
 from replan.skip.acting import Execution
 from replan.skip.spending import FIRST_UPDATE
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
-from replan.study.protocol import parameters
 from replan.study.versions import versions
 from replan.suite.cards import OWN_WORLD, AuthorStatement, Card, Tuning, world_regrets
 from replan.suite.catalogue import (
@@ -76,7 +75,7 @@ def make_card(
     if tune:
         rule, tuning = tuned(source, rule, compute, robot, executions)
         require_no_fault(rule, robot, executions)
-    chosen = parameters(rule)
+    chosen = list_parameters(rule)
     regrets = measured(source.name, chosen, tuning, compute, robot, executions)
     return Card(
         name=card_name(rule, tuning, robot),
@@ -115,7 +114,7 @@ def card_name(rule: Rule, tuning: Tuning | None, robot: SuiteRobot) -> str:
 def _unusual(rule: Rule) -> Iterator[tuple[str, Any]]:
     """Yield the parameters that are not the class's defaults."""
     defaults = {field.name: field for field in fields(rule)} if is_dataclass(rule) else {}
-    for key, value in parameters(rule).items():
+    for key, value in list_parameters(rule).items():
         factory = defaults[key].default_factory
         if value != (defaults[key].default if factory is MISSING else factory()):
             yield key, value
@@ -182,7 +181,7 @@ def tuned(
     if not candidates:
         raise InputError(f"{source.name} has no candidates to choose from: define the method `candidates`")
     worlds = worlds_with_room("tune", robot)
-    axis = {"set": set_values(parameters(rule)), "tune": False}
+    axis = {"set": set_values(list_parameters(rule)), "tune": False}
     found = _by_entry(
         compute(_study(source.name, worlds, axis, robot, executions, measure="candidates")),
         "candidate_regrets",

@@ -14,10 +14,9 @@ from tempfile import TemporaryDirectory
 
 from replan.errors import InputError
 from replan.results.measure import canonical
-from replan.schedule.registry import RuleSource, find_rule
+from replan.schedule.registry import RuleSource, find_rule, list_parameters
 from replan.schedule.rule import Rule
 from replan.study.cells import source_digest
-from replan.study.protocol import parameters
 from replan.suite.benchmark import (
     Compute,
     card_name,
@@ -138,7 +137,7 @@ def _unbound(card: Card, source: RuleSource) -> Iterator[str]:
     if sorted(rule.needs) != card.needs:
         needs = ", ".join(sorted(rule.needs)) or "nothing"
         yield f"the rule needs {needs}, the card says {', '.join(card.needs) or 'nothing'}"
-    stated, used = canonical(card.parameters), canonical({} if own else parameters(rule))
+    stated, used = canonical(card.parameters), canonical({} if own else list_parameters(rule))
     if stated != used:
         yield f"the card lists the parameters {stated}, the rule has {used}"
     elif fault := _untrue_tuning(tuning, rule):
@@ -153,10 +152,10 @@ def _untrue_tuning(tuning: Tuning | None, rule: Rule) -> str | None:
     """Return what the candidates of a rule contradict in the statement of its tuning, if anything."""
     if tuning is None or tuning.on == OWN_WORLD:
         return None
-    candidates = [canonical(parameters(each)) for each in rule.candidates()]
+    candidates = [canonical(list_parameters(each)) for each in rule.candidates()]
     if len(candidates) != tuning.candidates:
         return f"the rule has {len(candidates)} candidates, the card says {tuning.candidates}"
-    if canonical(parameters(rule)) not in candidates:
+    if canonical(list_parameters(rule)) not in candidates:
         return (
             "the parameters of the card are not among the rule's candidates, of which it says they are tuned"
         )

@@ -6,9 +6,9 @@ import pytest
 
 from replan.report.page.run_page import write_page
 from replan.report.reports import paper_rules
+from replan.schedule.registry import list_parameters
 from replan.study.candidates import candidates
 from replan.study.definition import parse_study
-from replan.study.protocol import parameters
 from replan.worlds.settings import load_setting, make_mission
 from study_runs import computed
 
@@ -26,7 +26,7 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 def middle(setting: str, rule: str) -> dict:
     """A rule as it stands in a study: the middle one of its candidates."""
     rules = candidates(rule, make_mission(load_setting(setting)))
-    given = FIRES if rule == "regret-guided" else parameters(rules[len(rules) // 2])
+    given = FIRES if rule == "regret-guided" else list_parameters(rules[len(rules) // 2])
     given = {name: value for name, value in given.items() if value is not None}
     return {"rule": rule, "name": rule, "set": given, "tune": False}
 

@@ -11,7 +11,7 @@ from replan.errors import InputError
 from replan.report.leaderboard import NOTE, profile_svg, result_words
 from replan.report.page.assemble import assemble, figure_panel, glossary, table_panel
 from replan.report.page.setting_view import Causes, KnownResults, Shown, setting_view
-from replan.report.regret_words import ACTING, headline
+from replan.report.regret_words import WORDS, headline
 from replan.report.reports import beyond as beyond_report
 from replan.report.reports import paper_regrets, reference
 from replan.report.reports.paper import comparisons, table_2
@@ -100,8 +100,8 @@ def _in_order(run: Run) -> list[str]:
 def sentence(run: Run, past: Run | None = None) -> str:
     """Return the result of a run in one sentence; `past` is the study `lookahead` beside the paper's."""
     best = _best(_all_records(run, past))
-    regrets = {each: _regrets(best, execution=each) for each in ACTING}
-    first = next((each for each in ACTING if regrets[each]), "map")
+    regrets = {each: _regrets(best, execution=each) for each in WORDS}
+    first = next((each for each in WORDS if regrets[each]), "map")
     belief = regrets["belief"] if first == "map" else None
     floors, sees = _floors(best, execution=first), first == "localised"
     acting_alike = [r for rules in best.values() for r in rules.values() if r["execution"] == first]

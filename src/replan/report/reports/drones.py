@@ -20,13 +20,13 @@ from replan.results.pivot import group
 from replan.results.run import Run
 from replan.results.table import Table
 from replan.robots import FlightOutcome, FlightScene, Job, Track, draw_flights, fly_batch
-from replan.schedule.registry import find_rule
+from replan.schedule.registry import find_rule, list_parameters
 from replan.skip.acting import Execution
 from replan.study.candidates import candidates
 from replan.study.cells import Cell
 from replan.study.definition import LAYOUTS_AT_MOST, Density
 from replan.study.measures import RuleColumns
-from replan.study.protocol import Bench, bootstrap_interval, exact_regret, parameters, with_given
+from replan.study.protocol import Bench, bootstrap_interval, exact_regret, with_given
 from replan.worlds.forecasts import ForecastParameters
 
 VALIDATION_LAYOUTS = 3  # for each density
@@ -79,7 +79,7 @@ class Flights(JointMeasure, name="flight"):
             for (k, _), made in zip(batch, flown, strict=True):
                 tracks[k].append(made)
         return [
-            (RuleColumns(parameters(some[0].rule)), cls._of_tracks(made))
+            (RuleColumns(list_parameters(some[0].rule)), cls._of_tracks(made))
             for some, made in zip(jobs, tracks, strict=True)
         ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from replan.report.regret_words import ACTING
 from replan.report.reports import REPORTS, table_of
 from replan.report.style import arrange, new_figure, rule_colour, save, style
 from replan.results.key import BEST_POSSIBLE
@@ -24,8 +23,8 @@ ERRORS = (-0.6, -0.3, -0.1, 0.0, 0.1, 0.3, 0.6)
 LATE = ("given, late 2", "given, late 5")
 RULES = ("periodic", "lookahead")
 """That the totals compare."""
-BLIND: tuple[Execution, ...] = ("map", "belief")
-"""Executions of the study."""
+BLIND: dict[Execution, str] = {"map": "by the likeliest cell", "belief": "by weighing all cells it may be in"}
+"""Executions of the study, in words."""
 
 
 def regrets(run: Run) -> Pivot:
@@ -109,7 +108,7 @@ def forecast_figure(run: Run) -> Figure:
         for axes, execution in zip(panels, BLIND, strict=True):
             for rule in RULES:
                 _curves(axes, found, execution, rule)
-            axes.set_title(f"acting {ACTING[execution]}")
+            axes.set_title(f"acting {BLIND[execution]}")
             axes.set_xlabel("error of the change that is foretold")
             axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:+.0f} %" if value else "0")
             axes.set_ylim(bottom=0)

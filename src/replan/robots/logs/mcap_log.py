@@ -202,8 +202,11 @@ COSTLY, DRIFTING = 0.6, 0.4
 """Values of cells of the map that cost more or drift, beside 1 for walls."""
 
 
-def write_mission_log(path: str | Path, mission: Mission, run: AgentRun) -> None:
-    """Write a run: decisions, and where the world is a grid also map, path, poses and belief."""
+def write_mission_log(path: str | Path, mission: Mission, run: AgentRun) -> str:
+    """Write a run: decisions, and where the world is a grid also map, path, poses and belief.
+
+    Return a hint at the layout.
+    """
     decisions = dict(run.decisions)
     with McapLog(path) as log:
         cells, costs = _floor(mission.world) or (None, None)
@@ -217,6 +220,7 @@ def write_mission_log(path: str | Path, mission: Mission, run: AgentRun) -> None
                 log.add(t, "/path", path_message(t, cells.positions_of(run.states[: t + 1])))
             if t in decisions:
                 log.decide(t, t, decisions[t], int(run.states[t]) if decisions[t].update else None)
+    return f"; in Foxglove import the layout {LAYOUT}"
 
 
 def beliefs(mission: Mission, run: AgentRun) -> Iterator[Array]:
