@@ -45,15 +45,10 @@ OTHERS = {
 }  # of replan.commands
 LEVEL = {part: level for level, parts in enumerate(ORDER) for part in parts}
 SIDE_BY_SIDE = {"robots", "environments"}  # which do not import from each other either
-TABLES = {  # names of what is imported when asked for
+KNOWN = {  # (file, folder) of tables of names, which are imported when asked for
     ("schedule/registry.py", "study"),
     ("commands/budget.py", "report"),
 }
-KNOWN = {
-    ("commands/budget.py", "study"),
-    ("commands/missions.py", "study"),
-    *TABLES,
-}  # the first are to be mended
 MODULE = re.compile(r"replan(\.[a-z_]\w*)+(:\w+)?")
 EXPORTED = {  # name of the top level -> its module
     alias.name: f"replan.{node.module}"

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replan import evaluate, load_setting, make_mission
+from replan import DriftThreshold, evaluate, load_setting, make_mission
 from replan.cli import run
 from replan.commands.budget import OptimumAnswer
 from replan.commands.missions import NamedMission
@@ -170,23 +170,20 @@ def test_a_comparison_marks_no_winner_where_never_updating_loses_nothing(answer,
     assert "<strong>" not in table
 
 
-def test_regret_of_a_rule_is_chosen_by_validation_and_says_so(answer):
-    found = answer("regret", "two-burst", "--rule", "drift-threshold")
-    assert found["validation"]["candidates"] == 48
-    assert found["parameters"]["threshold"] > 0
-    given = answer(
-        "regret", "two-burst", "--rule", "drift-threshold", "--set", "threshold=0.1", "--set", "pace_weight=0"
-    )
-    assert given["parameters"] == {"threshold": 0.1, "pace_weight": 0.0} and "validation" not in given
-
-
-def test_what_validation_chose_is_shown_to_people_too(answer, replan):
+def test_a_rule_has_its_default_parameters_and_the_answer_says_so(answer, replan):
     arguments = "regret", "two-burst", "--rule", "drift-threshold"
-    grid = answer(*arguments)["validation"]["grid"]
-    assert grid["pace_weight"] == [0.0, 0.05, 0.1, 0.25, 0.5, 1.0] and len(grid["threshold"]) == 8
-    assert "best of 48" in replan(*arguments)[1] and "pace_weight" not in replan(*arguments)[1]
-    _, out, _ = replan(*arguments, "--verbose")
-    assert out.startswith("rule            drift-threshold, threshold 0.1352, pace_weight 0.1   (")
+    found = answer(*arguments)
+    assert found["parameters"] == vars(DriftThreshold())
+    assert found["default_parameters"] == ["threshold", "pace_weight"] and "validation" not in found
+    assert "(default parameters; --set gives others)" in replan(*arguments)[1]
+    one = "--set", "threshold=0.1"
+    assert answer(*arguments, *one)["default_parameters"] == ["pace_weight"]
+    assert "(the other parameters are its defaults)" in replan(*arguments, *one)[1]
+    both = (*one, "--set", "pace_weight=0")
+    given = answer(*arguments, *both)
+    assert given["parameters"] == {"threshold": 0.1, "pace_weight": 0.0} and not given["default_parameters"]
+    _, out, _ = replan(*arguments, *both, "--verbose")
+    assert out.startswith("rule            drift-threshold, threshold 0.1, pace_weight 0\n")
     assert not replan("regret", "two-burst", "--times", "1,17,33,49")[1].startswith("rule")
 
 

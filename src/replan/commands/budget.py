@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from replan.commands import CommandAnswer, Output, find_writer
-from replan.commands.missions import NamedMission, choose_parameters
+from replan.commands.missions import NamedMission
 from replan.commands.options import (
     MissionOptions,
     RobotOptions,
@@ -34,7 +34,6 @@ from replan.model.kernel import Array
 from replan.planning.optimal_values import oracle
 from replan.schedule.registry import find_rule, list_parameters, parse_parameters
 from replan.schedule.rule import Rule
-from replan.study.protocol import Bench
 from replan.worlds.robot_words import as_durations
 
 MOST = 12
@@ -215,12 +214,12 @@ def budget(
         raise InputError(f"--most must lie between 1 and {mission.horizon - 1} (horizon - 1), not {most}")
     taking = list(_taking(mission, by_steps))  # refused before anything is computed
     best = oracle(mission.world)
-    source, given = find_rule(rule), parse_parameters(assignments or [])
+    chosen = find_rule(rule).make(**parse_parameters(assignments or []))
     with output.waiting() as doing:
 
         def rule_for(spending: Mission) -> Rule:
             doing(f"budget {spending.spending.limit} of {most}")
-            return choose_parameters(lambda: Bench(spending), source, given).rule
+            return chosen
 
         def curve_of(each: Mission, most: int) -> BudgetCurve:
             return budget_curve(each, rule_for, most=most, floor=floor, best=best)

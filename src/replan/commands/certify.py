@@ -107,7 +107,6 @@ def certify(
     if delta is not None and observations is None:
         raise InputError("--delta belongs to --observations")
     with output.waiting() as doing:
-        doing("choosing the rule's parameters")
         chosen, seed = ChosenRule.from_options(rule, named.mission), rule.seed
         doing("computing the certificate")
         mission, estimates = named.mission, None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from replan.commands.options import MissionOptions, RobotOptions, RuleOptions, SpendingOptions
 from replan.errors import InputError
@@ -16,11 +15,6 @@ from replan.skip.acting import Execution
 from replan.skip.spending import Spending
 from replan.worlds import settings
 from replan.worlds.robot_words import describe_latency
-
-if TYPE_CHECKING:
-    from replan.schedule.registry import RuleSource
-    from replan.study.protocol import Bench, Choice
-
 
 ACTING: dict[Execution, str] = {
     "map": "by the likeliest cell",
@@ -123,29 +117,32 @@ def _latency_record(mission: Mission) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ChosenRule:
-    """A rule, with its name, hyper-parameters and how they were chosen as plain data."""
+    """A rule, with its name and hyper-parameters as plain data."""
 
     rule: Rule
     record: dict[str, Any]
 
     @classmethod
     def from_options(cls, options: RuleOptions, mission: Mission) -> ChosenRule:
-        """Return the rule of --times, or of --rule and --set; validation chooses parameters not given."""
+        """Return the rule of --times, or of --rule and --set; parameters not given have their defaults."""
         if (options.times is None) == (options.rule is None):
             raise InputError("give either --times or --rule")
         if options.rule is None:
             return cls(FixedTimes(mission.check_times(options.parsed_times())), {"rule": "fixed"})
-        from replan.schedule.registry import find_rule, parse_parameters
-        from replan.study.protocol import Bench
+        from replan.schedule.registry import find_rule, list_parameters, parse_parameters
 
-        source = find_rule(options.rule)
-        choice = choose_parameters(
-            lambda: Bench(mission), source, parse_parameters(options.assignments or [])
-        )
-        record = choice.record() | source.record()
-        if draws_times(mission, choice.rule):
+        source, given = find_rule(options.rule), parse_parameters(options.assignments or [])
+        rule = source.make(**given)
+        parameters = list_parameters(rule)
+        record = {
+            "rule": rule.name,
+            "parameters": parameters,
+            "default_parameters": [name for name in parameters if name not in given],
+            **source.record(),
+        }
+        if draws_times(mission, rule):
             record["seed"] = options.seed
-        return cls(choice.rule, record)
+        return cls(rule, record)
 
     def lines(self, *, verbose: bool) -> list[str]:
         """Return the rule, and with `verbose` its parameters, as a line; no line for given times."""
@@ -153,20 +150,12 @@ class ChosenRule:
             return []
         parameters = self.record["parameters"].items() if verbose else ()
         given = [f"{name} {_short(value)}" for name, value in parameters if value is not None]
-        tried = self.record.get("validation")
-        origin = f"   (parameters: best of {tried['candidates']} on other missions)" if tried else ""
+        defaults = self.record["default_parameters"]
+        origin = "" if not defaults else "   (default parameters; --set gives others)"
+        if 0 < len(defaults) < len(self.record["parameters"]):
+            origin = "   (the other parameters are its defaults)"
         return [f"rule            {', '.join([self.record['rule'], *given])}{origin}"]
 
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def choose_parameters(bench: Callable[[], Bench], source: RuleSource, given: dict[str, Any]) -> Choice:
-    """Return the rule with the given parameters; validation chooses the others of a registered rule."""
-    from replan.study.protocol import Choice, choose
-
-    rule = source.make(**given)
-    if source.text is not None:
-        return Choice(rule, None, 1, 1)
-    return choose(bench(), source.name, given=given)

@@ -105,7 +105,6 @@ def regret(
         doing("solving the world for the oracle")
         reach = named.mission.cropped
         best = oracle_of(reach, None)
-        doing("choosing the rule's parameters")
         chosen = ChosenRule.from_options(rule, named.mission)
         doing("computing the regret of every step")
         all_starts = verbose or output.as_json  # takes longer than the rest, and nobody sees it otherwise
@@ -175,7 +174,6 @@ def explain(
 
     named = NamedMission.from_options(mission)
     with output.waiting() as doing:
-        doing("choosing the rule's parameters")
         chosen = ChosenRule.from_options(rule, named.mission)
         doing("splitting the regret")
         values = oracle(named.mission.world)

@@ -106,7 +106,6 @@ def schedule(
     named = NamedMission.from_options(mission)
     listed = verbose or named.mission.horizon <= LISTED_HORIZON
     with output.waiting() as doing:
-        doing("choosing the rule's parameters")
         chosen = ChosenRule.from_options(rule, named.mission)
         doing("running one mission")
         if logged or listed or Need.STATE in chosen.rule.needs:
