@@ -53,11 +53,6 @@ def test_the_top_level_offers_what_a_user_needs_first():
     assert set(first.split()) <= set(replan.__all__)
 
 
-def test_a_hundred_and_ten_names_are_enough_beside_those_of_robots():
-    apart = [package for package in PUBLIC if not package.startswith("replan.robots")]
-    assert sum(len(import_module(package).__all__) for package in apart) <= 110
-
-
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="No replan attribute replanner"):
         replan.replanner  # noqa: B018

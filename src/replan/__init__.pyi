@@ -66,7 +66,6 @@ from .schedule.regret_guided import RegretGuided as RegretGuided
 from .schedule.rule import Context as Context, Decision as Decision, Need as Need, Rule as Rule
 from .skip.spending import Spending as Spending
 from .schedule.registry import make_rule as make_rule
-from .worlds.field import field_world as field_world
 from .worlds.from_simulator import from_simulator as from_simulator
 from .worlds.gymnasium_adapter import from_gymnasium as from_gymnasium, from_ns_gym as from_ns_gym
 from .worlds.mars_rover import SlipDrift as SlipDrift
@@ -75,8 +74,17 @@ from .worlds.parameters import (
     WorldParameters as WorldParameters,
     register_world as register_world,
 )
-from .worlds.settings import Setting as Setting, load_setting as load_setting, make_mission as make_mission
+from .worlds.settings import (
+    Setting as Setting,
+    list_names as list_names,
+    load_setting as load_setting,
+    make_mission as make_mission,
+)
 from .worlds.simulation import SimulatedWorld as SimulatedWorld
 from .worlds.slip_grid import rover as rover
+from .certificates.certificate import Tightening as Tightening
+from .evaluation.agent_runs import run_agent as run_agent
+from .evaluation.scale import budget_curve as budget_curve, regret_scale as regret_scale
+from .schedule.registry import find_rule as find_rule
 
 __version__: str

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from replan import find_rule
 from replan.commands import Output, PlainAnswer, output_folder, write_whole
 from replan.commands.engine_options import EngineOptions
 from replan.commands.options import SetOption, flat_command
@@ -21,14 +22,13 @@ from replan.errors import InputError
 from replan.report.benchmark_tables import card_tables, summary_record
 from replan.report.leaderboard import leaderboard_tables, write_benchmark_page, write_leaderboard
 from replan.results.run import Run
-from replan.schedule.registry import find_rule, parse_parameters
-from replan.skip.acting import Execution
+from replan.schedule.registry import parse_parameters
 from replan.study.definition import Study
 from replan.suite.benchmark import make_card
 from replan.suite.cards import Card, read_card, reference_cards
 from replan.suite.catalogue import EXECUTIONS, SuiteRobot
 from replan.suite.verification import incomparable, verify_card
-from replan.typing import Meanwhile
+from replan.typing import Execution, Meanwhile
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.robot_words import plain_steps
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from replan import ACTIONS
+from replan import ACTIONS, find_rule
 from replan.commands import CommandAnswer, Output, PlainAnswer
 from replan.commands.options import ExecutionOption, RuleOption, SeedOption, SetOption
 from replan.errors import InputError
@@ -19,7 +19,7 @@ from replan.robots.crazyflie.flights import FlightScene, Job, Track, fly_one, tr
 from replan.robots.crazyflie.landing import Landing
 from replan.robots.crazyflie.layouts import Density, layout
 from replan.robots.logs.mcap_log import mcap_writer
-from replan.schedule.registry import find_rule, parse_parameters
+from replan.schedule.registry import parse_parameters
 from replan.typing import Meanwhile
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from replan import Setting, find_rule, list_names, load_setting, make_mission
 from replan.commands import CommandAnswer, Output, PlainAnswer, output_folder
 from replan.commands.engine_options import EngineOptions
 from replan.commands.options import RobotOptions, SpendingOptions
@@ -26,10 +27,9 @@ from replan.results.pivot import group
 from replan.results.run import Run, read_run
 from replan.results.store import Store
 from replan.schedule.periodic import Even
-from replan.schedule.registry import find_rule
 from replan.study import definition
 from replan.study.runner import RunSummary, counted, run_study
-from replan.worlds.settings import PAPER_SETTINGS, Setting, list_names, load_setting, make_mission
+from replan.worlds.settings import PAPER_SETTINGS
 
 FAILURES_SHOWN = 20
 STOPPED = 130

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from replan import Setting, list_names, load_setting
 from replan.errors import InputError
 from replan.explore import link, model
 from replan.explore.panels import hinted, tick_times
@@ -17,7 +18,6 @@ from replan.model.drift import GREATEST_SLIP
 from replan.typing import Meanwhile
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.mars_rover import Rover
-from replan.worlds.settings import Setting, list_names, load_setting
 
 EXECUTIONS = {"map": "likeliest cell", "belief": "all cells it may be in", "localised": "it sees where it is"}
 AS_OPENED = "as opened"

@@ -18,19 +18,13 @@ from urllib.parse import parse_qsl, urlencode
 import tomli_w
 from pydantic import Field, field_validator
 
+from replan import Parameters, Setting, Spending, list_names, load_setting, make_mission
 from replan.errors import InputError
 from replan.schedule.periodic import periodic_times
-from replan.skip.acting import Execution
-from replan.skip.spending import FIRST_UPDATE, Spending
-from replan.worlds.parameters import Fraction, Parameters
-from replan.worlds.settings import (
-    Setting,
-    list_names,
-    load_setting,
-    make_mission,
-    parse_setting,
-    setting_type,
-)
+from replan.skip.spending import FIRST_UPDATE
+from replan.typing import Execution
+from replan.worlds.parameters import Fraction
+from replan.worlds.settings import parse_setting, setting_type
 
 SCREEN = "screen"
 LARGEST = {"n": 40, "horizon": 500}  # beyond which dragging a mark takes many seconds

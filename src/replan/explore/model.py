@@ -13,25 +13,33 @@ from typing import Any
 
 import numpy as np
 
+from replan import (
+    FixedTimes,
+    Mission,
+    Optimum,
+    Setting,
+    evaluate,
+    make_mission,
+    optimum,
+    oracle,
+    regret_scale,
+    run_agent,
+)
+from replan import regret as exact_regret
 from replan.errors import InputError
-from replan.evaluation.agent_runs import AgentRun, run_agent
-from replan.evaluation.exact import Steps, evaluate
-from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.optimal_schedule import Optimum, optimum
-from replan.evaluation.scale import RegretScale, regret_scale
-from replan.execute.mission import Mission
+from replan.evaluation.agent_runs import AgentRun
+from replan.evaluation.exact import Steps
+from replan.evaluation.scale import RegretScale
 from replan.explore.link import check_size, setting_record
-from replan.model.kernel import Array
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.optimal_values import Oracle
 from replan.report.world_drawing import GridDrawing
-from replan.schedule.fixed import FixedTimes
 from replan.schedule.registry import list_parameters
-from replan.skip.acting import Execution
 from replan.skip.latency import read_durations
 from replan.study.protocol import Bench, choose
+from replan.typing import Array, Execution
 from replan.worlds.mars_rover import LinearDrift, PiecewiseDrift, Rover, SinusoidalDrift
 from replan.worlds.robot_words import as_durations
-from replan.worlds.settings import Setting, make_mission, parse_setting
+from replan.worlds.settings import parse_setting
 
 POINTS = 8  # that a profile is drawn with
 DRIFT_KINDS = {"linear": LinearDrift, "sinusoidal": SinusoidalDrift, "piecewise": PiecewiseDrift}

@@ -7,16 +7,15 @@ import shlex
 from time import sleep
 from typing import Any
 
-from replan.certificates.certificate import certify
+from replan import Optimum, certify
 from replan.errors import InputError
 from replan.evaluation.agent_runs import AgentRun
-from replan.evaluation.optimal_schedule import Optimum
 from replan.explore.link import Screen, to_query
 from replan.explore.model import RuleView, Scene, View
-from replan.model.kernel import Array
 from replan.report.grid_path import spread_visits
 from replan.report.style import BLUE, ORANGE, QUIET, VERMILLION
 from replan.report.world_drawing import CELL, LOOKS, legend_html
+from replan.typing import Array
 
 INTRODUCTION = """# When should the robot replan?
 

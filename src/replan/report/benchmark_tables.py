@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from replan.model.kernel import Array
+from replan import Need
 from replan.report.regret_words import WORDS
 from replan.results.table import MISSING, Table, TableCell, number
-from replan.schedule.rule import Need
 from replan.suite.cards import Card
 from replan.suite.catalogue import BLIND, EXECUTIONS, LEAST_RANGE, VERSION, SuiteWorld, suite_worlds
 from replan.suite.score import Statistic, Summary, mean_score, score_matrix, summarise, world_groups
+from replan.typing import Array
 
 STATISTICS = ("median", "worst tenth", "worse")
 TOLD_BY_FORECAST: dict[str, list[str]] = {

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from replan import Mission, SlipKernel
 from replan.evaluation.agent_runs import AgentRun
-from replan.execute.mission import Mission
-from replan.model.kernel import Array, Indices
-from replan.model.slip import SlipKernel
 from replan.report.style import BLACK, BLUE, GREEN, INK, LINES, ORANGE, QUIET, VERMILLION
+from replan.typing import Array, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

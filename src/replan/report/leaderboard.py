@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from replan import Need, find_rule, list_names
 from replan.commands import write_whole
 from replan.report.benchmark_tables import (
     STATISTICS,
@@ -38,13 +39,10 @@ from replan.report.style import (
 )
 from replan.results.table import MISSING, Table, TableCell, number
 from replan.schedule.periodic import Even
-from replan.schedule.registry import find_rule
-from replan.schedule.rule import Need
-from replan.skip.acting import Execution
 from replan.suite.cards import Card
 from replan.suite.catalogue import BLIND, EXECUTIONS, VERSION, SuiteRobot, suite_worlds
 from replan.suite.score import THRESHOLDS, performance_profile, world_groups
-from replan.worlds.settings import list_names
+from replan.typing import Execution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from replan import Mission, Rule, make_mission, rollout, run_agent
 from replan.errors import InputError
-from replan.evaluation.agent_runs import AgentRun, run_agent
-from replan.evaluation.rollouts import rollout
-from replan.execute.mission import Mission
-from replan.model.kernel import Array
+from replan.evaluation.agent_runs import AgentRun
 from replan.report.grid_path import draw_mission, legend_handles, position_error
 from replan.report.style import (
     BLACK,
@@ -39,11 +37,10 @@ from replan.report.style import (
 from replan.results.key import Record
 from replan.results.pivot import pivot
 from replan.results.run import Run
-from replan.schedule.rule import Rule
 from replan.study.measures import high_drift_intervals
 from replan.study.protocol import HELD_OUT_SEEDS
 from replan.study.work import rule_of
-from replan.worlds.settings import make_mission
+from replan.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

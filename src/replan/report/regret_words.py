@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from replan.results.table import SAME
-from replan.skip.acting import Execution
+from replan.typing import Execution
 
 WORDS: dict[Execution, str] = {"map": "likeliest cell", "belief": "belief", "localised": "sees its state"}
 """A robot's way of acting between updates in a word or two, for tables."""

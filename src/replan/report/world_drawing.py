@@ -8,8 +8,8 @@ from __future__ import annotations
 from math import hypot
 from typing import NamedTuple
 
+from replan import World
 from replan.model.grid_map import GridMap
-from replan.model.world import World
 from replan.report.style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILLION
 
 CELL = 36

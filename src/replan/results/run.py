@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from replan.model.kernel import Array
+from replan import Setting
 from replan.results.key import Record, Variant
 from replan.results.measure import result_columns
 from replan.results.store import Store
-from replan.worlds.settings import Setting, parse_setting
+from replan.typing import Array
+from replan.worlds.settings import parse_setting
 
 
 @dataclass(frozen=True)

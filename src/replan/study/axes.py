@@ -16,9 +16,9 @@ from pydantic import (
     model_validator,
 )
 
-from replan.schedule.registry import find_rule
+from replan import Setting, find_rule, load_setting
 from replan.worlds.parameters import one_line
-from replan.worlds.settings import Setting, load_setting, parse_setting
+from replan.worlds.settings import parse_setting
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 

@@ -17,17 +17,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from replan import DriftThreshold, FixedRate, Mission, RegretGuided, Rule, make_rule
 from replan.errors import InputError
 from replan.evaluation.exact import schedule_key
-from replan.execute.mission import Mission
-from replan.model.kernel import Array
-from replan.schedule.drift_threshold import PACE_WEIGHTS, DriftThreshold, SelfTriggered
+from replan.schedule.drift_threshold import PACE_WEIGHTS, SelfTriggered
 from replan.schedule.lazy_value import LazyValue, lazy_score
-from replan.schedule.navigation_triggers import FixedRate
 from replan.schedule.periodic import BestOffset, offset_candidates, periodic_times
-from replan.schedule.registry import make_rule, registered_rule
-from replan.schedule.regret_guided import RegretGuided
-from replan.schedule.rule import Rule
+from replan.schedule.registry import registered_rule
+from replan.typing import Array
 
 Search = Literal["paper", "equal", "exact"]
 

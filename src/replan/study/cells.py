@@ -11,10 +11,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from replan import find_rule
 from replan.errors import InputError
 from replan.results.key import BEST_POSSIBLE, RecordKey, Variant
 from replan.results.measure import Measure, canonical
-from replan.schedule.registry import RuleSource, find_rule, imported_files
+from replan.schedule.registry import RuleSource, imported_files
 from replan.study.axes import RuleAxis, SettingAxis
 from replan.study.definition import Block, Study
 from replan.study.protocol import VALIDATION_SEEDS

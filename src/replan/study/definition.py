@@ -24,10 +24,9 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 import replan.study.measures  # noqa: F401  (registers the measures)
 from replan.errors import InputError
 from replan.results.measure import Measure
-from replan.skip.acting import Execution
 from replan.study.axes import RuleAxis, SettingAxis, StrictModel, combinations
 from replan.study.candidates import Search
-from replan.typing import Meanwhile
+from replan.typing import Execution, Meanwhile
 from replan.worlds.estimators import EXACT_ESTIMATORS, FOR_LOCALISED, check_estimator
 from replan.worlds.forecasts import ForecastParameters, named_forecast
 from replan.worlds.parameters import builtin_names, one_line, parse_toml, read_toml

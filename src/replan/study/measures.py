@@ -10,27 +10,35 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from replan.certificates.certificate import Tightening, certify
-from replan.certificates.in_advance import certify_ahead
+from replan import (
+    Decision,
+    Mission,
+    Need,
+    Rule,
+    Setting,
+    Tightening,
+    certify,
+    certify_ahead,
+    decompose,
+    evaluate,
+    optimum,
+    rollout,
+    run_agent,
+    theorem,
+)
+from replan import regret as exact_regret
 from replan.certificates.legs import times_taken
-from replan.certificates.regret_bound import theorem
-from replan.evaluation.agent_runs import learned_samples, run_agent
-from replan.evaluation.decomposition import decompose
-from replan.evaluation.exact import evaluate
-from replan.evaluation.exact import regret as exact_regret
-from replan.evaluation.optimal_schedule import optimum
-from replan.evaluation.rollouts import Rollouts, rollout, sampled_regret
+from replan.evaluation.agent_runs import learned_samples
+from replan.evaluation.rollouts import Rollouts, sampled_regret
 from replan.evaluation.visits import Follow
-from replan.execute.mission import Mission, make_timeline
-from replan.model.kernel import Array, Indices
+from replan.execute.mission import make_timeline
 from replan.results.measure import CellMeasure, Measure
-from replan.schedule.rule import Decision, Need, Rule
 from replan.study.candidates import distinct_schedules
 from replan.study.placement import Interval, measure_placement, top_quartile_intervals
 from replan.study.protocol import Stage, bootstrap_interval
+from replan.typing import Array, Indices
 from replan.worlds.estimators import ESTIMATORS, EXACT_ESTIMATORS
 from replan.worlds.mars_rover import PiecewiseDrift, Rover
-from replan.worlds.settings import Setting
 
 if TYPE_CHECKING:
     from replan.study.cells import Cell

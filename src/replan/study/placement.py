@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replan.model.kernel import Array
 from replan.skip.spending import FIRST_UPDATE
+from replan.typing import Array
 
 Interval = tuple[int, int]  # begin and end, the end not included
 

@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from replan import Mission, Rule, Setting, evaluate, make_mission, make_rule, oracle, rollout
 from replan.estimate.drift_bounds import MISSPECIFICATIONS
-from replan.evaluation.exact import evaluate
-from replan.evaluation.rollouts import oracle_rollout, rollout
+from replan.evaluation.rollouts import oracle_rollout
 from replan.evaluation.scale import RegretScale
-from replan.execute.mission import Mission
-from replan.model.kernel import Array, Indices
-from replan.planning.optimal_values import Oracle, oracle
-from replan.schedule.registry import list_parameters, make_rule, registered_rule, rule_parameters
-from replan.schedule.rule import Rule
+from replan.planning.optimal_values import Oracle
+from replan.schedule.registry import list_parameters, registered_rule, rule_parameters
 from replan.study.candidates import Search, candidates, distinct_schedules
-from replan.worlds.settings import Setting, make_mission, parse_setting
+from replan.typing import Array, Indices
+from replan.worlds.settings import parse_setting
 
 HELD_OUT_SEEDS = np.arange(1000)
 VALIDATION_SEEDS = np.arange(1_000_000, 1_000_500)

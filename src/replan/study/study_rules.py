@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from replan.model.kernel import Array, Indices
+from replan import Context, Decision, Rule, make_rule, register
 from replan.schedule.measuring_value import MeasuringValue
-from replan.schedule.registry import make_rule
-from replan.schedule.rule import Context, Decision, Rule, register
 from replan.skip.latency import INSTANT
+from replan.typing import Array, Indices
 
 
 @register

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from replan import Decision, Rule, find_rule
 from replan.errors import InputError
-from replan.model.kernel import Array, Indices
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.measure import CellMeasure, JointMeasure, Measure, canonical
 from replan.results.store import Columns, by_column
-from replan.schedule.registry import find_rule, list_parameters
-from replan.schedule.rule import Decision, Rule
+from replan.schedule.registry import list_parameters
 from replan.study.cells import Cell, version_of
 from replan.study.measures import BestPossible, RuleColumns, Scale, Trial
 from replan.study.protocol import Choice, Stage, choose, stage_of
+from replan.typing import Array, Indices
 from replan.worlds.estimators import EXACT_ESTIMATORS, with_estimator
 
 Batch = tuple[Cell, ...]

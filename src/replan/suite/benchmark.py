@@ -11,15 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from replan import Mission, Rule, check_rule, list_names
 from replan.errors import InputError
-from replan.evaluation.rule_checks import check_rule
 from replan.evaluation.visits import Follow
-from replan.execute.mission import Mission
 from replan.results.run import Run
 from replan.schedule.periodic import BestOffset
 from replan.schedule.registry import RuleSource, list_parameters
-from replan.schedule.rule import Rule
-from replan.skip.acting import Execution
 from replan.skip.spending import FIRST_UPDATE
 from replan.study.cells import neighbour_files, source_digest
 from replan.study.definition import Study, parse_study
@@ -36,7 +33,7 @@ from replan.suite.catalogue import (
 )
 from replan.suite.families import FAMILIES, require_weather
 from replan.suite.score import Regrets, mean_score, score_matrix
-from replan.worlds.settings import list_names
+from replan.typing import Execution
 
 Compute = Callable[[Study], Run]
 """Computes a study on some engine."""

@@ -19,11 +19,10 @@ from pydantic import Field, ValidationError, model_validator
 
 from replan.errors import InputError
 from replan.results.measure import canonical
-from replan.skip.acting import Execution
 from replan.study.axes import StrictModel
 from replan.suite.catalogue import VERSION, VERSIONS, SuiteRobot, suite_hash, worlds_with_room
 from replan.suite.score import Regrets
-from replan.typing import Meanwhile
+from replan.typing import Execution, Meanwhile
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import one_line
 

@@ -17,28 +17,19 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any, Literal, get_args
 
+from replan import Mission, Need, Rule, Setting, list_names, make_mission
+from replan import regret as exact_regret
 from replan.errors import InputError, did_you_mean, require_word
-from replan.evaluation.exact import regret as exact_regret
-from replan.execute.mission import Mission
 from replan.results.measure import canonical
 from replan.schedule.periodic import Even
-from replan.schedule.rule import Need, Rule
-from replan.skip.acting import Execution
 from replan.skip.latency import read_durations
 from replan.suite.families import FAMILIES, MEASURED, Data, Draws
-from replan.typing import Meanwhile
+from replan.typing import Execution, Meanwhile
 from replan.worlds import settings
 from replan.worlds.forecasts import ForecastKind
 from replan.worlds.parameters import parse_toml, read_toml
 from replan.worlds.robot_words import as_durations, describe_latency
-from replan.worlds.settings import (
-    FILES,
-    PAPER_SETTINGS,
-    Setting,
-    list_names,
-    make_mission,
-    parse_setting,
-)
+from replan.worlds.settings import FILES, PAPER_SETTINGS, parse_setting
 
 FIRST_VERSION, VERSION = "v1", "v2"
 VERSIONS: dict[str, tuple[Execution, ...]] = {

@@ -19,10 +19,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from replan import uniforms
 from replan.errors import InputError, require_extra
 from replan.model.drift import GREATEST_SLIP
-from replan.model.kernel import Array
-from replan.model.streams import WORLD, uniforms
+from replan.model.streams import WORLD
+from replan.typing import Array
 
 Data = dict[str, Any]
 STATIONS = ("EWR", "JFK", "LGA")

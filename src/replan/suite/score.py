@@ -14,10 +14,9 @@ from math import nan
 
 import numpy as np
 
-from replan.model.kernel import Array, Indices
-from replan.skip.acting import Execution
 from replan.suite.catalogue import EXECUTIONS, SuiteWorld
 from replan.suite.families import FAMILIES
+from replan.typing import Array, Execution, Indices
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000

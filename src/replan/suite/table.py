@@ -13,10 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from replan.evaluation.exact import regret
+from replan import Periodic, make_mission, regret
 from replan.evaluation.optimal_schedule import feedback_regrets
-from replan.schedule.periodic import Even, Periodic
-from replan.skip.acting import Execution
+from replan.schedule.periodic import Even
 from replan.suite.catalogue import (
     BLIND,
     BUILT_IN,
@@ -31,7 +30,8 @@ from replan.suite.catalogue import (
     table_rows,
 )
 from replan.suite.families import Data
-from replan.worlds.settings import make_mission, parse_setting
+from replan.typing import Execution
+from replan.worlds.settings import parse_setting
 
 DECIMALS = 10
 """Decimals of the reference values."""

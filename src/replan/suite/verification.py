@@ -12,10 +12,10 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from replan import Rule, find_rule
 from replan.errors import InputError
 from replan.results.measure import canonical
-from replan.schedule.registry import RuleSource, find_rule, list_parameters
-from replan.schedule.rule import Rule
+from replan.schedule.registry import RuleSource, list_parameters
 from replan.study.cells import source_digest
 from replan.suite.benchmark import (
     Compute,

@@ -11,13 +11,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from replan import list_names
 from replan.commands import write_whole
 from replan.errors import InputError
 from replan.results.key import BEST_POSSIBLE, Record
 from replan.results.run import failed
 from replan.results.table import Table, note_html
 from replan.study.work import rule_of
-from replan.worlds.settings import list_names
 
 
 def glossary(records: Sequence[Record] = ()) -> str:

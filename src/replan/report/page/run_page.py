@@ -7,6 +7,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
+from replan import Setting
 from replan.errors import InputError
 from replan.report.leaderboard import NOTE, profile_svg, result_words
 from replan.report.page.assemble import assemble, figure_panel, glossary, table_panel
@@ -24,7 +25,6 @@ from replan.suite.cards import reference_cards
 from replan.suite.catalogue import suite_worlds
 from replan.worlds.estimators import check_estimator
 from replan.worlds.robot_words import describe_latency
-from replan.worlds.settings import Setting
 
 SETTINGS_DRAWN = 12  # at most; each takes a second or two
 RULES_DRAWN = 16  # of a setting, at most

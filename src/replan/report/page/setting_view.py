@@ -7,24 +7,30 @@ from dataclasses import dataclass, field, replace
 from math import isfinite, nan
 from typing import Any
 
-from replan.evaluation.agent_runs import AgentRun, run_agent
-from replan.evaluation.decomposition import decompose
-from replan.evaluation.exact import regret
+from replan import (
+    Decision,
+    Mission,
+    Rule,
+    Setting,
+    Spending,
+    World,
+    decompose,
+    make_mission,
+    oracle,
+    regret,
+    run_agent,
+)
+from replan.evaluation.agent_runs import AgentRun
 from replan.evaluation.optimal_schedule import feedback_regrets
 from replan.evaluation.rollouts import draws_times
 from replan.evaluation.scale import never_updating
-from replan.execute.mission import Mission
-from replan.model.world import World
-from replan.planning.optimal_values import Oracle, oracle
+from replan.planning.optimal_values import Oracle
 from replan.report.world_drawing import CELL, GridDrawing, legend_html
 from replan.schedule.periodic import Even
-from replan.schedule.rule import Decision, Rule
-from replan.skip.acting import Execution
-from replan.skip.spending import Spending
 from replan.study.placement import fast_drift_intervals
+from replan.typing import Execution
 from replan.worlds.estimators import ESTIMATORS, EXACT_ESTIMATORS, TRUE_KERNEL
 from replan.worlds.mars_rover import Rover
-from replan.worlds.settings import Setting, make_mission
 
 LARGEST_BUDGET = 8  # of the curve of regret against budget, unless the setting's own is larger
 AFFORDABLE_STATES = 1_000  # beyond this, no budgets and causes on the page

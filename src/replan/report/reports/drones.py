@@ -10,9 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from replan import RegretGuided, Rule
+from replan import RegretGuided, Rule, find_rule
 from replan.evaluation.exact import schedule_key
-from replan.model.kernel import Array
 from replan.report.reports import REPORTS, reference, table_of
 from replan.results.key import Record, RecordKey
 from replan.results.measure import ColumnFormat, JointMeasure, Measure
@@ -20,13 +19,13 @@ from replan.results.pivot import group
 from replan.results.run import Run
 from replan.results.table import Table
 from replan.robots import FlightOutcome, FlightScene, Job, Track, draw_flights, fly_batch
-from replan.schedule.registry import find_rule, list_parameters
-from replan.skip.acting import Execution
+from replan.schedule.registry import list_parameters
 from replan.study.candidates import candidates
 from replan.study.cells import Cell
 from replan.study.definition import LAYOUTS_AT_MOST, Density
 from replan.study.measures import RuleColumns
 from replan.study.protocol import Bench, bootstrap_interval, exact_regret, with_given
+from replan.typing import Array, Execution
 from replan.worlds.forecasts import ForecastParameters
 
 VALIDATION_LAYOUTS = 3  # for each density

@@ -11,7 +11,7 @@ from replan.results.key import BEST_POSSIBLE
 from replan.results.pivot import Pivot, pivot
 from replan.results.run import Run
 from replan.results.table import Table, number
-from replan.skip.acting import Execution
+from replan.typing import Execution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replan import World
 from replan.evaluation.rollouts import HALF_INTERVAL
-from replan.model.kernel import Indices
-from replan.model.world import World
 from replan.planning.optimal_values import oracle_return
 from replan.report.reports import table_of
 from replan.results.pivot import Pivot, pivot
 from replan.results.run import Run
 from replan.results.table import Table
+from replan.typing import Indices
 from replan.worlds.ns_bridge import PAYS, NSBridge
 
 DEPTH, DISCOUNT = 4, 0.9
