@@ -213,3 +213,19 @@ def test_a_mission_of_knowledge_has_no_floor_and_no_return():
     for ask in (optimum, lambda each: evaluate(each, FixedTimes((1, 2)))):
         with pytest.raises(InputError, match="known world"):
             ask(told)
+
+
+@pytest.mark.parametrize("execution", ["map", "belief"])
+def test_with_drawn_durations_no_change_of_one_fixed_time_is_better_and_the_objective_is_theirs(execution):
+    for seed, spending in product(range(3), (Spending.at_price(0.1), Spending.at_most(2))):
+        mission = late_mission(seed, execution, {0: 0.5, 2: 0.5}, "go-on").with_spending(spending)
+        found = optimum(mission)
+        assert found.fixed_objective == pytest.approx(evaluate_times(mission, found.fixed_times).objective)
+        others = [found.fixed_times[:i] + found.fixed_times[i + 1 :] for i in range(len(found.fixed_times))]
+        others += [tuple(sorted({*found.fixed_times, t})) for t in range(1, mission.horizon)]
+        for times in others:
+            if (spending.price is None and not 1 <= len(times) <= 2) or (
+                spending.limit and times[:1] != (1,)
+            ):
+                continue
+            assert evaluate_times(mission, times).objective <= found.fixed_objective + 1e-9

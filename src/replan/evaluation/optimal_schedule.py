@@ -6,7 +6,9 @@ chosen in advance, depth first under the values of the best feedback schedule, w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -47,11 +49,13 @@ class Optimum:
     """Expected number of its updates."""
     spending: Spending
     """Budget or price of the mission."""
+    fixed_updates: float = 0.0
+    """Expected number of updates at the fixed times: those that fall into a running one may be left out."""
 
     @property
     def fixed_objective(self) -> float:
         """Expected return of the fixed times minus the price of their updates."""
-        return self.oracle_return - self.fixed_regret - self.spending.paid(len(self.fixed_times))
+        return self.oracle_return - self.fixed_regret - self.spending.paid(self.fixed_updates)
 
     @property
     def feedback_objective(self) -> float:
@@ -92,10 +96,39 @@ def optimum(mission: Mission, *, fixed: bool = True) -> Optimum:
         return Optimum(best, (), np.nan, False, feedback, updates, spending)
     search = FixedSearch(floor)
     search.extend((), 0.0, [(floor.mission.update(0), floor.start)])
-    regret = best - search.value - spending.paid(len(search.times))
-    if len(floor.mission.latency.durations) > 1:  # a time that falls into an update moves to its end
-        regret = evaluate(floor.mission, FixedTimes(search.times), all_starts=False).regret
-    return Optimum(best, search.times, regret, search.proved, feedback, updates, spending)
+    times = search.times
+    if len(floor.mission.latency.durations) > 1:
+        times = improved_times(floor.mission, times)
+    found = evaluate(floor.mission, FixedTimes(times), all_starts=False)
+    spent = found.expected_updates
+    return Optimum(best, times, found.regret, search.proved, feedback, updates, spending, spent)
+
+
+def improved_times(mission: Mission, times: tuple[int, ...]) -> tuple[int, ...]:
+    """Return fixed times that get no better if one of them is moved, added or left out.
+
+    Where durations are drawn, a time that falls into a running update moves to its end, which the search
+    under feedback values does not weigh.
+    """
+    spending, every = mission.spending, range(1, mission.horizon)
+    least = mission.limit if spending.exact else int(spending.first_is_forced)
+
+    @cache
+    def value(times: tuple[int, ...]) -> float:
+        return evaluate(mission, FixedTimes(times), all_starts=False).objective
+
+    def changed(times: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        kept = 1 if spending.first_is_forced else 0
+        for without in (times[:i] + times[i + 1 :] for i in range(kept, len(times))):
+            yield from (tuple(sorted((*without, t))) for t in every if t not in without)
+            if len(without) >= least:
+                yield without
+        if len(times) < mission.limit:
+            yield from (tuple(sorted((*times, t))) for t in every if t not in times)
+
+    while (best := max(changed(times), key=value, default=times)) and value(best) > value(times) + EQUAL:
+        times = best
+    return times
 
 
 def feedback_regrets(mission: Mission, largest: int) -> Array:

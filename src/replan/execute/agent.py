@@ -334,7 +334,8 @@ class Agent:
     def arrive(self, policy: Indices | None = None) -> None:
         """Say that the plan of the running update is here, for agents with arrival "told".
 
-        It comes in force as soon as the agent's own work is done. (S,) actions as in `update`.
+        It comes in force as soon as the agent's own work is done. (S,) actions as in `update`; None: the plan
+        that the agent itself has made. To say that there is no plan, `cancel`.
         """
         pending = self._now.pending
         if pending is None:

@@ -234,6 +234,10 @@ class UpdateMaker:
             raise InputError("a belief is weighed with the values of a plan: a policy has none")
         if policy is not None and self.mission.forecast.moves:
             raise InputError("a policy is for one kernel: it needs the forecast frozen")
+        try:
+            np.asarray(policy)
+        except ValueError:
+            raise InputError("a policy is one action for each state") from None
 
     def following(self, made: Update, policy: Indices | None) -> Update:
         """Return an update with (S,) actions in place of those of its plan."""

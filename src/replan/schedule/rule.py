@@ -259,3 +259,5 @@ def require_instance(rule: object) -> None:
     if not isinstance(rule, Rule):
         what = f"an instance: {rule.__name__}()" if isinstance(rule, type) else "a Rule"
         raise InputError(f"rule must be {what}, not {rule!r}")
+    if not (isinstance(rule.name, str) and rule.name and rule.name.isprintable()):
+        raise InputError(f"the name of a rule must be a printable text, not {rule.name!r}")
