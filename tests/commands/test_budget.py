@@ -71,9 +71,11 @@ def test_budgets_end_where_late_updates_leave_no_room(capsys):
     assert all(row["regret"] >= row["floor"] - 1e-9 for row in drawn["budgets"])
 
 
-def test_the_best_possible_by_steps_is_left_out_where_it_is_not_known(capsys):
+def test_the_best_possible_by_steps_is_known_for_every_forecast(capsys):
     asked = "nsbridge-05", "--rule", "periodic", "--most", "2", "--by-steps", "0,2", "--execution", "belief"
-    prompt, late = answer(capsys, *asked)["by_update_steps"]
-    assert prompt["floors"] is not None and late["floors"] is not None
-    prompt, late = answer(capsys, *asked, "--forecast", "trend")["by_update_steps"]
-    assert prompt["floors"] is not None and late["floors"] is None
+    for forecast in ("frozen", "trend"):
+        for steps in answer(capsys, *asked, "--forecast", forecast)["by_update_steps"]:
+            assert all(
+                floor <= regret + 1e-9
+                for floor, regret in zip(steps["floors"], steps["regrets"], strict=True)
+            )

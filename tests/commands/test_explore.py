@@ -44,7 +44,7 @@ def test_a_name_that_is_none_is_one_line(capsys):
 def test_without_marimo_the_extra_is_named(monkeypatch, capsys):
     monkeypatch.setattr("replan.errors.EXTRAS", {"app": ("no_marimo",)})
     assert run(["explore", "two-burst", "--no-browser"]) == 2
-    said = "this command needs the extra 'app' (no_marimo): pip install -e '.[app]' in the checkout"
+    said = "replan explore needs the extra app: pip install 'replan[app]'"
     assert capsys.readouterr().err == f"replan: {said}\n"
 
 

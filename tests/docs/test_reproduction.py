@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doc_pages import ROOT
 from replan.evaluation.exact import regret
+from replan.execute.mission import make_timeline
 from replan.report.reports import paper_rules
 from replan.schedule.regret_guided import RegretGuided
 from replan.study.candidates import distinct_schedules
@@ -72,7 +73,7 @@ def test_what_is_said_of_the_papers_candidates():
 def test_what_is_said_of_the_gap_score_on_the_sinusoidal_setting():
     mission = make_mission(load_setting("sinusoidal-medium"))
     gap = [rule for rule in RegretGuided.candidates() if rule.score == "gap"]
-    schedules = {rule.times: rules for rule, rules in distinct_schedules(mission, gap).items()}
+    schedules = {make_timeline(mission, rules[0]).times: rules for rules in distinct_schedules(mission, gap)}
     assert len(schedules[1, 2, 3]) > len(gap) / 2
     assert max(times[-1] for times in schedules) == 9
     regrets = [regret(mission, rules[0]) for rules in schedules.values()]

@@ -70,7 +70,10 @@ def test_tuning_is_the_protocols():
     (cell,) = cells(rules=["self-triggered"])
     chosen = choose(Bench(mission_of(cell)), "self-triggered")
     found = result(cell)
-    assert json.loads(found.values["parameters"]) == {"threshold": chosen.rule.threshold}
+    assert json.loads(found.values["parameters"]) == {
+        "threshold": chosen.rule.threshold,
+        "exact_budget": True,
+    }
     assert found.values["validation_regret"] == chosen.validation_regret
     assert found.values["exact_regret"] == regret(mission_of(cell), chosen.rule)
 

@@ -423,7 +423,10 @@ def push_groups(
     """
     steps, size = counts.size, successors.shape[1]
     gained, lost, left = np.zeros(steps), np.zeros(steps), np.zeros((steps + 1, size))
-    before, ahead = np.zeros((counts.max(), size)), np.zeros((counts.max(), size))
+    most = 0
+    for count in counts:
+        most = max(most, count)
+    before, ahead = np.zeros((most, size)), np.zeros((most, size))
     for r in range(states.size):
         if group[r] >= 0:
             before[group[r], states[r]] += mass[r]

@@ -168,7 +168,7 @@ class UpdateMaker:
         if last is None or last.kernel is not kernel or last.time != time:
             if last is not None and self._same_plan(last, kernel, time):
                 plan = replace(last.plan, time=last.plan.time + time - last.time)
-                last = replace(last, time=time, plan=plan, cache=dict(last.cache))
+                last = replace(last, time=time, plan=plan, cache={})
             else:
                 judge = self.mission.robot.judge
                 last = self.mission.make_update(

@@ -48,7 +48,7 @@ class TransformTree:
         self._parents: dict[str, tuple[str, PlanarPose]] = {}
 
     def add(self, transforms: Any) -> None:
-        """Take `geometry_msgs/TransformStamped`s."""
+        """Take messages of type `geometry_msgs/TransformStamped`."""
         for transform in transforms:
             shift, turn = transform.transform.translation, transform.transform.rotation
             pose = PlanarPose(shift.x, shift.y, heading(turn))
