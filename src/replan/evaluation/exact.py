@@ -14,6 +14,7 @@ from replan.errors import require
 from replan.evaluation.visits import Follow, ways_in_world
 from replan.execute.mission import Mission, require_world
 from replan.model.kernel import Array
+from replan.model.sizes import require_memory
 from replan.planning.optimal_values import Oracle, oracle
 from replan.schedule.fixed import FixedTimes
 from replan.schedule.rule import Need, Rule
@@ -112,7 +113,13 @@ def oracle_of(mission: Mission, best: Oracle | None) -> Oracle:
     """Return the oracle of a mission's world, which may be part of the one that `best` is of."""
     if best is not None:
         require(Oracle, best=best)
-    return best if best is not None and best.world is mission.world else oracle(mission.world)
+        if best.world is mission.world:
+            return best
+    world = mission.world
+    require_memory(
+        world.horizon * world.states * (world.actions + 1), "what every action loses at every time"
+    )
+    return oracle(world)
 
 
 def evaluate_times(mission: Mission, times, *, best: Oracle | None = None) -> Evaluation:
