@@ -24,7 +24,15 @@ from replan.schedule.rule import Decision, Rule
 
 
 class SimulatedRobot:
-    """Moves through a world with the random numbers of a seed, the same that rollouts draw."""
+    """Moves through a world with the random numbers of a seed, the same that rollouts draw.
+
+    Parameters
+    ----------
+    world : World
+        The world to move in.
+    seed : int
+        Seed of the draws.
+    """
 
     def __init__(self, world: World, *, seed: int = 0) -> None:
         require(World, world=world)
@@ -67,6 +75,24 @@ def run_agent(
     """Run an agent through the mission once, with the numbers of `seed`; options are those of `Agent`.
 
     On a robot a rule that raises only loses its decision; here it is an `InputError`.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission to run.
+    rule : Rule
+        Decides when to update.
+    seed : int
+        Seed of the robot's steps, and of what the agent draws.
+    estimator : Estimator, optional
+        In place of the mission's.
+    **options
+        Those of `Agent`.
+
+    Returns
+    -------
+    AgentRun
+        Updates, decisions, states and actions of the run.
     """
     agent = Agent.on(mission, rule, estimator=estimator, seed=seed, trial=False, **options)
     robot, previous = SimulatedRobot(mission.world, seed=seed), None

@@ -96,8 +96,23 @@ def regret_scale(
 ) -> RegretScale:
     """Return the scale of a mission.
 
-    With a price, or beyond `Sizes.floor`, it has never updating and what is given alone. Without `floor` the
-    best possible is not computed either.
+    With a price, or beyond `Sizes.floor`, it has never updating and what is given only.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission.
+    best : Oracle, optional
+        The oracle of its world, if it is known already.
+    best_possible : float, optional
+        The least regret of any rule, if it is known already.
+    floor : bool
+        Whether it is computed otherwise.
+
+    Returns
+    -------
+    RegretScale
+        Never updating, even spacing and the best possible.
     """
     require_world(mission)
     mission = mission.cropped
@@ -168,7 +183,26 @@ def budget_curve(
     floor: bool = True,
     best: Oracle | None = None,
 ) -> BudgetCurve:
-    """Return the regret of `rule_for(mission)` for every budget from 1 to `most`."""
+    """Return the regret of a rule for every budget.
+
+    Parameters
+    ----------
+    mission : Mission
+        The mission, whose spending is replaced.
+    rule_for : callable
+        Mission -> the rule for its budget.
+    most : int
+        The largest budget.
+    floor : bool
+        Whether the least regret of any rule is computed too.
+    best : Oracle, optional
+        The oracle of the mission's world, if it is known already.
+
+    Returns
+    -------
+    BudgetCurve
+        Rules and regrets for the budgets 1 to `most`.
+    """
     best = best or oracle(mission.world)
     limits = range(most, 0, -1)  # the largest first: it fills the caches
     spending = [mission.with_spending(mission.spending.as_budget(limit)) for limit in limits]

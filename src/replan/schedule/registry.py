@@ -106,8 +106,15 @@ def find_rule(name: str, *, text: str | None = None) -> RuleSource:
 
     Parameters
     ----------
-    name : a registered name, `file.py:Class` or `package.module:Class`
-    text : source to use in place of the contents of `file.py`, for a machine that does not hold the file
+    name : str
+        A registered name, `file.py:Class` or `package.module:Class`.
+    text : str, optional
+        Source to use in place of the contents of `file.py`, for a machine that does not hold the file.
+
+    Returns
+    -------
+    RuleSource
+        The class, where it is from, and `make` for its instances.
     """
     require(str, name=name)
     return _find(name) if text is None else _found_in(name, text)

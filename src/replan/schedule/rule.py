@@ -249,7 +249,18 @@ RULES: dict[str, type[Rule]] = {}
 
 
 def register(rule: RuleClass) -> RuleClass:
-    """Add a rule class by its name and return it; a decorator or a call."""
+    """Add a rule class by its name; a decorator or a call.
+
+    Parameters
+    ----------
+    rule : type
+        A class that derives from `Rule`.
+
+    Returns
+    -------
+    type
+        The same class.
+    """
     RULES[rule.name] = rule
     return rule
 
